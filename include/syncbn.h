@@ -1,0 +1,33 @@
+/*
+ * syncbn: synchronised batch normalisation over any OpenCL devices.
+ *
+ * A batch spread over several devices, in one process or in many, is
+ * normalised as if it lay on one: the same mean and variance everywhere,
+ * bit for bit the same however the batch is split.
+ *
+ * The order in which a program meets these headers:
+ *
+ *   error.h      status codes and the sentence behind a failure
+ *   transport.h  how the processes or threads of a group add words; optional
+ *   group.h      who shares statistics: command queues and a transport
+ *   batchnorm.h  a layer: settings and running statistics
+ *   pass.h       forward, backward, evaluation, recomputation
+ *
+ * Every function that can fail returns an int, SBN_SUCCESS (0) or a negative
+ * status. Nothing is ever printed. Strings handed in are copied; strings
+ * handed out belong to the library. Objects made by sbn_*_create are ended by
+ * sbn_*_destroy, which accepts NULL.
+ *
+ * Threads: a group, its layers, saved statistics and passes belong to one
+ * thread at a time. Different groups may be used by different threads at once.
+ */
+#ifndef SYNCBN_H
+#define SYNCBN_H
+
+#include <syncbn/error.h>
+#include <syncbn/transport.h>
+#include <syncbn/group.h>
+#include <syncbn/batchnorm.h>
+#include <syncbn/pass.h>
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * A batch normalisation layer: settings and running statistics. Weight and
+ * bias (gamma, beta) are the caller's buffers on each device, handed to each
+ * pass; the running statistics live here, on the host.
+ *
+ *   y = (x - mean) / sqrt(var + eps) * weight + bias
+ *
+ * Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Mean and variance
+ * (biased) are per channel over all samples and positions of the group. The
+ * semantics, where that paper is silent, are those of PyTorch's BatchNorm.
+ */
+#ifndef SYNCBN_BATCHNORM_H
+#define SYNCBN_BATCHNORM_H
+
+#include <syncbn/group.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sbn_batchnorm sbn_batchnorm;
+
+/* How a tensor lies in memory; shapes are always given as N, C, then space. */
+typedef enum sbn_layout {
+    SBN_CHANNELS_FIRST = 0, /* (N,C), (N,C,L), (N,C,H,W), (N,C,D,H,W) */
+    SBN_CHANNELS_LAST = 1   /* (N,C), (N,L,C), (N,H,W,C), (N,D,H,W,C) */
+} sbn_layout;
+
+typedef enum sbn_eps_mode {
+    SBN_EPS_ADD = 0,  /* 1 / sqrt(var + eps) */
+    SBN_EPS_CLAMP = 1 /* 1 / sqrt(max(var, eps)); no gradient through a clamped variance */
+} sbn_eps_mode;
+
+typedef enum sbn_average {
+    SBN_AVERAGE_MOMENTUM = 0,  /* running += momentum * (batch - running) */
+    SBN_AVERAGE_CUMULATIVE = 1 /* the plain mean of all batches: PyTorch's momentum=None */
+} sbn_average;
+
+typedef struct sbn_batchnorm_config {
+    size_t size;      /* sizeof(sbn_batchnorm_config) */
+    const char *name; /* for error sentences and agreement between ranks; NULL: "batchnorm" */
+    size_t channels;  /* >= 1 */
+    sbn_layout layout;
+    double eps; /* >= 0 and finite */
+    sbn_eps_mode eps_mode;
+    double momentum; /* weight of the new batch, 0 ... 1 */
+    sbn_average average;
+    int affine;              /* 1: weight and bias are read and have gradients */
+    int track_running_stats; /* 0: evaluation uses batch statistics, and synchronises */
+} sbn_batchnorm_config;
+
+/* Start from this and set `channels`: eps 1e-5, momentum 0.1, affine, tracking, channels first. */
+#define SBN_BATCHNORM_CONFIG_INIT                                                               \
+    {                                                                                           \
+        sizeof(sbn_batchnorm_config), NULL, 0, SBN_CHANNELS_FIRST, 1e-5, SBN_EPS_ADD, 0.1,      \
+            SBN_AVERAGE_MOMENTUM, 1, 1                                                          \
+    }
+
+/*
+ * Makes a layer of the group: running mean 0, running variance 1, no batches
+ * tracked. Every member of the group makes it with the same settings; a
+ * difference is found at the first pass. Errors: SBN_INVALID_ARGUMENT,
+ * SBN_OUT_OF_MEMORY, OpenCL's codes.
+ */
+SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
+                                 sbn_batchnorm **layer);
+SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
+
+/*
+ * Copies the running statistics out: `mean` and `var` hold `channels` floats
+ * each; any pointer may be NULL. The variance is the unbiased one, n / (n - 1)
+ * times the variance that normalised, as in PyTorch. They are up to date when
+ * the forward pass has ended. SBN_INVALID_ARGUMENT if the layer tracks none.
+ */
+SBN_API int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                            int64_t *num_batches_tracked);
+
+/* Sets them; NULL leaves a part as it is. A negative count is refused; values are not judged. */
+SBN_API int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean,
+                                            const float *var, const int64_t *num_batches_tracked);
+
+/* Mean 0, variance 1, no batches tracked. */
+SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
+
+/*
+ * What a forward pass in training leaves for its backward pass: the group's
+ * mean, variance and count, on the host and on each device, and the shapes.
+ * One for each forward that is still to be followed by its backward: a layer
+ * used twice, a GAN's two passes or micro-batches take several. Reused by the
+ * next forward it is given to. It can be read by any number of backwards and
+ * recomputations.
+ */
+typedef struct sbn_saved sbn_saved;
+
+SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
+SBN_API void sbn_saved_destroy(sbn_saved *saved);
+
+/*
+ * Copies out the mean, the biased variance (`channels` floats each, rounded
+ * once) and the values per channel over the whole group; any pointer may be
+ * NULL. SBN_INVALID_ARGUMENT before the first forward.
+ */
+SBN_API int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Status codes. A failure of OpenCL is returned as OpenCL's own code
+ * (CL_OUT_OF_RESOURCES and so on, -1 ... -9999); the library's own codes lie
+ * below SBN_ERROR_FIRST, so the two never meet.
+ */
+#ifndef SYNCBN_ERROR_H
+#define SYNCBN_ERROR_H
+
+#if defined(__GNUC__)
+#define SBN_API __attribute__((visibility("default")))
+#else
+#define SBN_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    SBN_SUCCESS = 0,
+    SBN_ERROR_FIRST = -20000,
+    /* An argument is wrong; the sentence names it, what was expected and what came. */
+    SBN_INVALID_ARGUMENT = -20001,
+    /* The host has no memory left. */
+    SBN_OUT_OF_MEMORY = -20002,
+    /* The device cannot run the kernels: embedded profile, no compiler, no 64-bit integers. */
+    SBN_UNSUPPORTED_DEVICE = -20003,
+    /* Training needs more than one value per channel over the whole group. */
+    SBN_TOO_FEW_VALUES = -20004,
+    /* The ranks made different calls; the sentence names them and what differs. */
+    SBN_DISAGREEMENT = -20005,
+    /* Another rank reported an error; the sentence names it. */
+    SBN_REMOTE_ERROR = -20006,
+    /* A rank did not come within the group's timeout. */
+    SBN_TIMEOUT = -20007,
+    /* The group has failed or timed out earlier and takes no more calls. */
+    SBN_GROUP_FAILED = -20008,
+    /* The transport broke. */
+    SBN_TRANSPORT_ERROR = -20009
+};
+
+/* The name of a status, OpenCL's or the library's: "SBN_TIMEOUT", "CL_INVALID_KERNEL". Never NULL. */
+SBN_API const char *sbn_strerror(int status);
+
+/*
+ * The sentence behind the calling thread's last failed call: which rank,
+ * replica and layer, what was expected and what came. It stays valid until the
+ * thread's next call into the library. Empty after a success.
+ */
+SBN_API const char *sbn_last_error(void);
+
+/* The library's version, "0.1.0". */
+SBN_API const char *sbn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

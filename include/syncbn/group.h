@@ -1,0 +1,87 @@
+/*
+ * A group: the replicas that share statistics. This process contributes any
+ * number of replicas, one command queue each (any devices of any platforms;
+ * several replicas may share a device or a queue), and a transport joins them
+ * with those of other processes or threads.
+ */
+#ifndef SYNCBN_GROUP_H
+#define SYNCBN_GROUP_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+
+#include <syncbn/error.h>
+#include <syncbn/transport.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sbn_group sbn_group;
+
+typedef enum sbn_timeout_action {
+    SBN_TIMEOUT_FAIL = 0, /* the pass fails with SBN_TIMEOUT and the group is dead */
+    SBN_TIMEOUT_LOCAL = 1 /* this pass and all later ones use this member's own statistics;
+                             each sbn_result says so in `synchronised` */
+} sbn_timeout_action;
+
+/* Which form of the kernels a replica runs; both give the same bits. */
+typedef enum sbn_kernel_form {
+    SBN_FORM_AUTO = 0, /* by device type: GPU form on GPUs and accelerators, else CPU form */
+    SBN_FORM_CPU = 1,  /* one work-item per group, explicit vectors */
+    SBN_FORM_GPU = 2   /* work-groups with local memory */
+} sbn_kernel_form;
+
+typedef struct sbn_group_config {
+    size_t size;                    /* sizeof(sbn_group_config) */
+    const cl_command_queue *queues; /* one per replica; retained by the group */
+    size_t replicas;                /* may be 0 with a transport: this member only takes part */
+    const sbn_transport *transport; /* NULL: this process alone; the table is copied */
+    double timeout;                 /* seconds to wait for other members, > 0 */
+    sbn_timeout_action on_timeout;
+    sbn_kernel_form form;
+    const char *build_options;      /* added to the OpenCL compiler's; NULL: none. For experiments:
+                                       "-cl-denorms-are-zero" costs bits below 2^-60 */
+} sbn_group_config;
+
+/* Always start from this: fields may be added at the end. */
+#define SBN_GROUP_CONFIG_INIT \
+    { sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL }
+
+/*
+ * Makes a group and compiles its kernels, once per device and context. It does
+ * not communicate. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE,
+ * SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
+ */
+SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
+
+/*
+ * Ends a group. Its layers, saved statistics and passes must have been ended
+ * before; waits for commands of the group still running on its queues. A group
+ * that timed out leaves the words of its unfinished requests allocated.
+ */
+SBN_API void sbn_group_destroy(sbn_group *group);
+
+/* Replicas of this process, this member's rank, and members in all (1 without a transport). */
+SBN_API size_t sbn_group_replicas(const sbn_group *group);
+SBN_API int sbn_group_rank(const sbn_group *group);
+SBN_API int sbn_group_world_size(const sbn_group *group);
+
+/*
+ * Can this device run the kernels? SBN_SUCCESS, or SBN_UNSUPPORTED_DEVICE with
+ * the reason as a sentence in sbn_last_error(). It looks at what the device
+ * reports and compiles nothing.
+ */
+SBN_API int sbn_device_check(cl_device_id device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * The passes: forward in training, backward, evaluation, recomputation.
+ *
+ * Each takes one sbn_share per replica of this process, in the order of the
+ * group's queues. All members of a group make the same training passes in the
+ * same order; evaluation with running statistics and recomputation never
+ * communicate.
+ */
+#ifndef SYNCBN_PASS_H
+#define SYNCBN_PASS_H
+
+#include <syncbn/batchnorm.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A part of a buffer of floats, of the same context as the replica's queue. */
+typedef struct sbn_buffer {
+    cl_mem mem;
+    size_t offset; /* in elements */
+} sbn_buffer;
+
+/*
+ * One replica's share of the batch. A pass reads only the buffers it names;
+ * the others may stay zero. All buffers are the caller's, none may overlap one
+ * that the pass writes.
+ *
+ * Events: the pass's commands wait for `wait_list` (which covers inputs and
+ * outputs); if `event` is not NULL it receives an event, to be released by the
+ * caller, that completes with the last of them. On an in-order queue neither
+ * is needed. Queues are flushed, never finished. After an error *event is NULL.
+ */
+typedef struct sbn_share {
+    int dims;        /* 2 ... 5 */
+    size_t shape[5]; /* N, C, then space; N or an extent of space may be 0: an empty share */
+    sbn_buffer x, y, dy, dx;
+    sbn_buffer weight, bias;           /* `channels` floats; read by affine layers */
+    sbn_buffer weight_grad, bias_grad; /* `channels` floats; mem NULL: not wanted */
+    cl_uint num_wait;
+    const cl_event *wait_list;
+    cl_event *event;
+} sbn_share;
+
+/* Per-call settings, or-ed together. */
+enum {
+    SBN_KEEP_RUNNING_STATS = 1,  /* forward: do not update the running statistics */
+    SBN_ACCUMULATE_GRADIENTS = 2, /* backward: add to weight_grad and bias_grad, do not overwrite */
+    SBN_GLOBAL_GRADIENTS = 4      /* backward: weight_grad and bias_grad receive the sums over the
+                                     whole group, the same on all replicas. Leave such gradients
+                                     out of a later averaging over replicas: averaging n equal sums
+                                     is harmless, but adding them counts n times. Without this each
+                                     replica receives the sum over its own share, to be averaged or
+                                     added with the model's other gradients. */
+};
+
+typedef struct sbn_result {
+    size_t size;      /* sizeof(sbn_result) */
+    uint64_t count;   /* values per channel over the whole group */
+    int synchronised; /* 0: the group timed out and this pass used this member's values alone */
+    int wide;         /* 1: some channel needed the wide window, at the price of a second reduction */
+} sbn_result;
+
+#define SBN_RESULT_INIT \
+    { sizeof(sbn_result), 0, 0, 0 }
+
+/* A pass under way. */
+typedef struct sbn_pass sbn_pass;
+
+/*
+ * Forward in training: y = a (x - mean) + bias with a = weight / sqrt(var + eps),
+ * mean and var those of the whole group's x. Reads x, weight, bias; writes y.
+ *
+ * Fills `saved` for backward and recomputation; x must stay as it is until
+ * they have run. Updates the running statistics unless told not to. A total of
+ * one value per channel is SBN_TOO_FEW_VALUES; a total of none changes
+ * nothing and succeeds.
+ *
+ * NaN and Inf in a channel make that channel NaN and touch no other. A spread
+ * whose squares overflow (|x - mean| beyond 2^58) gives variance +Inf and y = bias.
+ *
+ * begin enqueues the reduction and returns; end waits for it and for the other
+ * members, and enqueues the rest. Between the two other work may be enqueued
+ * on the same queues, and other passes begun, not more than SBN_MAX_PASSES in
+ * all; passes of one group are combined in the order they began and may be
+ * ended in any order. `saved`, shares' buffers and wait lists must live until
+ * end returns; the shares themselves are copied. `result` may be NULL.
+ *
+ * If begin fails there is no pass. A pass ends exactly once, whatever end
+ * returns. An error before the members have agreed changes nothing: no
+ * statistics, outputs or gradients. A later one (of a device) leaves outputs
+ * undefined and the group failed, which its other members learn at their next
+ * pass.
+ */
+SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+                              unsigned flags, sbn_pass **pass);
+
+/*
+ * Backward of the forward that filled `saved`, with the same shapes. Reads x,
+ * dy, weight; writes dx (mem NULL: not wanted), weight_grad, bias_grad. With
+ * the group's sums over n values per channel, xhat = (x - mean) invstd:
+ *
+ *   bias_grad = sum dy,  weight_grad = sum dy xhat,
+ *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
+ *
+ * Ioffe & Szegedy 2015, section 3. NaN and Inf in dy pass through to their
+ * channel's gradients and are no error.
+ */
+SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
+                               const sbn_saved *saved, unsigned flags, sbn_pass **pass);
+
+/* How many passes of one group may be under way. */
+#define SBN_MAX_PASSES 64
+
+/*
+ * Moves every pass of the group on as far as it will go without blocking, and
+ * sets *ready (may be NULL) to 1 when end will not wait. Call it while other
+ * work runs; some transports progress only when called. Errors are kept for
+ * end: it returns SBN_SUCCESS for any valid pass.
+ */
+SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
+
+/* Waits for the combination, enqueues the rest, releases the pass. */
+SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
+
+/* begin, progress and end in a row. */
+SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+                        unsigned flags, sbn_result *result);
+SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+                         unsigned flags, sbn_result *result);
+
+/*
+ * Evaluation: forward's formula with the running mean and variance. Reads x,
+ * weight, bias; writes y. Each member calls it when it likes. A layer without
+ * running statistics uses the batch's instead, synchronised as in training
+ * (then all members must call it; one value per channel is legal).
+ */
+SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares);
+
+/*
+ * Computes y again from x and `saved`, with the same bits as the forward that
+ * filled it: no statistics, no communication, nothing updated.
+ */
+SBN_API int sbn_recompute(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

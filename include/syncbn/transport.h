@@ -1,0 +1,85 @@
+/*
+ * How the members of a group add their words: one operation, started and
+ * tested. A member is a process or a thread; it may drive several devices,
+ * whose words the library has added already.
+ *
+ * The table below is all that a transport is. Bring your own by filling one:
+ * the library's MPI part and the in-memory hub at the end of this file do no
+ * more than that.
+ */
+#ifndef SYNCBN_TRANSPORT_H
+#define SYNCBN_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <syncbn/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Reductions run on SBN_STREAMS independent streams. On one stream the n-th
+ * start of one member meets the n-th start of every other; between streams
+ * nothing is ordered (an MPI transport duplicates its communicator per stream).
+ */
+enum {
+    SBN_STREAM_HEADER = 0, /* what each member is about to do; fixed size */
+    SBN_STREAM_WORDS = 1,  /* the sums, once the headers have agreed */
+    SBN_STREAM_REPEAT = 2, /* a pass repeated in the wide window, or a disagreement explained */
+    SBN_STREAMS = 3
+};
+
+/* The largest world size: sums of flags over the members are held in 12 bits. */
+#define SBN_MAX_WORLD_SIZE 4095
+
+typedef struct sbn_transport {
+    size_t size;    /* sizeof(sbn_transport) */
+    void *context;  /* handed to the functions below */
+    int rank;       /* of this member, 0 ... world_size - 1 */
+    int world_size; /* members in all */
+
+    /*
+     * Begins to add `count` words over all members and returns at once. The
+     * sum replaces `words` on every member when the request is done; until
+     * then the library leaves them alone. Wrapping int64 addition; the order
+     * of the members does not matter. Returns 0 or an error, which ends the
+     * group with SBN_TRANSPORT_ERROR.
+     */
+    int (*start)(void *context, int stream, int64_t *words, size_t count, void **request);
+
+    /*
+     * Sets *done to 1 when the sum has arrived (the request is released and
+     * not used again), else to 0. Never blocks. The library never abandons a
+     * request but after a timeout, and then its words stay allocated for the
+     * life of the process.
+     */
+    int (*test)(void *context, void *request, int *done);
+
+    /*
+     * Optional (may be NULL): writes into `ranks` (world_size of them) the
+     * members that have not started this request yet and returns their
+     * number; it lets a timeout name who is missing.
+     */
+    int (*missing)(void *context, void *request, int *ranks);
+} sbn_transport;
+
+/*
+ * The in-memory transport: `world_size` threads of one process, each with a
+ * group of its own, meet in a hub. The hub must outlive the groups that use it.
+ */
+typedef struct sbn_hub sbn_hub;
+
+/* Makes a hub for 1 ... SBN_MAX_WORLD_SIZE members. */
+SBN_API int sbn_hub_create(int world_size, sbn_hub **hub);
+SBN_API void sbn_hub_destroy(sbn_hub *hub);
+
+/* Fills the table of member `rank`, to be handed to that member's sbn_group_create. */
+SBN_API int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
