@@ -1,0 +1,75 @@
+# How tests are run: make check, and one target for each tool that watches them.
+
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+SH_LOG_COMPILER = $(SHELL)
+
+# The same devices and the same state wherever it runs: rusticl shows its CPU
+# device only when asked; compiled kernels are cached here and nowhere else, by
+# all test programs together. OCL_ICD_VENDORS stays as it is.
+TEST_UNDER =
+TEST_RUSTICL = llvmpipe
+TEST_CACHE = $(abs_top_builddir)/kernel-cache
+AM_TESTS_ENVIRONMENT = \
+	LC_ALL=C; export LC_ALL; \
+	RUSTICL_ENABLE='$(TEST_RUSTICL)'; export RUSTICL_ENABLE; \
+	POCL_CACHE_DIR='$(TEST_CACHE)'; export POCL_CACHE_DIR; \
+	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
+	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
+	NM='$(NM)'; export NM; \
+	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
+	$(MKDIR_P) '$(TEST_CACHE)';
+
+EXTRA_DIST += build-aux/run-oclgrind.sh
+
+clean-local:
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan
+CLEANFILES += check-valgrind.log check-oclgrind.log
+
+# The suite's machinery again, on a list of programs and with a tool in front.
+# Under a tool only PoCL or Oclgrind's own device is used: rusticl stays hidden.
+check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_RUSTICL=
+
+# --- make check-valgrind ----------------------------------------------------------
+# A kernel cache of its own: PoCL must compile for the CPU that valgrind shows.
+check-valgrind: $(check_PROGRAMS)
+	@test -n '$(VALGRIND)' || { \
+	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
+	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
+	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
+	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
+	  LOG_COMPILER='$(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
+	    --errors-for-leak-kinds=definite --suppressions=$(abs_srcdir)/tests/drivers.supp'
+
+# --- make check-oclgrind ----------------------------------------------------------
+check-oclgrind: $(check_PROGRAMS)
+	@test -n '$(OCLGRIND)' || { \
+	  echo 'make $@: oclgrind is missing; install it and run configure again' >&2; exit 1; }
+	@test -n '$(OCLGRIND_TESTS)' || { echo 'make $@: OCLGRIND_TESTS is empty' >&2; exit 1; }
+	$(check_under) TESTS='$(OCLGRIND_TESTS)' TEST_SUITE_LOG=$@.log TEST_UNDER=oclgrind \
+	  LOG_COMPILER='$(SHELL) $(srcdir)/build-aux/run-oclgrind.sh $(OCLGRIND)'
+
+# --- make check-asan --------------------------------------------------------------
+# Everything built again under AddressSanitizer and UBSan, in asan/ of this build
+# directory and with this one's configure arguments.
+sanitize = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+check-asan:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
+	@test -n '$(ASAN_TESTS)' || { echo 'make $@: ASAN_TESTS is empty' >&2; exit 1; }
+	@$(MKDIR_P) asan && cd asan && echo 'int main(void) { return 0; }' > probe.c && \
+	  $(CC) $(sanitize) probe.c -o probe || { \
+	  echo 'make $@: $(CC) cannot link with $(sanitize); install its sanitizer libraries' >&2; exit 1; }
+	@cd asan && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    'CFLAGS=-g -O1 -fno-omit-frame-pointer $(sanitize)'"; }; }
+	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here
+
+check-asan-here: $(check_PROGRAMS)
+	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.lsan:print_suppressions=0' \
+	UBSAN_OPTIONS=print_stacktrace=1 \
+	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
+
+.PHONY: check-valgrind check-oclgrind check-asan check-asan-here

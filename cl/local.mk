@@ -1,0 +1,14 @@
+# Kernels, embedded into the library as byte arrays. The order here is the order
+# of the table in src/kernels.h.
+KERNELS = \
+	cl/common.cl \
+	cl/sum.cl \
+	cl/forward_reduce.cl
+
+EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
+CLEANFILES += cl/kernels.c
+
+# Made in the build directory, and not part of a release: always from the .cl files.
+cl/kernels.c: $(KERNELS) $(srcdir)/cl/local.mk $(srcdir)/build-aux/embed-kernels.sh
+	$(AM_V_GEN)$(MKDIR_P) cl && \
+	$(SHELL) $(srcdir)/build-aux/embed-kernels.sh $(srcdir) $(KERNELS) > $@.tmp && mv -f $@.tmp $@
