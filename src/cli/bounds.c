@@ -1,0 +1,137 @@
+/* The reduction's stated bound; derived in bounds.h. */
+#include "bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double steps(size_t n)
+{
+    return (double)((n + BOUND_LANES - 1) / BOUND_LANES) + BOUND_FOLDS + 2;
+}
+
+/* A block of one tensor: its mean, and how far its float pivot may be from that. */
+typedef struct block {
+    const float *at;
+    size_t n;
+    double k, mean, pivot_error;
+} block;
+
+static block block_of(const float *plane, size_t from, size_t plane_size)
+{
+    size_t left = plane_size - from;
+    block b = {.at = plane + from, .n = left < BOUND_BLOCK ? left : BOUND_BLOCK};
+    double total = 0, size = 0;
+    for (size_t i = 0; i < b.n; i++) {
+        total += b.at[i];
+        size += fabs(b.at[i]);
+    }
+    b.k = steps(b.n);
+    b.mean = total / (double)b.n;
+    b.pivot_error = b.k * BOUND_UNIT * size / (double)b.n;
+    return b;
+}
+
+/* Largest |element - pivot|. */
+static double distance(const block *b, size_t i)
+{
+    return fabs(b->at[i] - b->mean) + b->pivot_error;
+}
+
+static void forward_bounds(const problem *p, const geometry *g, const float *x, size_t c,
+                           const reference_channel *ch, channel_bounds *bound)
+{
+    double sum = 0, squares = 0, n = (double)g->values;
+    for (size_t s = 0; s < g->samples; s++) {
+        const float *plane = x + geometry_plane_start(g, s, c);
+        for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
+            block b = block_of(plane, from, g->sample[s].plane);
+            double first = 0, second = 0;
+            for (size_t i = 0; i < b.n; i++) {
+                double d = distance(&b, i);
+                first += d;
+                second += d * d;
+            }
+            first *= b.k * BOUND_UNIT;
+            sum += first;
+            squares += (b.k + 2) * BOUND_UNIT * second +
+                       2 * (fabs(b.mean - ch->mean) + b.pivot_error) * first;
+        }
+    }
+    bound->mean = sum / n + BOUND_CUT_MEAN + BOUND_TWO_FLOATS * fabs(ch->mean);
+    bound->var = (squares + sum * sum / n) / n + BOUND_CUT_VAR + BOUND_UNDERFLOW;
+    if (ch->invstd == 0) {
+        return; /* the variance overflowed: 0 whatever its error */
+    }
+    double low = reference_invstd(p, fmax(ch->var - bound->var, 0));
+    double high = reference_invstd(p, ch->var + bound->var);
+    bound->invstd = fmax(low / ch->invstd - 1, 1 - high / ch->invstd);
+    bound->may_clamp = p->eps_mode == SBN_EPS_CLAMP && ch->var - bound->var <= p->eps &&
+                       p->eps <= ch->var + bound->var;
+}
+
+/* Bounds of one plane's part of the gradients' sums. */
+static void gradient_bounds(const float *x, const float *dy, size_t plane,
+                            const reference_channel *ch, const channel_bounds *bound,
+                            gradient_sums *sums)
+{
+    double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
+    for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
+        block b = block_of(dy, from, plane);
+        double g = fabs(b.mean) + b.pivot_error, e_sum = 0, ed_sum = 0, d_sum = 0;
+        for (size_t i = 0; i < b.n; i++) {
+            double e = distance(&b, i), d = fabs(x[from + i] - ch->mean) + off;
+            e_sum += e;
+            ed_sum += e * d;
+            d_sum += d;
+        }
+        double dy_error = b.k * BOUND_UNIT * e_sum + (double)b.n * BOUND_CUT_GRADIENT;
+        sums->dy += dy_error;
+        sums->dy_centered += (b.k + 2) * BOUND_UNIT * (ed_sum + g * d_sum) +
+                             BOUND_UNIT * fabs(ch->mean) * dy_error +
+                             (double)b.n * (BOUND_CUT_GRADIENT + BOUND_UNDERFLOW);
+    }
+}
+
+static void backward_bounds(const geometry *g, const inputs *in, const reference *ref, size_t c,
+                            bounds *b)
+{
+    channel_bounds *bound = &b->channel[c];
+    const reference_channel *ch = &ref->channel[c];
+    for (size_t s = 0; s < g->samples; s++) {
+        size_t start = geometry_plane_start(g, s, c);
+        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound,
+                        &b->local[c * g->replicas + g->sample[s].replica]);
+    }
+    for (size_t r = 0; r < g->replicas; r++) {
+        gradient_sums *local = &b->local[c * g->replicas + r];
+        bound->all.dy += local->dy;
+        bound->all.dy_centered += local->dy_centered;
+        local->dy_centered += bound->mean * fabs(ref->local[c * g->replicas + r].dy);
+    }
+    bound->all.dy_centered += bound->mean * fabs(ch->all.dy);
+}
+
+int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
+                bounds *b)
+{
+    b->replicas = g->replicas;
+    b->channel = calloc(g->channels, sizeof *b->channel);
+    b->local = calloc(g->channels * g->replicas, sizeof *b->local);
+    if (!b->channel || !b->local) {
+        bounds_free(b);
+        return SBN_OUT_OF_MEMORY;
+    }
+    for (size_t c = 0; c < g->channels; c++) {
+        forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
+        backward_bounds(g, in, ref, c, b);
+    }
+    return SBN_SUCCESS;
+}
+
+void bounds_free(bounds *b)
+{
+    free(b->channel);
+    free(b->local);
+    memset(b, 0, sizeof *b);
+}
