@@ -17,10 +17,10 @@ for file in "$@"; do
     number=$((number + 1))
     echo
     echo "/* $file */"
-    echo "static const char text_$number[] = {"
+    echo "static const char text_${number}[] = {"
     # Octal escapes are ints that fit a char, whichever sign char has.
     od -An -v -to1 "$srcdir/$file" | sed "s/ *\([0-7]\{3\}\)/'\\\\\1',/g"
-    echo "'\\0'};"
+    echo "0};"
 done
 
 echo
