@@ -7,13 +7,14 @@ SH_LOG_COMPILER = $(SHELL)
 
 # The same devices and the same state wherever it runs: rusticl shows its CPU
 # device only when asked; compiled kernels are cached here and nowhere else, by
-# all test programs together. OCL_ICD_VENDORS stays as it is.
+# all test programs together. OCL_ICD_VENDORS stays as it is but under a tool.
 TEST_UNDER =
-TEST_RUSTICL = llvmpipe
+TEST_ICD = $(OCL_ICD_VENDORS)
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
-	RUSTICL_ENABLE='$(TEST_RUSTICL)'; export RUSTICL_ENABLE; \
+	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
+	test -z '$(TEST_ICD)' || { OCL_ICD_VENDORS='$(TEST_ICD)'; export OCL_ICD_VENDORS; }; \
 	POCL_CACHE_DIR='$(TEST_CACHE)'; export POCL_CACHE_DIR; \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
@@ -28,8 +29,11 @@ clean-local:
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
 # The suite's machinery again, on a list of programs and with a tool in front.
-# Under a tool only PoCL or Oclgrind's own device is used: rusticl stays hidden.
-check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_RUSTICL=
+# Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
+# libraries they unload, which no suppression can name.
+pocl_icd = /etc/OpenCL/vendors/pocl.icd
+check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
+	TEST_ICD="`test ! -e $(pocl_icd) || echo $(pocl_icd)`"
 
 # --- make check-valgrind ----------------------------------------------------------
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows.
@@ -40,7 +44,7 @@ check-valgrind: $(check_PROGRAMS)
 	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
 	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
 	  LOG_COMPILER='$(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
-	    --errors-for-leak-kinds=definite --suppressions=$(abs_srcdir)/tests/drivers.supp'
+	    --show-leak-kinds=definite --errors-for-leak-kinds=definite --suppressions=$(abs_srcdir)/tests/drivers.supp'
 
 # --- make check-oclgrind ----------------------------------------------------------
 check-oclgrind: $(check_PROGRAMS)
