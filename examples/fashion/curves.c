@@ -1,0 +1,123 @@
+#define _POSIX_C_SOURCE 200809L
+#include "curves.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+const char *norm_label(enum norm_kind kind) {
+    return kind == NORM_PER_REPLICA ? "per-replica" : "synchronised";
+}
+
+void curves_add(struct curves *curves, const struct point *point) {
+    if (curves->count == curves->room) {
+        struct point *more = must_alloc(2 * curves->room + 64, sizeof *more);
+
+        if (curves->count)
+            memcpy(more, curves->point, curves->count * sizeof *more);
+        free(curves->point);
+        curves->point = more;
+        curves->room = 2 * curves->room + 64;
+    }
+    curves->point[curves->count++] = *point;
+}
+
+void curves_free(struct curves *curves) {
+    free(curves->point);
+    *curves = (struct curves){NULL, 0, 0};
+}
+
+static void write_csv(const struct curves *curves, const char *path) {
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        fail("--out cannot write %s: %s", path, strerror(errno));
+    fputs("seed,norm,step,images,train_loss,train_accuracy,test_accuracy\n", file);
+    for (size_t i = 0; i < curves->count; i++) {
+        const struct point *p = &curves->point[i];
+
+        fprintf(file, "%llu,%s,%zu,%zu,%.6f,%.6f,", (unsigned long long)p->seed,
+                norm_label(p->kind), p->step, p->images, p->loss, p->accuracy);
+        if (p->test_accuracy >= 0)
+            fprintf(file, "%.6f", p->test_accuracy);
+        fputc('\n', file);
+    }
+    if (ferror(file) | fclose(file))
+        fail("--out cannot write %s: the disk is full or gone", path);
+}
+
+/* A block of gnuplot data, with an empty line between seeds so that lines break there. */
+static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kind kind, int test) {
+    size_t before = 0;
+
+    fprintf(gnuplot, "$%s_%d << END\n", test ? "test" : "loss", (int)kind);
+    for (size_t i = 0; i < curves->count; i++) {
+        const struct point *p = &curves->point[i];
+
+        if (p->kind != kind || (test && p->test_accuracy < 0))
+            continue;
+        if (p->images < before)
+            fputc('\n', gnuplot);
+        before = p->images;
+        fprintf(gnuplot, "%zu %.6f\n", p->images, test ? 100 * p->test_accuracy : p->loss);
+    }
+    fputs("END\n", gnuplot);
+}
+
+/* A name between gnuplot's single quotes, where a quote is written twice. */
+static void write_name(FILE *gnuplot, const char *name) {
+    for (; *name; name++) {
+        if (*name == '\'')
+            fputc('\'', gnuplot);
+        fputc(*name, gnuplot);
+    }
+}
+
+static int draw(const struct curves *curves, const char *path, size_t replicas, size_t batch) {
+    const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
+    FILE *gnuplot = popen("exec gnuplot >/dev/null 2>&1", "w");
+
+    if (!gnuplot)
+        return -1;
+    for (int k = 0; k < 2; k++)
+        for (int test = 0; test < 2; test++)
+            write_data(gnuplot, curves, kinds[k], test);
+    fputs("set terminal pngcairo size 1000,420 font 'sans,11'\nset output '", gnuplot);
+    write_name(gnuplot, path);
+    fprintf(gnuplot,
+            "'\n"
+            "set multiplot layout 1,2 title "
+            "'Fashion-MNIST, %zu replicas with %zu image%s each'\n"
+            "set xlabel 'images seen' ; set format x '%%.0s%%c' ; set grid ; set border 3\n"
+            "set tics nomirror ; set style data lines ; set key box opaque\n"
+            "set style line 1 lc rgb '#c0392b' lw 2 ; set style line 2 lc rgb '#1f618d' lw 2\n"
+            "set ylabel 'training loss' ; set logscale y ; set key top right\n"
+            "plot $loss_0 ls 1 title '%s statistics', $loss_1 ls 2 title '%s'\n"
+            "unset logscale y ; set ylabel 'test accuracy, %%' ; set key bottom right\n"
+            "plot $test_0 with linespoints ls 1 pt 7 ps 0.6 title '%s statistics',"
+            " $test_1 with linespoints ls 2 pt 7 ps 0.6 title '%s'\n"
+            "unset multiplot\n",
+            replicas, batch, batch == 1 ? "" : "s", norm_label(NORM_PER_REPLICA),
+            norm_label(NORM_SYNCHRONISED), norm_label(NORM_PER_REPLICA),
+            norm_label(NORM_SYNCHRONISED));
+    return pclose(gnuplot);
+}
+
+void curves_write(const struct curves *curves, const char *name, size_t replicas, size_t batch) {
+    char path[4096];
+
+    if (snprintf(path, sizeof path, "%s.csv", name) >= (int)sizeof path)
+        fail("--out is too long: %s", name);
+    write_csv(curves, path);
+    printf("curves: %s", path);
+    snprintf(path, sizeof path, "%s.png", name);
+    if (system("command -v gnuplot >/dev/null 2>&1") != 0)
+        puts(" (no picture: gnuplot is not installed)");
+    else if (draw(curves, path, replicas, batch) != 0)
+        puts(" (no picture: gnuplot failed)");
+    else
+        printf(" and %s\n", path);
+}

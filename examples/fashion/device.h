@@ -1,0 +1,80 @@
+/*
+ * One device and what lies on it: a copy of the data and of the parameters,
+ * and the tensors of all its replicas.
+ *
+ * Replicas of one device hold the same parameters, so what does not couple
+ * images (convolution, ReLU, pooling, loss) runs as one call over the images
+ * of all of them, one replica after the other in each tensor. Only batch norm
+ * is told where each replica's share begins. Each replica has a command queue
+ * of its own for it; `queue` runs the rest.
+ */
+#ifndef FASHION_DEVICE_H
+#define FASHION_DEVICE_H
+
+#include "choose.h"
+#include "dataset.h"
+#include "network.h"
+
+enum kernel_name {
+    GATHER,
+    IM2COL,
+    COL2IM,
+    RELU_POOL,
+    RELU_POOL_GRAD,
+    SOFTMAX_LOSS,
+    SUM_ROWS,
+    SGD,
+    KERNELS
+};
+
+/* A block's values; d_ marks the gradient of the loss with respect to them. */
+struct tensors {
+    cl_mem columns; /* what the GEMM reads; for a dense block the input as it is */
+    cl_mem linear;  /* what it writes */
+    cl_mem normed;  /* after batch norm */
+    cl_mem out;     /* after ReLU and pooling */
+    cl_mem d_linear, d_normed, d_out;
+};
+
+struct device {
+    struct choice choice;
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel[KERNELS];
+
+    size_t replicas;
+    cl_command_queue *replica_queue;
+    size_t share;  /* images of all its replicas in a training step */
+    size_t images; /* of the pass under way: `share`, or a part of the test images */
+
+    cl_mem pixels[2], labels[2]; /* of the training set and of the test set */
+    cl_mem index;                /* which of them the pass takes */
+    cl_mem input;                /* those, as floats */
+    struct tensors block[BLOCKS];
+    cl_mem d_columns; /* of the block under way */
+    cl_mem result;    /* loss and right or wrong, per image */
+
+    cl_mem parameters, gradients, velocity;
+    cl_mem norm_gradients; /* of the affine parameters: one row per replica */
+};
+
+/* The largest number of images a device evaluates at once. */
+enum { EVALUATION_IMAGES = 250 };
+
+void device_open(struct device *device, const struct choice *choice, size_t replicas, size_t batch,
+                 const struct network *network, const struct dataset sets[2]);
+void device_close(struct device *device);
+
+/*
+ * Enqueues a kernel over x * y * z items. `types` has a letter for each
+ * argument that follows: m a cl_mem, i an int, f a float (given as double).
+ */
+void device_run(struct device *device, enum kernel_name kernel, size_t x, size_t y, size_t z,
+                const char *types, ...);
+
+/* Blocking copies of floats. */
+void device_write(struct device *device, cl_mem to, size_t count, const float *from);
+void device_read(struct device *device, cl_mem from, size_t offset, size_t count, float *to);
+
+#endif

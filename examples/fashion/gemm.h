@@ -1,0 +1,16 @@
+/* The products of a block, by CLBlast, over all images of a device at once. */
+#ifndef FASHION_GEMM_H
+#define FASHION_GEMM_H
+
+#include "device.h"
+
+/* linear = columns x weights */
+void gemm_forward(struct device *device, const struct network *network, int b);
+
+/* The weights' gradient = columns^T x d_linear */
+void gemm_weights(struct device *device, const struct network *network, int b);
+
+/* d_columns = d_linear x weights^T */
+void gemm_columns(struct device *device, const struct network *network, int b, cl_mem d_columns);
+
+#endif

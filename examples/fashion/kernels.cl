@@ -1,0 +1,145 @@
+/*
+ * What training needs besides CLBlast and syncbn. Images are stored channels
+ * last, (image, y, x, channel): then the GEMM of a convolution writes all
+ * images of all replicas of a device in one call, each replica's one after
+ * the other, and neighbouring work-items take neighbouring channels.
+ */
+
+/* input(i, p) = the p-th pixel of image index(i), brought to mean 0 and spread 1. */
+kernel void gather(global const uchar *restrict images, global const uint *restrict index,
+                   float mean, float scale, global float *restrict input)
+{
+    const size_t p = get_global_id(0), pixels = get_global_size(0), i = get_global_id(1);
+
+    input[i * pixels + p] = ((float)images[index[i] * pixels + p] - mean) * scale;
+}
+
+/*
+ * The 3 x 3 neighbourhood of each pixel as a row of 9 * channels values, zero
+ * outside the image: columns(image, y, x, tap, channel). One item per input
+ * channel and pixel; dimension 2 is the image.
+ */
+kernel void im2col(global const float *restrict in, int height, int width, int channels,
+                   global float *restrict columns)
+{
+    const int c = get_global_id(0), x = get_global_id(1) % width, y = get_global_id(1) / width;
+    const size_t image = get_global_id(2) * (size_t)(height * width);
+    global float *row = columns + (image + y * width + x) * 9 * channels + c;
+
+    for (int dy = -1; dy <= 1; dy++) {
+        for (int dx = -1; dx <= 1; dx++) {
+            const int sy = y + dy, sx = x + dx;
+            const int inside = sy >= 0 && sy < height && sx >= 0 && sx < width;
+
+            *row = inside ? in[(image + sy * width + sx) * channels + c] : 0.0f;
+            row += channels;
+        }
+    }
+}
+
+/* The gradient of im2col: each input value collects from the nine rows it went into. */
+kernel void col2im(global const float *restrict d_columns, int height, int width, int channels,
+                   global float *restrict d_in)
+{
+    const int c = get_global_id(0), x = get_global_id(1) % width, y = get_global_id(1) / width;
+    const size_t image = get_global_id(2) * (size_t)(height * width);
+    float sum = 0.0f;
+
+    for (int dy = -1; dy <= 1; dy++) {
+        for (int dx = -1; dx <= 1; dx++) {
+            const int ry = y - dy, rx = x - dx, tap = 3 * (dy + 1) + dx + 1;
+
+            if (ry >= 0 && ry < height && rx >= 0 && rx < width)
+                sum += d_columns[((image + ry * width + rx) * 9 + tap) * channels + c];
+        }
+    }
+    d_in[(image + y * width + x) * channels + c] = sum;
+}
+
+/*
+ * out = the largest of max(0, y) over a window of pool x pool; pool 1 is ReLU
+ * alone. `width` is y's. One item per channel and window; dimension 2 is the
+ * image with its rows of windows.
+ */
+kernel void relu_pool(global const float *restrict y, int width, int pool,
+                      global float *restrict out)
+{
+    const size_t c = get_global_id(0), channels = get_global_size(0);
+    const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
+    float best = 0.0f;
+
+    for (int j = 0; j < pool; j++)
+        for (int i = 0; i < pool; i++)
+            best = fmax(best, y[((row * pool + j) * width + x * pool + i) * channels + c]);
+    out[(row * windows + x) * channels + c] = best;
+}
+
+/* Its gradient: to the first value that is the largest, if that is above 0. */
+kernel void relu_pool_grad(global const float *restrict y, global const float *restrict out,
+                           global const float *restrict d_out, int width, int pool,
+                           global float *restrict d_y)
+{
+    const size_t c = get_global_id(0), channels = get_global_size(0);
+    const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
+    const size_t at = (row * windows + x) * channels + c;
+    const float best = out[at];
+    float rest = best > 0.0f ? d_out[at] : 0.0f;
+
+    for (int j = 0; j < pool; j++) {
+        for (int i = 0; i < pool; i++) {
+            const size_t k = ((row * pool + j) * width + x * pool + i) * channels + c;
+            const int hit = y[k] == best;
+
+            d_y[k] = hit ? rest : 0.0f;
+            rest = hit ? 0.0f : rest;
+        }
+    }
+}
+
+/*
+ * Softmax and cross-entropy of one image per item: result(i) = its loss, and 1
+ * or 0 for a right or wrong answer. d_logits is the gradient of the loss times
+ * `scale`, one over the images of all replicas, so that gradients are added up.
+ */
+kernel void softmax_loss(global const float *restrict logits, global const uchar *restrict labels,
+                         global const uint *restrict index, int classes, float scale,
+                         global float *restrict d_logits, global float2 *restrict result)
+{
+    const size_t i = get_global_id(0);
+    const int label = labels[index[i]];
+    global const float *in = logits + i * classes;
+    global float *d = d_logits + i * classes;
+    float sum = 0.0f;
+    int best = 0;
+
+    for (int k = 1; k < classes; k++)
+        best = in[k] > in[best] ? k : best;
+    for (int k = 0; k < classes; k++)
+        sum += exp(in[k] - in[best]);
+    for (int k = 0; k < classes; k++)
+        d[k] = (exp(in[k] - in[best]) / sum - (k == label ? 1.0f : 0.0f)) * scale;
+    result[i] = (float2)(log(sum) + in[best] - in[label], best == label ? 1.0f : 0.0f);
+}
+
+/* to(k) = the sum of column k over `rows` rows, one row per replica. */
+kernel void sum_rows(global const float *restrict from, int rows, int offset,
+                     global float *restrict to)
+{
+    const size_t k = get_global_id(0), width = get_global_size(0);
+    float sum = 0.0f;
+
+    for (int r = 0; r < rows; r++)
+        sum += from[r * width + k];
+    to[offset + k] = sum;
+}
+
+/* Stochastic gradient descent with momentum: v = momentum v + g, w = w - rate v. */
+kernel void sgd(global const float *restrict gradient, float rate, float momentum,
+                global float *restrict velocity, global float *restrict parameter)
+{
+    const size_t k = get_global_id(0);
+    const float v = momentum * velocity[k] + gradient[k];
+
+    velocity[k] = v;
+    parameter[k] -= rate * v;
+}

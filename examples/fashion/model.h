@@ -1,0 +1,37 @@
+/* A replicated network on its devices: forward, backward, one step of training, evaluation. */
+#ifndef FASHION_MODEL_H
+#define FASHION_MODEL_H
+
+#include "norm.h"
+
+struct model {
+    struct network network;
+    size_t devices, replicas, batch; /* batch: images per replica */
+    struct device *device;
+};
+
+enum which_set { TRAIN, TEST };
+
+/* Sums over images. */
+struct score {
+    double loss, right;
+};
+
+/* Spreads the replicas over the first min(count, replicas) devices. */
+void model_open(struct model *model, const struct choice *choices, size_t count, size_t replicas,
+                size_t batch, const struct dataset sets[2]);
+void model_close(struct model *model);
+
+/* The same parameters on every device, no velocity. */
+void model_start(struct model *model, uint64_t seed);
+
+/* Loss and gradients of replicas * batch training images; `index` names them. */
+struct score model_gradients(struct model *model, struct norm *norm, const unsigned *index);
+
+/* That, averaged over all replicas, and a step down. */
+struct score model_step(struct model *model, struct norm *norm, const unsigned *index, double rate);
+
+/* The first `count` test images, normalised by evaluation's running statistics. */
+struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count);
+
+#endif

@@ -1,0 +1,205 @@
+#include "norm.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+
+static void list_members(struct norm *norm, struct device *devices, size_t count) {
+    size_t m = 0;
+
+    for (size_t d = 0; d < count; d++)
+        norm->members += norm->kind == NORM_EVALUATION ? 1 : devices[d].replicas;
+    norm->member = must_alloc(norm->members, sizeof *norm->member);
+    for (size_t d = 0; d < count; d++) {
+        struct device *device = &devices[d];
+        const size_t each = device->share / device->replicas;
+
+        if (norm->kind == NORM_EVALUATION)
+            norm->member[m++] = (struct member){device, device->queue, 0, 0, 0};
+        else
+            for (size_t r = 0; r < device->replicas; r++)
+                norm->member[m++] =
+                    (struct member){device, device->replica_queue[r], r, r * each, each};
+    }
+}
+
+static void make_layers(struct norm *norm, struct norm_group *group) {
+    for (int b = 0; b < NORMS; b++) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+
+        config.name = norm->network->block[b].name;
+        config.channels = norm->network->block[b].out;
+        config.layout = SBN_CHANNELS_LAST;
+        /* Small batches make noisy averages: weigh many of them, in both trainings. */
+        config.momentum = 0.02;
+        must_sbn(sbn_batchnorm_create(group->group, &config, &group->layer[b]), "making a layer");
+        must_sbn(sbn_saved_create(group->layer[b], &group->saved[b]),
+                 "making room for a layer's statistics");
+    }
+}
+
+void norm_open(struct norm *norm, enum norm_kind kind, const struct network *network,
+               struct device *devices, size_t count) {
+    cl_command_queue *queues;
+    size_t each;
+
+    *norm = (struct norm){.network = network, .kind = kind};
+    list_members(norm, devices, count);
+    norm->groups = kind == NORM_PER_REPLICA ? norm->members : 1;
+    each = norm->members / norm->groups;
+    queues = must_alloc(norm->members, sizeof *queues);
+    for (size_t m = 0; m < norm->members; m++)
+        queues[m] = norm->member[m].queue;
+    norm->group = must_alloc(norm->groups, sizeof *norm->group);
+    for (size_t g = 0; g < norm->groups; g++) {
+        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+
+        config.queues = queues + g * each;
+        config.replicas = each;
+        must_sbn(sbn_group_create(&config, &norm->group[g].group), "making a group");
+        make_layers(norm, &norm->group[g]);
+    }
+    free(queues);
+    norm->share = must_alloc(norm->members, sizeof *norm->share);
+    norm->ready = must_alloc(norm->members, sizeof *norm->ready);
+    norm->done = must_alloc(norm->members, sizeof *norm->done);
+    norm->pass = must_alloc(norm->groups, sizeof *norm->pass);
+}
+
+void norm_close(struct norm *norm) {
+    for (size_t g = 0; g < norm->groups; g++) {
+        for (int b = 0; b < NORMS; b++) {
+            sbn_saved_destroy(norm->group[g].saved[b]);
+            sbn_batchnorm_destroy(norm->group[g].layer[b]);
+        }
+        sbn_group_destroy(norm->group[g].group);
+    }
+    free(norm->member);
+    free(norm->group);
+    free(norm->share);
+    free(norm->ready);
+    free(norm->done);
+    free(norm->pass);
+}
+
+/* A member's part of block b's tensors: its images follow those of the members before it. */
+static void fill_share(const struct norm *norm, size_t m, int b) {
+    const struct block *block = &norm->network->block[b];
+    const struct member *member = &norm->member[m];
+    struct device *device = member->device;
+    const struct tensors *t = &device->block[b];
+    const size_t at = member->first * block_values(block);
+    const size_t row = member->row * (norm->network->parameters - norm->network->norms);
+    sbn_share *share = &norm->share[m];
+
+    *share = (sbn_share){.dims = block->convolution ? 4 : 2,
+                         .shape = {norm->kind == NORM_EVALUATION ? device->images : member->images,
+                                   block->out, block->height, block->width},
+                         .x = {t->linear, at},
+                         .y = {t->normed, at},
+                         .dy = {t->d_normed, at},
+                         .dx = {t->d_linear, at},
+                         .weight = {device->parameters, block->gamma},
+                         .bias = {device->parameters, block->beta}};
+    share->weight_grad =
+        (sbn_buffer){device->norm_gradients, row + block->gamma - norm->network->norms};
+    share->bias_grad =
+        (sbn_buffer){device->norm_gradients, row + block->beta - norm->network->norms};
+}
+
+/* The replicas' queues are to wait for what the device's queue has been given so far. */
+static void hand_over(struct norm *norm, int b) {
+    for (size_t m = 0; m < norm->members; m++) {
+        struct device *device = norm->member[m].device;
+        sbn_share *share = &norm->share[m];
+
+        fill_share(norm, m, b);
+        if (m > 0 && norm->member[m - 1].device == device) {
+            norm->ready[m] = norm->ready[m - 1];
+            must_cl(clRetainEvent(norm->ready[m]), "sharing an event");
+        } else {
+            must_cl(clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &norm->ready[m]),
+                    "marking a queue");
+            must_cl(clFlush(device->queue), "flushing a queue");
+        }
+        share->num_wait = 1;
+        share->wait_list = &norm->ready[m];
+        share->event = &norm->done[m];
+    }
+}
+
+/* And the device's queue for its replicas' queues. */
+static void take_back(struct norm *norm) {
+    for (size_t m = 0; m < norm->members;) {
+        struct device *device = norm->member[m].device;
+        const size_t first = m;
+
+        while (m < norm->members && norm->member[m].device == device)
+            m++;
+        must_cl(clEnqueueBarrierWithWaitList(device->queue, (cl_uint)(m - first),
+                                             &norm->done[first], NULL),
+                "waiting for the replicas' queues");
+        for (size_t i = first; i < m; i++) {
+            must_cl(clReleaseEvent(norm->done[i]), "releasing an event");
+            must_cl(clReleaseEvent(norm->ready[i]), "releasing an event");
+        }
+    }
+}
+
+static const sbn_share *shares_of(const struct norm *norm, size_t g) {
+    return norm->share + g * (norm->members / norm->groups);
+}
+
+void norm_forward(struct norm *norm, int b) {
+    hand_over(norm, b);
+    if (norm->kind == NORM_EVALUATION) {
+        must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->share), "evaluating");
+    } else {
+        /* All groups begin before any ends: their reductions run side by side. */
+        for (size_t g = 0; g < norm->groups; g++)
+            must_sbn(sbn_forward_begin(norm->group[g].layer[b], shares_of(norm, g),
+                                       norm->group[g].saved[b], 0, &norm->pass[g]),
+                     "beginning a forward pass");
+        for (size_t g = 0; g < norm->groups; g++)
+            must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a forward pass");
+    }
+    take_back(norm);
+}
+
+void norm_backward(struct norm *norm, int b) {
+    hand_over(norm, b);
+    for (size_t g = 0; g < norm->groups; g++)
+        must_sbn(sbn_backward_begin(norm->group[g].layer[b], shares_of(norm, g),
+                                    norm->group[g].saved[b], 0, &norm->pass[g]),
+                 "beginning a backward pass");
+    for (size_t g = 0; g < norm->groups; g++)
+        must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a backward pass");
+    take_back(norm);
+}
+
+void norm_take_running_stats(struct norm *evaluation, const struct norm *trained) {
+    enum { MOST_CHANNELS = 64 };
+    const float part = 1.0f / (float)trained->groups;
+
+    for (int b = 0; b < NORMS; b++) {
+        const size_t channels = trained->network->block[b].out;
+        float mean[MOST_CHANNELS] = {0}, var[MOST_CHANNELS] = {0};
+
+        if (channels > MOST_CHANNELS)
+            fail("%s has %zu channels; at most %d were thought of", trained->network->block[b].name,
+                 channels, MOST_CHANNELS);
+        for (size_t g = 0; g < trained->groups; g++) {
+            float one_mean[MOST_CHANNELS], one_var[MOST_CHANNELS];
+
+            must_sbn(sbn_batchnorm_get_running_stats(trained->group[g].layer[b], one_mean, one_var,
+                                                     NULL),
+                     "reading running statistics");
+            for (size_t c = 0; c < channels; c++) {
+                mean[c] += one_mean[c] * part;
+                var[c] += one_var[c] * part;
+            }
+        }
+        must_sbn(sbn_batchnorm_set_running_stats(evaluation->group[0].layer[b], mean, var, NULL),
+                 "setting running statistics");
+    }
+}

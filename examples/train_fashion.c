@@ -1,0 +1,164 @@
+/*
+ * Trains a small convolutional network on Fashion-MNIST, data-parallel over
+ * several replicas, twice: with batch normalisation over each replica's own
+ * images, as plain data parallelism does, and synchronised over the images of
+ * all replicas by syncbn. The code, the start, the batches and the settings
+ * are the same; only the grouping in fashion/norm.c differs.
+ *
+ *   fashion/network   what the network is           fashion/model   forward, backward, step
+ *   fashion/norm      its batch norms, by syncbn    fashion/train   the loop over batches
+ *   fashion/gemm      its matrices, by CLBlast      fashion/verify  the same bits, shown
+ *   fashion/device    what lies on each device      fashion/curves  CSV and picture
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fashion/check.h"
+#include "fashion/options.h"
+#include "fashion/train.h"
+#include "fashion/verify.h"
+
+static void list_devices(const struct choice *found, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        printf("%d:%d  %s (%s)%s%s\n", found[i].platform, found[i].index, found[i].name,
+               found[i].platform_name, found[i].reason[0] ? ": not usable: " : "", found[i].reason);
+    if (!count)
+        puts("no OpenCL device");
+}
+
+static void say_devices(const struct model *model, const char *why) {
+    printf("%zu replica%s with %zu images each, on %s:\n", model->replicas,
+           model->replicas == 1 ? "" : "s", model->batch, why);
+    for (size_t d = 0; d < model->devices; d++) {
+        const struct device *device = &model->device[d];
+
+        printf("  %d:%d  %s (%s), %zu replica%s\n", device->choice.platform, device->choice.index,
+               device->choice.name, device->choice.platform_name, device->replicas,
+               device->replicas == 1 ? "" : "s");
+    }
+}
+
+/* One start, both ways. Returns the accuracies, in percent. */
+static void compare(struct model *model, struct norm *evaluation, const struct training *training,
+                    struct curves *curves, struct progress *progress, double accuracy[2]) {
+    static const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
+
+    for (int k = 0; k < 2; k++) {
+        const double begun = seconds_now();
+        struct norm norm;
+
+        norm_open(&norm, kinds[k], &model->network, model->device, model->devices);
+        accuracy[k] = 100 * train(model, &norm, evaluation, training, curves, progress);
+        norm_close(&norm);
+        progress_clear(progress);
+        printf("seed %llu, %-12s  test accuracy %5.2f %%  in %.0f s\n",
+               (unsigned long long)training->seed, norm_label(kinds[k]), accuracy[k],
+               seconds_now() - begun);
+        fflush(stdout);
+    }
+}
+
+static void say_gain(const struct options *options, size_t steps, const double *per_replica,
+                     const double *gain) {
+    const size_t seeds = options->seeds;
+    double base = 0, mean = 0, squares = 0;
+
+    for (size_t s = 0; s < seeds; s++) {
+        base += per_replica[s] / (double)seeds;
+        mean += gain[s] / (double)seeds;
+    }
+    for (size_t s = 0; s < seeds; s++)
+        squares += (gain[s] - mean) * (gain[s] - mean);
+    printf("Synchronising %zu replicas with %zu images each for %zu steps changed the test "
+           "accuracy by %+.2f points, from %.2f %% to %.2f %%",
+           options->replicas, options->batch, steps, mean, base, base + mean);
+    if (seeds > 1)
+        printf(" (mean of %zu seeds; standard deviation of the difference %.2f)", seeds,
+               sqrt(squares / (double)(seeds - 1)));
+    puts(".");
+}
+
+static void train_both(const struct options *options, struct model *model, size_t steps,
+                       const struct dataset sets[2]) {
+    double *per_replica = must_alloc(options->seeds, sizeof *per_replica);
+    double *gain = must_alloc(options->seeds, sizeof *gain);
+    struct curves curves = {NULL, 0, 0};
+    struct progress progress;
+    struct norm evaluation;
+
+    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices);
+    printf("%zu steps each, learning rate %g falling to 0; the first steps compile kernels\n",
+           steps, options->rate);
+    progress_begin(&progress, 2 * steps * options->seeds);
+    for (size_t s = 0; s < options->seeds; s++) {
+        const struct training training = {.seed = options->seed + s,
+                                          .steps = steps,
+                                          .rate = options->rate,
+                                          .images = sets[0].count,
+                                          .tests = sets[1].count};
+        double accuracy[2];
+
+        compare(model, &evaluation, &training, &curves, &progress, accuracy);
+        per_replica[s] = accuracy[0];
+        gain[s] = accuracy[1] - accuracy[0];
+    }
+    curves_write(&curves, options->out, options->replicas, options->batch);
+    say_gain(options, steps, per_replica, gain);
+    curves_free(&curves);
+    norm_close(&evaluation);
+    free(per_replica);
+    free(gain);
+}
+
+/* A few steps first, so that activations and gradients are those of a network that learns. */
+static int train_and_verify(const struct options *options, struct model *model, size_t images) {
+    const size_t steps = options->steps ? options->steps : 20;
+    struct norm norm;
+    struct order order;
+    int status;
+
+    norm_open(&norm, NORM_SYNCHRONISED, &model->network, model->device, model->devices);
+    model_start(model, options->seed);
+    order_begin(&order, options->seed, images);
+    for (size_t step = 0; step < steps; step++)
+        model_step(model, &norm, order_take(&order, model->replicas * model->batch), options->rate);
+    status = verify(model);
+    order_end(&order);
+    norm_close(&norm);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const struct options options = options_parse(argc, argv);
+    struct choice found[MOST_DEVICES];
+    size_t count = devices_find(found), steps = options.steps;
+    struct dataset sets[2];
+    struct model model;
+    const char *why;
+    int status = 0;
+
+    if (options.list) {
+        list_devices(found, count);
+        return 0;
+    }
+    count = devices_choose(found, count, options.devices, &why);
+    sets[0] = dataset_read(options.data, "train");
+    sets[1] = dataset_read(options.data, "t10k");
+    if (options.replicas * options.batch > sets[0].count)
+        fail("--replicas times --batch is more than the %zu images there are", sets[0].count);
+    if (!steps)
+        steps = (size_t)ceil(options.epochs * (double)sets[0].count /
+                             (double)(options.replicas * options.batch));
+
+    model_open(&model, found, count, options.replicas, options.batch, sets);
+    say_devices(&model, why);
+    if (options.verify)
+        status = train_and_verify(&options, &model, sets[0].count);
+    else
+        train_both(&options, &model, steps, sets);
+    model_close(&model);
+    dataset_free(&sets[0]);
+    dataset_free(&sets[1]);
+    return status;
+}
