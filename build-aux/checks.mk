@@ -28,6 +28,19 @@ clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
+# --- make installcheck, part of make distcheck --------------------------------------
+# The README's minimal program, built as its reader would build it.
+installcheck-local:
+	@$(AM_TESTS_ENVIRONMENT) \
+	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'"$${PKG_CONFIG_PATH:+:$$PKG_CONFIG_PATH}"; \
+	export PKG_CONFIG_PATH; \
+	set -x; \
+	flags=`$(PKG_CONFIG) --cflags --libs syncbn` && \
+	$(CC) $(CFLAGS) $(srcdir)/examples/minimal.c $$flags -o installcheck && \
+	LD_LIBRARY_PATH='$(DESTDIR)$(libdir)' ./installcheck
+CLEANFILES += installcheck
+
+# --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front.
 # Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
 # libraries they unload, which no suppression can name.
