@@ -1,0 +1,29 @@
+/* One problem from its line to the judgement: inputs, passes, comparison. */
+#ifndef SYNCBN_CLI_CHECK_H
+#define SYNCBN_CLI_CHECK_H
+
+#include "compare.h"
+#include "runner.h"
+
+typedef struct check_result {
+    int ok;
+    int status;               /* of the passes */
+    char error[RUNNER_ERROR]; /* why, if it failed before there was anything to compare */
+    int refused;              /* the problem had to be refused, and was */
+    geometry geometry;
+    outputs outputs;
+    comparison comparison;
+    double seconds;
+} check_result;
+
+/*
+ * Always fills `result`; free it with check_free. A problem with one value per
+ * channel in training is passed by being refused with SBN_TOO_FEW_VALUES.
+ */
+void check_run(runner *r, const problem *p, check_result *result);
+void check_free(check_result *result);
+
+/* Seconds of a clock that only goes forward. */
+double check_clock(void);
+
+#endif
