@@ -3,15 +3,15 @@
 KERNELS = \
 	cl/common.cl \
 	cl/sum.cl \
-	cl/fold.cl \
 	cl/lanes_first.cl \
 	cl/lanes_last.cl \
-	cl/tiles.cl \
-	cl/gradients.cl \
 	cl/forward_reduce.cl \
-	cl/forward_apply.cl \
 	cl/backward_reduce.cl \
-	cl/backward_apply.cl
+	cl/fold.cl \
+	cl/tiles.cl \
+	cl/forward_apply.cl \
+	cl/backward_apply.cl \
+	cl/gradients.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

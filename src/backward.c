@@ -1,0 +1,228 @@
+#include <string.h>
+
+#include "pass.h"
+#include "share.h"
+
+/* The rows of pass->gradients. */
+enum { ROW_G, ROW_G_LOW, ROW_K, ROW_WEIGHT, ROW_BIAS, ROWS };
+
+static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
+{
+    return &replica->kernels.backward_reduce[layout][window];
+}
+
+static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
+                  const sbn_wait *wait, cl_event *event)
+{
+    const size_t r = replica->index;
+    const sbn_share *share = &pass->shares[r];
+    const sbn_geometry *g = &pass->geometries[r];
+    const sbn_work *work = &pass->work[r];
+    sbn_table *statistics = &pass->saved->table;
+    const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
+    const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
+    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
+    const sbn_argument arguments[] = {
+        SBN_ARG(share->x.mem),      SBN_ARG(x_offset),
+        SBN_ARG(share->dy.mem),     SBN_ARG(dy_offset),
+        SBN_ARG(statistics->device[r].mem), SBN_ARG(channels),
+        SBN_ARG(plane),             SBN_ARG(g->blocks),
+        SBN_ARG(g->numbers),        SBN_ARG(slices->per_slice),
+        SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+    };
+    sbn_wait all = *wait;
+    sbn_wait_add(&all, sbn_table_last(statistics, r));
+    const int status = sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
+                                  sizeof arguments / sizeof *arguments, 2, slices->groups, &all, event);
+    if (!status)
+        sbn_table_touched(statistics, r, *event);
+    return status;
+}
+
+/* The host copy of a replica: free since the pass began. */
+static float *row(const sbn_pass *pass, size_t replica, int which)
+{
+    return pass->gradients.host + replica * pass->gradients.floats +
+           (size_t)which * pass->layer->channels;
+}
+
+static void put_gradients(const sbn_pass *pass, size_t replica, size_t c, sbn_products sums)
+{
+    row(pass, replica, ROW_WEIGHT)[c] = (float)(sums.dy_xmu * pass->saved->invstd[c]);
+    row(pass, replica, ROW_BIAS)[c] = (float)sums.dy;
+}
+
+/* A replica's own sums. Its words' flags are still a set of bits; an empty share has no words. */
+static sbn_products own_products(const sbn_pass *pass, size_t replica, size_t c,
+                                 const sbn_window *window, double mean_low)
+{
+    if (pass->geometries[replica].values == 0)
+        return (sbn_products){0.0, 0.0};
+    return sbn_products_of(sbn_channel_words(pass->work[replica].wire, window, c), window, mean_low);
+}
+
+static int take(sbn_pass *pass, size_t c, int which)
+{
+    const sbn_window *window = sbn_backward_window(which);
+    const sbn_saved *saved = pass->saved;
+    const int64_t *words = sbn_channel_words(pass->wire, window, c);
+    const double invstd = saved->invstd[c], n = (double)pass->count;
+    const double mean_low = sbn_split(saved->mean[c]).low;
+    const sbn_products sums = sbn_products_of(words, window, mean_low);
+    const sbn_two_floats g = sbn_split(sums.dy / n);
+    const int clamped = sbn_is_clamped(saved->var[c], pass->layer->eps);
+    const double k = clamped ? 0.0 : invstd * invstd * sums.dy_xmu / n;
+    for (size_t r = 0; r < pass->group->replica_count; ++r) {
+        row(pass, r, ROW_G)[c] = g.high;
+        row(pass, r, ROW_G_LOW)[c] = g.low;
+        row(pass, r, ROW_K)[c] = (float)k;
+        put_gradients(pass, r, c, pass->flags & SBN_GLOBAL_GRADIENTS
+                                      ? sums
+                                      : own_products(pass, r, c, window, mean_low));
+    }
+    return which == SBN_NARROW && sbn_backward_needs_wide(words, invstd);
+}
+
+/* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
+static void commit(sbn_pass *pass)
+{
+    if (pass->count == 0)
+        for (size_t r = 0; r < pass->group->replica_count; ++r)
+            memset(row(pass, r, ROW_G), 0, sizeof(float) * ROWS * pass->layer->channels);
+}
+
+static int fill(sbn_pass *pass)
+{
+    (void)pass;
+    return SBN_SUCCESS;
+}
+
+static int apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
+{
+    const size_t r = replica->index;
+    const sbn_share *share = &pass->shares[r];
+    const sbn_geometry *g = &pass->geometries[r];
+    sbn_table *statistics = &pass->saved->table, *gradients = &pass->gradients;
+    const sbn_tiles tiles = sbn_tiles_of(g, replica);
+    const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
+    const cl_ulong dx_offset = share->dx.offset, weight_offset = share->weight.offset;
+    const cl_ulong rows = g->values;
+    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
+    const cl_uint plane = (cl_uint)g->plane, affine = (cl_uint)pass->layer->affine;
+    const cl_mem weight = affine ? share->weight.mem : statistics->device[r].mem;
+    const int first = g->layout == SBN_CHANNELS_FIRST;
+    sbn_argument arguments[16] = {
+        SBN_ARG(share->x.mem),              SBN_ARG(x_offset),  SBN_ARG(share->dy.mem),
+        SBN_ARG(dy_offset),                 SBN_ARG(share->dx.mem), SBN_ARG(dx_offset),
+        SBN_ARG(statistics->device[r].mem), SBN_ARG(gradients->device[r].mem),
+        SBN_ARG(weight),                    SBN_ARG(weight_offset), SBN_ARG(affine),
+    };
+    const sbn_argument in_planes[] = {SBN_ARG(samples), SBN_ARG(channels), SBN_ARG(plane),
+                                      SBN_ARG(tiles.chunk), SBN_ARG(tiles.channels_per_group)};
+    const sbn_argument in_rows[] = {SBN_ARG(channels), SBN_ARG(rows), SBN_ARG(tiles.rows_per_tile)};
+    memcpy(arguments + 11, first ? in_planes : in_rows, first ? sizeof in_planes : sizeof in_rows);
+
+    sbn_wait wait = {{NULL}, 0};
+    sbn_wait_add(&wait, pass->work[r].ready);
+    sbn_wait_add(&wait, sbn_table_last(statistics, r));
+    sbn_wait_add(&wait, sbn_table_last(gradients, r));
+    const int status = sbn_launch(replica, &replica->kernels.backward_apply[g->layout], arguments,
+                                  first ? 16 : 14, first ? 3 : 1, tiles.groups, &wait, event);
+    if (!status) {
+        sbn_table_touched(statistics, r, *event);
+        sbn_table_touched(gradients, r, *event);
+    }
+    return status;
+}
+
+/* weight_grad or bias_grad of a replica; nothing where it is not wanted. */
+static int store_gradient(sbn_pass *pass, sbn_replica *replica, const sbn_buffer *out, int which,
+                          cl_event *event)
+{
+    const size_t r = replica->index;
+    if (!pass->layer->affine || !out->mem)
+        return SBN_SUCCESS;
+    sbn_table *gradients = &pass->gradients;
+    const cl_ulong from = (cl_ulong)which * pass->layer->channels, to = out->offset;
+    const cl_uint accumulate = (pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const sbn_argument arguments[] = {SBN_ARG(gradients->device[r].mem), SBN_ARG(from),
+                                      SBN_ARG(out->mem), SBN_ARG(to), SBN_ARG(accumulate)};
+    sbn_wait wait = {{NULL}, 0};
+    sbn_wait_add(&wait, pass->work[r].ready);
+    sbn_wait_add(&wait, sbn_table_last(gradients, r));
+    const int status = sbn_launch(replica, &replica->kernels.store_gradient, arguments, 5, 1,
+                                  &pass->layer->channels, &wait, event);
+    if (!status)
+        sbn_table_touched(gradients, r, *event);
+    return status;
+}
+
+static int finish(sbn_pass *pass, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    const sbn_share *share = &pass->shares[r];
+    cl_event events[3] = {NULL, NULL, NULL};
+    int status = sbn_table_write(&pass->gradients, replica, ROWS * pass->layer->channels);
+    if (!status)
+        status = store_gradient(pass, replica, &share->weight_grad, ROW_WEIGHT, &events[0]);
+    if (!status)
+        status = store_gradient(pass, replica, &share->bias_grad, ROW_BIAS, &events[1]);
+    if (!status && pass->geometries[r].elements > 0 && share->dx.mem)
+        status = apply(pass, replica, &events[2]);
+    if (!status && share->event) {
+        /* One event for all three, and for the caller's own list where there is none. */
+        sbn_wait all = {{NULL}, 0};
+        for (int i = 0; i < 3; ++i)
+            sbn_wait_add(&all, events[i]);
+        sbn_wait_add(&all, pass->work[r].ready);
+        cl_event done = NULL;
+        status = sbn_marker(replica, all.count, all.count ? all.events : NULL, &done);
+        if (!status)
+            sbn_hand_over(share, done);
+    }
+    for (int i = 0; i < 3; ++i)
+        sbn_release_event(&events[i]);
+    return status;
+}
+
+static const sbn_pass_kind backward = {
+    "backward", 2, 0, 1, sbn_backward_window, reduce, reduce_kernel, take, commit, fill, finish,
+};
+
+static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)
+{
+    const int status = sbn_check_filled(saved, layer);
+    if (status)
+        return status;
+    const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
+    if (flags & ~known)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
+                        "backward pass, 0x%x came",
+                        flags);
+    return SBN_SUCCESS;
+}
+
+int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+                       unsigned flags, sbn_pass **pass)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!pass)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
+    *pass = NULL;
+    status = check_backward(layer, saved, flags);
+    const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS;
+    /* What was saved stays; use counts and the table's chain of events move on. */
+    return sbn_pass_begin(&backward, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
+}
+
+int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+                 unsigned flags, sbn_result *result)
+{
+    sbn_pass *pass;
+    const int status = sbn_backward_begin(layer, shares, saved, flags, &pass);
+    return status ? status : sbn_pass_end(pass, result);
+}

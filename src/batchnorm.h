@@ -1,0 +1,59 @@
+/* A layer's insides, and those of what a forward pass saves. */
+#ifndef SBN_SRC_BATCHNORM_H
+#define SBN_SRC_BATCHNORM_H
+
+#include "geometry.h"
+#include "group.h"
+#include "statistics.h"
+#include "table.h"
+
+struct sbn_batchnorm {
+    enum sbn_tag tag;
+    sbn_group *group;
+    char *name;
+    size_t channels;
+    sbn_layout layout;
+    sbn_eps eps;
+    double momentum;
+    sbn_average average;
+    int affine, tracks;
+    uint32_t settings; /* a digest of all that must agree between members */
+
+    float *running_mean, *running_var;
+    int64_t batches;
+    sbn_table running;   /* means, zeros, invstds for evaluation */
+    int running_filled;     /* the table's host copy is up to date */
+    char *running_fresh;    /* per replica: the device's copy is */
+    sbn_geometry *geometry; /* per replica, of the evaluation being enqueued */
+
+    sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
+};
+
+struct sbn_saved {
+    enum sbn_tag tag;
+    sbn_batchnorm *layer;
+    int filled;    /* by a forward that has ended */
+    int used;      /* passes under way that read or fill it */
+    int filling;   /* one of them fills it */
+    uint32_t pass; /* the forward's number in the group */
+    uint64_t count;
+    double *mean, *var, *invstd;
+    sbn_geometry *geometry; /* per replica */
+    sbn_table table;        /* means, means_low, invstds */
+};
+
+/* Saved statistics that a pass of `layer` may read: filled, by that layer, and not being filled. */
+int sbn_check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
+
+/* The shares must have the shapes of the forward that filled `saved`. */
+int sbn_check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
+                          const char *operation);
+
+/* The batch's moments enter the running statistics. */
+void sbn_batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
+                         uint64_t count);
+
+/* Writes means, means_low, invstds of a table that is shared by the replicas. */
+void sbn_fill_statistics(float *table, size_t channels, const double *mean, const double *invstd);
+
+#endif

@@ -1,0 +1,282 @@
+#include "combine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "handles.h"
+#include "reduce.h"
+
+/* Settles a pass; a failure keeps the last sentence. */
+static void settle(sbn_pass *pass, int status)
+{
+    pass->stage = SBN_STAGE_SETTLED;
+    pass->status = status;
+    snprintf(pass->sentence, sizeof pass->sentence, "%s", status ? sbn_last_error() : "");
+}
+
+/* The transport broke: nothing of this group can be trusted to meet again. */
+static void fail_transport(sbn_group *group, int code, const char *what)
+{
+    sbn_fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d", group->transport.rank,
+             what, code);
+    sbn_group_fail(group, SBN_TRANSPORT_ERROR);
+    group->unreachable = 1;
+    for (size_t i = 0; i < group->under_way_count; ++i)
+        if (group->under_way[i]->stage != SBN_STAGE_SETTLED)
+            settle(group->under_way[i], SBN_TRANSPORT_ERROR);
+}
+
+static void start(sbn_pass *pass, int stream, int64_t *words, size_t count, sbn_stage stage)
+{
+    const sbn_transport *transport = &pass->group->transport;
+    const int code =
+        transport->start(transport->context, stream, words, count, &pass->request);
+    if (code)
+        fail_transport(pass->group, code, "start");
+    else
+        pass->stage = stage;
+}
+
+static int arrived(sbn_pass *pass)
+{
+    const sbn_transport *transport = &pass->group->transport;
+    int done = 0;
+    const int code = transport->test(transport->context, pass->request, &done);
+    if (code)
+        fail_transport(pass->group, code, "test");
+    return !code && done;
+}
+
+/* The count of the group is known: 1 if there is something to combine. */
+static int accept_count(sbn_pass *pass, uint64_t count)
+{
+    pass->count = count;
+    if (count == 0) {
+        pass->kind->commit(pass);
+        settle(pass, SBN_SUCCESS);
+        return 0;
+    }
+    if (count < pass->kind->least_count) {
+        settle(pass, sbn_fail(SBN_TOO_FEW_VALUES,
+                              "%s of layer \"%s\": more than 1 value per channel was expected over "
+                              "the whole group in training, %llu came",
+                              pass->kind->operation, pass->layer->name,
+                              (unsigned long long)count));
+        return 0;
+    }
+    return 1;
+}
+
+void sbn_combine_start(sbn_pass *pass)
+{
+    if (!sbn_group_is_joined(pass->group)) {
+        if (accept_count(pass, pass->call.count))
+            pass->stage = SBN_STAGE_LOCAL;
+        return;
+    }
+    sbn_header_fill(pass->header, &pass->call);
+    start(pass, SBN_STREAM_HEADER, pass->header, SBN_HEADER_WORDS, SBN_STAGE_HEADER);
+}
+
+static void start_explanation(sbn_pass *pass)
+{
+    const int world_size = pass->group->transport.world_size;
+    const size_t words = sbn_explanation_words(world_size);
+    if (sbn_grow((void **)&pass->explanation, &pass->explanation_size, sizeof(int64_t) * words)) {
+        fail_transport(pass->group, SBN_OUT_OF_MEMORY, "memory");
+        return;
+    }
+    memset(pass->explanation, 0, sizeof(int64_t) * words);
+    if (!pass->call.error)
+        pass->call.error = pass->local_error;
+    sbn_explanation_fill(pass->explanation, pass->group->transport.rank, &pass->call);
+    start(pass, SBN_STREAM_REPEAT, pass->explanation, words, SBN_STAGE_EXPLAIN);
+}
+
+static void leave_header(sbn_pass *pass, int oldest)
+{
+    if (pass->request) {
+        if (!arrived(pass))
+            return;
+        pass->request = NULL;
+    }
+    if (sbn_header_agrees(pass->header, pass->group->transport.world_size)) {
+        if (accept_count(pass, sbn_header_count(pass->header)))
+            pass->stage = SBN_STAGE_LOCAL;
+    } else if (oldest) {
+        start_explanation(pass);
+    }
+}
+
+/* The group's words are in pass->sums. */
+static void take(sbn_pass *pass)
+{
+    const sbn_window *window = pass->kind->window(pass->window);
+    const size_t channels = pass->layer->channels, flags = sbn_wire_words(window) - 1;
+    int repeat = 0;
+    for (size_t c = 0; c < channels; ++c) {
+        if (pass->window == SBN_WIDE && !pass->repeat[c])
+            continue;
+        int64_t *words = sbn_channel_words(pass->wire, window, c);
+        words[flags] = sbn_flags_from_counts(words[flags]);
+        pass->repeat[c] = (unsigned char)pass->kind->take(pass, c, pass->window);
+        repeat |= pass->repeat[c];
+    }
+    if (!repeat) {
+        pass->kind->commit(pass);
+        settle(pass, SBN_SUCCESS);
+        return;
+    }
+    pass->result.wide = 1;
+    pass->window = SBN_WIDE;
+    pass->stage = SBN_STAGE_LOCAL;
+    pass->local_error = sbn_reduce_enqueue(pass, SBN_WIDE);
+}
+
+static void leave_local(sbn_pass *pass, int oldest, int may_send)
+{
+    const int joined = sbn_group_is_joined(pass->group);
+    int done = 1;
+    if (!pass->local_error)
+        pass->local_error = sbn_reduce_done(pass, &done);
+    if (!pass->local_error && !done)
+        return;
+    if (!joined && pass->local_error) {
+        settle(pass, pass->local_error);
+        return;
+    }
+    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest)
+        return;
+    const sbn_window *window = pass->kind->window(pass->window);
+    const size_t words = sbn_wire_words(window);
+    if (!pass->local_error) {
+        sbn_reduce_add(pass);
+        for (size_t c = 0; c < pass->layer->channels; ++c) {
+            int64_t *flags = sbn_channel_words(pass->wire, window, c) + words - 1;
+            *flags = sbn_flags_to_counts(*flags);
+        }
+    } else {
+        memset(pass->sums, 0, sizeof(int64_t) * (1 + words * pass->layer->channels));
+    }
+    pass->sums[0] = pass->local_error != 0;
+    if (joined)
+        start(pass, pass->window == SBN_WIDE ? SBN_STREAM_REPEAT : SBN_STREAM_WORDS, pass->sums,
+              1 + words * pass->layer->channels, SBN_STAGE_SENT);
+    else
+        take(pass);
+}
+
+static void leave_sent(sbn_pass *pass, int oldest)
+{
+    if (pass->request) {
+        if (!arrived(pass))
+            return;
+        pass->request = NULL;
+    }
+    if (!oldest)
+        return;
+    if (pass->sums[0] != 0)
+        start_explanation(pass);
+    else
+        take(pass);
+}
+
+static void leave_explanation(sbn_pass *pass)
+{
+    if (!arrived(pass))
+        return;
+    pass->request = NULL;
+    const sbn_group *group = pass->group;
+    char sentence[SBN_SENTENCE_SIZE];
+    const int status = sbn_explanation_read(pass->explanation, group->transport.rank,
+                                            group->transport.world_size, sentence, sizeof sentence);
+    settle(pass, sbn_fail(status, "%s", sentence));
+}
+
+void sbn_combine_progress(sbn_group *group)
+{
+    int oldest = 1, may_send = 1;
+    for (size_t i = 0; i < group->under_way_count; ++i) {
+        sbn_pass *pass = group->under_way[i];
+        sbn_stage before;
+        do {
+            before = pass->stage;
+            switch (before) {
+            case SBN_STAGE_HEADER: leave_header(pass, oldest); break;
+            case SBN_STAGE_LOCAL: leave_local(pass, oldest, may_send); break;
+            case SBN_STAGE_SENT: leave_sent(pass, oldest); break;
+            case SBN_STAGE_EXPLAIN: leave_explanation(pass); break;
+            case SBN_STAGE_SETTLED: break;
+            }
+        } while (pass->stage != before);
+        const int sent = pass->stage == SBN_STAGE_SENT || pass->window == SBN_WIDE;
+        oldest = oldest && pass->stage == SBN_STAGE_SETTLED;
+        may_send = may_send && (sent || pass->stage >= SBN_STAGE_EXPLAIN);
+    }
+}
+
+/* "rank 1, 3", as far as the transport knows. */
+static void name_missing(const sbn_pass *pass, char *out, size_t size)
+{
+    const sbn_transport *transport = &pass->group->transport;
+    int *ranks = transport->missing && pass->request
+                     ? sbn_allocate(sizeof(int) * (size_t)transport->world_size)
+                     : NULL;
+    const int count = ranks ? transport->missing(transport->context, pass->request, ranks) : 0;
+    if (count == 0)
+        snprintf(out, size, "the other ranks");
+    size_t used = 0;
+    for (int i = 0; i < count && used < size; ++i) {
+        const int length =
+            snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
+        used += length > 0 ? (size_t)length : 0;
+    }
+    sbn_free(ranks);
+}
+
+/* Begins the pass again with this member's values alone. Its words in flight are abandoned. */
+static void restart_alone(sbn_pass *pass)
+{
+    pass->header = pass->sums = pass->explanation = NULL;
+    pass->request = NULL;
+    pass->sums_size = pass->explanation_size = 0;
+    pass->window = SBN_NARROW;
+    pass->result.wide = 0;
+    pass->result.synchronised = 0;
+    sbn_reduce_wait(pass);
+    memset(pass->repeat, 0, pass->layer->channels);
+    if (!accept_count(pass, pass->call.count))
+        return;
+    pass->stage = SBN_STAGE_LOCAL;
+    pass->local_error = sbn_reduce_enqueue(pass, SBN_NARROW);
+}
+
+void sbn_combine_timeout(sbn_group *group)
+{
+    size_t first = 0;
+    while (group->under_way[first]->stage == SBN_STAGE_SETTLED)
+        ++first;
+    char missing[128];
+    const sbn_pass *late = group->under_way[first];
+    name_missing(late, missing, sizeof missing);
+    const int local = group->on_timeout == SBN_TIMEOUT_LOCAL;
+    group->alone = local;
+    sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s of layer \"%s\" for %s",
+             group->transport.rank, group->timeout, late->call.operation, late->call.name, missing);
+    if (!local) {
+        sbn_group_fail(group, SBN_TIMEOUT);
+        group->unreachable = 1;
+    }
+    for (size_t i = first; i < group->under_way_count; ++i) {
+        sbn_pass *pass = group->under_way[i];
+        if (pass->stage == SBN_STAGE_SETTLED)
+            continue;
+        if (local) {
+            restart_alone(pass);
+        } else {
+            pass->header = pass->sums = pass->explanation = NULL;
+            pass->sums_size = pass->explanation_size = 0;
+            settle(pass, SBN_TIMEOUT);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/* Passes that do not communicate: step 3 alone, from statistics that are known already. */
+#include "forward.h"
+#include "share.h"
+
+#define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+
+static int apply_replica(sbn_batchnorm *layer, const sbn_share *share, sbn_table *statistics,
+                         sbn_replica *replica)
+{
+    cl_event ready = NULL;
+    int status = SBN_SUCCESS;
+    if (share->num_wait > 0)
+        status = sbn_marker(replica, share->num_wait, share->wait_list, &ready);
+    if (!status)
+        status = sbn_forward_apply(replica, layer, share, &layer->geometry[replica->index], statistics,
+                                   ready);
+    sbn_release_event(&ready);
+    return status ? status : sbn_flush(replica);
+}
+
+/* The running statistics as the kernels want them. */
+static int fill(sbn_batchnorm *layer)
+{
+    const size_t channels = layer->channels;
+    if (layer->running_filled)
+        return SBN_SUCCESS;
+    float *host;
+    const int status = sbn_table_host(&layer->running, 0, &host);
+    if (status)
+        return status;
+    for (size_t c = 0; c < channels; ++c) {
+        host[c] = layer->running_mean[c];
+        host[channels + c] = 0.0f;
+        host[2 * channels + c] = (float)sbn_invstd(layer->running_var[c], layer->eps);
+    }
+    layer->running_filled = 1;
+    return SBN_SUCCESS;
+}
+
+int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!layer->tracks)
+        return sbn_forward_evaluation(layer, shares);
+    sbn_group *group = layer->group;
+    sbn_forget_events(group, shares);
+    status = sbn_check_shares(layer, shares, APPLY_NEEDS, "evaluation", layer->geometry);
+    if (!status)
+        status = fill(layer);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        sbn_replica *replica = &group->replicas[r];
+        if (!layer->running_fresh[r])
+            status = sbn_table_write(&layer->running, replica, layer->running.floats);
+        layer->running_fresh[r] = !status;
+        if (!status)
+            status = apply_replica(layer, &shares[r], &layer->running, replica);
+    }
+    return status;
+}
+
+int sbn_recompute(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
+    if (!status)
+        status = sbn_check_filled(saved, layer);
+    if (status)
+        return status;
+    sbn_group *group = layer->group;
+    sbn_forget_events(group, shares);
+    status = sbn_check_shares(layer, shares, APPLY_NEEDS, "recomputation", layer->geometry);
+    if (!status)
+        status = sbn_check_same_shapes(saved, layer->geometry, "recomputation");
+    /* What was saved stays; only the table's chain of events moves on. */
+    sbn_table *table = (sbn_table *)&saved->table;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = apply_replica(layer, &shares[r], table, &group->replicas[r]);
+    return status;
+}

@@ -1,0 +1,193 @@
+#include "forward.h"
+
+#include <string.h>
+
+#include "pass.h"
+#include "share.h"
+
+#define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+
+static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
+{
+    return &replica->kernels.forward_reduce[layout][window];
+}
+
+static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
+                  const sbn_wait *wait, cl_event *event)
+{
+    const sbn_share *share = &pass->shares[replica->index];
+    const sbn_geometry *g = &pass->geometries[replica->index];
+    const sbn_work *work = &pass->work[replica->index];
+    const cl_ulong x_offset = share->x.offset;
+    const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
+    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
+    const sbn_argument arguments[] = {
+        SBN_ARG(share->x.mem),  SBN_ARG(x_offset),          SBN_ARG(channels),
+        SBN_ARG(plane),         SBN_ARG(g->blocks),         SBN_ARG(g->numbers),
+        SBN_ARG(slices->per_slice), SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+    };
+    return sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
+                      sizeof arguments / sizeof *arguments, 2, slices->groups, wait, event);
+}
+
+static int take(sbn_pass *pass, size_t c, int window)
+{
+    const sbn_window *shape = sbn_forward_window(window);
+    const int64_t *words = sbn_channel_words(pass->wire, shape, c);
+    const sbn_moments moments = sbn_moments_of(words, shape, pass->count);
+    pass->mean[c] = moments.mean;
+    pass->var[c] = moments.var;
+    return window == SBN_NARROW && sbn_forward_needs_wide(words, moments, pass->layer->eps);
+}
+
+static void commit(sbn_pass *pass)
+{
+    sbn_batchnorm *layer = pass->layer;
+    sbn_saved *saved = pass->saved;
+    saved->filled = 1;
+    saved->pass = pass->call.number;
+    saved->count = pass->count;
+    memcpy(saved->geometry, pass->geometries,
+           sizeof *saved->geometry * pass->group->replica_count);
+    for (size_t c = 0; c < layer->channels; ++c) {
+        saved->mean[c] = pass->count ? pass->mean[c] : 0.0;
+        saved->var[c] = pass->count ? pass->var[c] : 0.0;
+        saved->invstd[c] = sbn_invstd(saved->var[c], layer->eps);
+    }
+}
+
+static void commit_training(sbn_pass *pass)
+{
+    commit(pass);
+    if (pass->layer->tracks && pass->count > 0 && !(pass->flags & SBN_KEEP_RUNNING_STATS))
+        sbn_batchnorm_track(pass->layer, pass->mean, pass->var, pass->count);
+}
+
+int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
+                      const sbn_geometry *g, sbn_table *statistics, cl_event ready)
+{
+    const size_t r = replica->index;
+    cl_event applied = NULL;
+    int status;
+    if (g->elements == 0) {
+        if (!share->event)
+            return SBN_SUCCESS;
+        status = sbn_marker(replica, share->num_wait, share->wait_list, &applied);
+        if (!status)
+            sbn_hand_over(share, applied);
+        return status;
+    }
+    const sbn_tiles tiles = sbn_tiles_of(g, replica);
+    const cl_ulong x_offset = share->x.offset, y_offset = share->y.offset;
+    const cl_ulong weight_offset = share->weight.offset, bias_offset = share->bias.offset;
+    const cl_ulong rows = g->values;
+    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
+    const cl_uint plane = (cl_uint)g->plane, affine = (cl_uint)layer->affine;
+    const cl_mem table = statistics->device[r].mem;
+    /* Without an affine part any buffer will do: the kernel does not look. */
+    const cl_mem weight = affine ? share->weight.mem : table;
+    const cl_mem bias = affine ? share->bias.mem : table;
+    const int first = g->layout == SBN_CHANNELS_FIRST;
+    sbn_argument arguments[15] = {
+        SBN_ARG(share->x.mem), SBN_ARG(x_offset),      SBN_ARG(share->y.mem), SBN_ARG(y_offset),
+        SBN_ARG(table),        SBN_ARG(weight),        SBN_ARG(weight_offset), SBN_ARG(bias),
+        SBN_ARG(bias_offset),  SBN_ARG(affine),
+    };
+    const sbn_argument in_planes[] = {SBN_ARG(samples), SBN_ARG(channels), SBN_ARG(plane),
+                                      SBN_ARG(tiles.chunk), SBN_ARG(tiles.channels_per_group)};
+    const sbn_argument in_rows[] = {SBN_ARG(channels), SBN_ARG(rows), SBN_ARG(tiles.rows_per_tile)};
+    memcpy(arguments + 10, first ? in_planes : in_rows, first ? sizeof in_planes : sizeof in_rows);
+
+    sbn_wait wait = {{NULL}, 0};
+    sbn_wait_add(&wait, ready);
+    sbn_wait_add(&wait, sbn_table_last(statistics, r));
+    status = sbn_launch(replica, &replica->kernels.forward_apply[g->layout], arguments,
+                        first ? 15 : 13, first ? 3 : 1, tiles.groups, &wait, &applied);
+    if (status)
+        return status;
+    sbn_table_touched(statistics, r, applied);
+    sbn_hand_over(share, applied);
+    return SBN_SUCCESS;
+}
+
+/* The table's host copy is shared by the replicas: filled once. */
+static int fill(sbn_pass *pass)
+{
+    sbn_saved *saved = pass->saved;
+    float *host;
+    const int status = sbn_table_host(&saved->table, 0, &host);
+    if (!status)
+        sbn_fill_statistics(host, pass->layer->channels, saved->mean, saved->invstd);
+    return status;
+}
+
+static int finish(sbn_pass *pass, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    sbn_table *table = &pass->saved->table;
+    int status = SBN_SUCCESS;
+    if (pass->geometries[r].elements > 0)
+        status = sbn_table_write(table, replica, table->floats);
+    if (status)
+        return status;
+    return sbn_forward_apply(replica, pass->layer, &pass->shares[r], &pass->geometries[r], table,
+                             pass->work[r].ready);
+}
+
+static const sbn_pass_kind training = {
+    "forward", 1, 1, 2, sbn_forward_window, reduce, reduce_kernel, take, commit_training, fill, finish,
+};
+
+static const sbn_pass_kind evaluation = {
+    "evaluation", 3, 1, 1, sbn_forward_window, reduce, reduce_kernel, take, commit, fill, finish,
+};
+
+static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)
+{
+    const int status = sbn_check_handle(saved, SBN_TAG_SAVED, "saved");
+    if (status)
+        return status;
+    if (flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
+                        flags);
+    if (saved->layer != layer)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "saved: saved statistics of layer \"%s\" were expected, another layer's came",
+                        layer->name);
+    if (saved->used > 0)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "saved: it is used by %d passes under way; end them first, or give another",
+                        saved->used);
+    return SBN_SUCCESS;
+}
+
+int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+                      unsigned flags, sbn_pass **pass)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!pass)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
+    *pass = NULL;
+    status = check_forward(layer, saved, flags);
+    return sbn_pass_begin(&training, layer, shares, FORWARD_NEEDS, saved, flags, status, pass);
+}
+
+int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved, unsigned flags,
+                sbn_result *result)
+{
+    sbn_pass *pass;
+    const int status = sbn_forward_begin(layer, shares, saved, flags, &pass);
+    return status ? status : sbn_pass_end(pass, result);
+}
+
+int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares)
+{
+    sbn_pass *pass;
+    int status = layer->batch ? SBN_SUCCESS : sbn_saved_create(layer, &layer->batch);
+    status = sbn_pass_begin(&evaluation, layer, shares, FORWARD_NEEDS, layer->batch, 0, status, &pass);
+    return status ? status : sbn_pass_end(pass, NULL);
+}

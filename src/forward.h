@@ -1,0 +1,14 @@
+/* Step 3 of a forward pass, which evaluation and recomputation are alone. */
+#ifndef SBN_SRC_FORWARD_H
+#define SBN_SRC_FORWARD_H
+
+#include "batchnorm.h"
+
+/* Enqueues y from x and a table of statistics; hands the caller's event over. */
+int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
+                      const sbn_geometry *geometry, sbn_table *statistics, cl_event ready);
+
+/* Evaluation by the batch's own statistics. */
+int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares);
+
+#endif

@@ -1,0 +1,172 @@
+#include "group.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "handles.h"
+#include "pass.h"
+
+int sbn_check_handle(const void *object, enum sbn_tag tag, const char *argument)
+{
+    if (!object)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
+    if (*(const enum sbn_tag *)object != tag)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: a handle of this kind was expected, another came",
+                        argument);
+    return SBN_SUCCESS;
+}
+
+int sbn_group_is_joined(const sbn_group *group)
+{
+    return group->joined && !group->alone;
+}
+
+int sbn_group_fail(sbn_group *group, int status)
+{
+    if (!group->failed) {
+        group->failed = status;
+        snprintf(group->reason, sizeof group->reason, "%s", sbn_last_error());
+    }
+    return status;
+}
+
+static int check_config(const sbn_group_config *config)
+{
+    if (!config)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+    if (config->size != sizeof *config)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "config: size %zu was expected, %zu came; start from SBN_GROUP_CONFIG_INIT",
+                        sizeof *config, config->size);
+    if (config->replicas > 0 && !config->queues)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
+                        config->replicas);
+    if (config->replicas == 0 && !config->transport)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "replicas: at least 1 was expected in a group without a transport, 0 came");
+    if (!(config->timeout > 0.0))
+        return sbn_fail(SBN_INVALID_ARGUMENT, "timeout: seconds above 0 were expected, %g came",
+                        config->timeout);
+    if (config->on_timeout != SBN_TIMEOUT_FAIL && config->on_timeout != SBN_TIMEOUT_LOCAL)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "on_timeout: an sbn_timeout_action was expected, %d came",
+                        (int)config->on_timeout);
+    if ((unsigned)config->form > SBN_FORM_GPU)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "form: an sbn_kernel_form was expected, %d came",
+                        (int)config->form);
+    const sbn_transport *transport = config->transport;
+    if (!transport)
+        return SBN_SUCCESS;
+    if (transport->size != sizeof *transport || !transport->start || !transport->test)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "transport: a table of size %zu with start and test was expected, size %zu came",
+                        sizeof *transport, transport->size);
+    if (transport->world_size < 1 || transport->world_size > SBN_MAX_WORLD_SIZE ||
+        transport->rank < 0 || transport->rank >= transport->world_size)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "transport: a rank below a world size of 1 to %d was expected, "
+                        "rank %d of %d came",
+                        SBN_MAX_WORLD_SIZE, transport->rank, transport->world_size);
+    return SBN_SUCCESS;
+}
+
+/* The program for a replica, built unless an earlier replica has the same device and context. */
+static int program_for(sbn_group *group, const sbn_replica *replica, const char *options,
+                       const sbn_program **found)
+{
+    for (size_t i = 0; i < group->program_count; ++i) {
+        *found = &group->programs[i];
+        if ((*found)->device == replica->device && (*found)->context == replica->context)
+            return SBN_SUCCESS;
+    }
+    sbn_program *program = &group->programs[group->program_count++];
+    *found = program;
+    return sbn_program_build(program, replica->context, replica->device, replica->form, options);
+}
+
+static int open_replicas(sbn_group *group, const sbn_group_config *config)
+{
+    group->replicas = sbn_allocate(sizeof *group->replicas * config->replicas);
+    group->programs = sbn_allocate(sizeof *group->programs * config->replicas);
+    if (!group->replicas || !group->programs)
+        return sbn_fail_memory("the replicas");
+    group->replica_count = config->replicas;
+    for (size_t r = 0; r < config->replicas; ++r) {
+        sbn_replica *replica = &group->replicas[r];
+        const sbn_program *program;
+        int status = sbn_replica_open(replica, r, config->queues[r]);
+        if (!status)
+            status = sbn_program_form(replica->device, config->form, &replica->form);
+        if (!status)
+            status = program_for(group, replica, config->build_options, &program);
+        if (!status)
+            status = sbn_kernels_create(&replica->kernels, program);
+        if (status)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+int sbn_group_create(const sbn_group_config *config, sbn_group **group)
+{
+    sbn_error_clear();
+    if (!group)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "group: a place for the handle was expected, NULL came");
+    *group = NULL;
+    int status = check_config(config);
+    if (status)
+        return status;
+    sbn_group *made = sbn_allocate(sizeof *made);
+    if (!made)
+        return sbn_fail_memory("a group");
+    made->tag = SBN_TAG_GROUP;
+    made->timeout = config->timeout;
+    made->on_timeout = config->on_timeout;
+    if (config->transport) {
+        made->transport = *config->transport;
+        made->joined = made->transport.world_size > 1;
+    }
+    status = open_replicas(made, config);
+    if (status) {
+        sbn_group_destroy(made);
+        return status;
+    }
+    *group = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_group_destroy(sbn_group *group)
+{
+    if (!group || group->tag != SBN_TAG_GROUP)
+        return;
+    while (group->idle) {
+        sbn_pass *pass = group->idle;
+        group->idle = pass->next_idle;
+        sbn_pass_free(pass);
+    }
+    for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
+        sbn_replica_close(&group->replicas[r]);
+    for (size_t i = 0; i < group->program_count; ++i)
+        sbn_program_release(&group->programs[i]);
+    sbn_free(group->replicas);
+    sbn_free(group->programs);
+    group->tag = 0;
+    sbn_free(group);
+}
+
+size_t sbn_group_replicas(const sbn_group *group)
+{
+    return group && group->tag == SBN_TAG_GROUP ? group->replica_count : 0;
+}
+
+int sbn_group_rank(const sbn_group *group)
+{
+    return group && group->tag == SBN_TAG_GROUP && group->transport.start ? group->transport.rank : 0;
+}
+
+int sbn_group_world_size(const sbn_group *group)
+{
+    if (!group || group->tag != SBN_TAG_GROUP)
+        return 0;
+    return group->transport.start ? group->transport.world_size : 1;
+}

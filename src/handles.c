@@ -1,0 +1,36 @@
+#include "handles.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static atomic_long open_handles;
+
+void sbn_handle_opened(void)
+{
+    atomic_fetch_add_explicit(&open_handles, 1, memory_order_relaxed);
+}
+
+void sbn_handle_closed(void)
+{
+    atomic_fetch_sub_explicit(&open_handles, 1, memory_order_relaxed);
+}
+
+long sbn_handles_open(void)
+{
+    return atomic_load_explicit(&open_handles, memory_order_relaxed);
+}
+
+void *sbn_allocate(size_t size)
+{
+    void *block = calloc(1, size ? size : 1);
+    if (block)
+        sbn_handle_opened();
+    return block;
+}
+
+void sbn_free(void *block)
+{
+    if (block)
+        sbn_handle_closed();
+    free(block);
+}

@@ -1,0 +1,102 @@
+/*
+ * A pass under way: reduce on the devices, combine over replicas and members,
+ * then the kind's own apply. One state machine for all kinds; it never blocks
+ * but in sbn_pass_end.
+ *
+ *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other members
+ *             LOCAL -> SETTLED              alone
+ *                 SENT -> LOCAL             once more, in the wide window
+ *   HEADER, SENT -> EXPLAIN -> SETTLED      a disagreement or an error
+ *
+ * On each stream all members start the same requests in the same order: words
+ * in the order the passes began; explanations and wide words only for the
+ * oldest pass that is not settled.
+ */
+#ifndef SBN_SRC_PASS_H
+#define SBN_SRC_PASS_H
+
+#include "agreement.h"
+#include "batchnorm.h"
+
+typedef enum sbn_stage {
+    SBN_STAGE_HEADER,
+    SBN_STAGE_LOCAL,
+    SBN_STAGE_SENT,
+    SBN_STAGE_EXPLAIN,
+    SBN_STAGE_SETTLED
+} sbn_stage;
+
+/* What forward and backward do differently. */
+typedef struct sbn_pass_kind {
+    const char *operation;
+    uint32_t code;        /* names it in headers: src/agreement.c */
+    int fills;            /* its saved statistics, or reads them */
+    uint64_t least_count; /* values per channel below which the pass is an error */
+    const sbn_window *(*window)(int window);
+    /* Enqueues a replica's reduction into `partial`. */
+    int (*reduce)(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
+                  const sbn_wait *wait, cl_event *event);
+    sbn_kernel *(*kernel)(sbn_replica *replica, sbn_layout layout, int window);
+    /* Takes the group's words of channel c; 1 if the channel needs the wide window. */
+    int (*take)(sbn_pass *pass, size_t c, int window);
+    /* All channels are known, in the order the passes began: keep what outlives the pass. */
+    void (*commit)(sbn_pass *pass);
+    /* What step 3 needs on the host, once; then enqueues it for each replica. */
+    int (*fill)(sbn_pass *pass);
+    int (*finish)(sbn_pass *pass, sbn_replica *replica);
+} sbn_pass_kind;
+
+/* A replica's working memory, kept from pass to pass. */
+typedef struct sbn_work {
+    sbn_device_buffer partial, words;
+    int64_t *host; /* the words as they come from the device */
+    int64_t *wire; /* the same, packed */
+    size_t host_size, wire_size;
+    cl_event ready; /* after the caller's wait list */
+    cl_event read;  /* the words are on the host */
+} sbn_work;
+
+struct sbn_pass {
+    enum sbn_tag tag;
+    sbn_pass *next_idle;
+    sbn_group *group;
+    const sbn_pass_kind *kind;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    unsigned flags;
+    sbn_share *shares;
+    sbn_geometry *geometries;
+    sbn_work *work;
+
+    sbn_stage stage;
+    int window;
+    sbn_call call;
+    int local_error; /* a status: the device failed after the header was sent */
+    int64_t *header, *sums, *explanation; /* on the heap: a timeout abandons them */
+    size_t sums_size, explanation_size;
+    void *request; /* in flight in HEADER, SENT and EXPLAIN */
+    int64_t *wire; /* the group's words of the first channel, within sums */
+
+    unsigned char *repeat; /* per channel: to be redone wide */
+    double *mean, *var;    /* forward */
+    sbn_table gradients;   /* backward: gs, gs_low, ks, weight_grads, bias_grads */
+    size_t channels_size;
+
+    uint64_t count;
+    sbn_result result;
+    int status;
+    char sentence[SBN_SENTENCE_SIZE];
+};
+
+/* The public begin, after checks of its own; `needs` as in share.h. */
+int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_share *shares,
+                   unsigned needs, sbn_saved *saved, unsigned flags, int status, sbn_pass **pass);
+void sbn_pass_free(sbn_pass *pass);
+
+/* The words of channel c in wire memory. */
+int64_t *sbn_channel_words(int64_t *wire, const sbn_window *window, size_t c);
+
+/* Gives the event to the caller, or drops it. */
+void sbn_hand_over(const sbn_share *share, cl_event event);
+
+#endif

@@ -1,0 +1,190 @@
+#include "program.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "error.h"
+#include "handles.h"
+#include "kernels.h"
+
+const sbn_window *sbn_forward_window(int window)
+{
+    return window == SBN_WIDE ? &sbn_wide : &sbn_forward_narrow;
+}
+
+const sbn_window *sbn_backward_window(int window)
+{
+    return window == SBN_WIDE ? &sbn_wide : &sbn_backward_narrow;
+}
+
+int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
+{
+    cl_device_type type = 0;
+    const cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
+    *form = wanted != SBN_FORM_AUTO ? wanted
+            : type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR) ? SBN_FORM_GPU
+                                                                       : SBN_FORM_CPU;
+    return SBN_SUCCESS;
+}
+
+/* The sources of a program, found by name among the embedded ones. */
+static const char *const reduce_sources[] = {"common.cl",     "sum.cl",
+                                             "lanes_first.cl", "lanes_last.cl",
+                                             "forward_reduce.cl", "backward_reduce.cl"};
+static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
+                                            "backward_apply.cl", "fold.cl",  "gradients.cl"};
+#define SOURCES(list) (list), sizeof(list) / sizeof *(list)
+
+static const sbn_kernel_source *find_source(const char *name)
+{
+    const sbn_kernel_source *source = sbn_kernel_sources;
+    while (strcmp(source->name, name) != 0)
+        ++source;
+    return source;
+}
+
+/* The first lines of the compiler's log, after the sentence. */
+static int fail_build(cl_program program, cl_device_id device, cl_int code)
+{
+    char name[128] = "?", log[256] = "";
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    size_t size = 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *whole = size > 0 ? sbn_allocate(size) : NULL;
+    if (whole &&
+        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, whole, NULL) == CL_SUCCESS)
+        snprintf(log, sizeof log, "%s", whole);
+    sbn_free(whole);
+    return sbn_fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
+                    sbn_strerror(code), log);
+}
+
+static int build(cl_program *program, const sbn_program *owner, const char *const *names,
+                 size_t count, const char *options)
+{
+    const char *texts[8];
+    size_t lengths[8];
+    for (size_t i = 0; i < count; ++i) {
+        const sbn_kernel_source *source = find_source(names[i]);
+        texts[i] = source->text;
+        lengths[i] = source->length;
+    }
+    cl_int code;
+    *program = clCreateProgramWithSource(owner->context, (cl_uint)count, texts, lengths, &code);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
+    sbn_handle_opened();
+    code = clBuildProgram(*program, 1, &owner->device, options, NULL, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS : fail_build(*program, owner->device, code);
+}
+
+int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
+                      sbn_kernel_form form, const char *more)
+{
+    *program = (sbn_program){.context = context, .device = device, .form = form};
+    char common[512], options[2048];
+    if (!more)
+        more = "";
+    const int length =
+        snprintf(common, sizeof common, "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
+                 "-D BLOCK_RECIPROCAL=%af %s ", form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
+    if (length < 0 || (size_t)length >= sizeof common)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
+                        strlen(more));
+    for (int window = 0; window < SBN_WINDOWS; ++window) {
+        char forward[512], backward[512];
+        sbn_window_macros(sbn_forward_window(window), "FORWARD", forward, sizeof forward);
+        sbn_window_macros(sbn_backward_window(window), "BACKWARD", backward, sizeof backward);
+        snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, window, forward, backward);
+        const int status = build(&program->reduce[window], program, SOURCES(reduce_sources), options);
+        if (status != SBN_SUCCESS)
+            return status;
+    }
+    return build(&program->apply, program, SOURCES(apply_sources), common);
+}
+
+static void release_program(cl_program program)
+{
+    if (program) {
+        clReleaseProgram(program);
+        sbn_handle_closed();
+    }
+}
+
+void sbn_program_release(sbn_program *program)
+{
+    for (int window = 0; window < SBN_WINDOWS; ++window)
+        release_program(program->reduce[window]);
+    release_program(program->apply);
+}
+
+static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
+                         const char *name)
+{
+    cl_int code;
+    kernel->name = name;
+    kernel->kernel = clCreateKernel(program, name, &code);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clCreateKernel(%s): %s", name, sbn_strerror(code));
+    sbn_handle_opened();
+    code = clGetKernelWorkGroupInfo(kernel->kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                    sizeof kernel->local, kernel->local, NULL);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
+    return SBN_SUCCESS;
+}
+
+int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program)
+{
+    static const char *const names[4][SBN_LAYOUTS] = {
+        {"forward_reduce_first", "forward_reduce_last"},
+        {"backward_reduce_first", "backward_reduce_last"},
+        {"forward_apply_first", "forward_apply_last"},
+        {"backward_apply_first", "backward_apply_last"},
+    };
+    const cl_device_id device = program->device;
+    memset(kernels, 0, sizeof *kernels);
+    kernels->width = program->form == SBN_FORM_CPU ? 16 : 1;
+    int status = SBN_SUCCESS;
+    for (int l = 0; l < SBN_LAYOUTS && !status; ++l) {
+        for (int w = 0; w < SBN_WINDOWS && !status; ++w) {
+            const cl_program reduce = program->reduce[w];
+            status = create_kernel(&kernels->forward_reduce[l][w], reduce, device, names[0][l]);
+            if (!status)
+                status = create_kernel(&kernels->backward_reduce[l][w], reduce, device, names[1][l]);
+        }
+        if (!status)
+            status = create_kernel(&kernels->forward_apply[l], program->apply, device, names[2][l]);
+        if (!status)
+            status = create_kernel(&kernels->backward_apply[l], program->apply, device, names[3][l]);
+    }
+    if (!status)
+        status = create_kernel(&kernels->fold, program->apply, device, "fold");
+    if (!status)
+        status = create_kernel(&kernels->store_gradient, program->apply, device, "store_gradient");
+    return status;
+}
+
+static void release_kernel(sbn_kernel *kernel)
+{
+    if (kernel->kernel) {
+        clReleaseKernel(kernel->kernel);
+        sbn_handle_closed();
+    }
+}
+
+void sbn_kernels_release(sbn_kernels *kernels)
+{
+    for (int l = 0; l < SBN_LAYOUTS; ++l) {
+        for (int w = 0; w < SBN_WINDOWS; ++w) {
+            release_kernel(&kernels->forward_reduce[l][w]);
+            release_kernel(&kernels->backward_reduce[l][w]);
+        }
+        release_kernel(&kernels->forward_apply[l]);
+        release_kernel(&kernels->backward_apply[l]);
+    }
+    release_kernel(&kernels->fold);
+    release_kernel(&kernels->store_gradient);
+}

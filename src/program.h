@@ -1,0 +1,52 @@
+/*
+ * The OpenCL side that does not depend on data: which devices will do, the
+ * programs built for them, and each replica's kernels.
+ */
+#ifndef SBN_SRC_PROGRAM_H
+#define SBN_SRC_PROGRAM_H
+
+#include <syncbn/batchnorm.h>
+
+#include "window.h"
+
+enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_WINDOWS = 2 };
+enum { SBN_LAYOUTS = 2 };
+
+/* A kernel with the group size it was built for. */
+typedef struct sbn_kernel {
+    cl_kernel kernel;
+    const char *name;
+    size_t local[3];
+} sbn_kernel;
+
+/* The kernels of one replica: arguments are set per launch, so no two replicas share them. */
+typedef struct sbn_kernels {
+    sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_WINDOWS], backward_reduce[SBN_LAYOUTS][SBN_WINDOWS];
+    sbn_kernel forward_apply[SBN_LAYOUTS], backward_apply[SBN_LAYOUTS];
+    sbn_kernel fold, store_gradient;
+    size_t width; /* elements of an item's vectors */
+} sbn_kernels;
+
+/* The programs of a device in a context, shared by replicas. */
+typedef struct sbn_program {
+    cl_context context;
+    cl_device_id device;
+    sbn_kernel_form form;
+    cl_program reduce[SBN_WINDOWS], apply;
+} sbn_program;
+
+/* AUTO becomes the form that suits the device. */
+int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
+
+int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
+                      sbn_kernel_form form, const char *options);
+void sbn_program_release(sbn_program *program);
+
+int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program);
+void sbn_kernels_release(sbn_kernels *kernels);
+
+/* The window of a pass. */
+const sbn_window *sbn_forward_window(int window);
+const sbn_window *sbn_backward_window(int window);
+
+#endif

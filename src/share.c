@@ -1,0 +1,130 @@
+#include "share.h"
+
+#include <stdio.h>
+
+/* A buffer that a pass touches. */
+typedef struct use {
+    const char *name;
+    const sbn_buffer *buffer;
+    size_t elements;
+    int written;
+    int optional;
+} use;
+
+#define MAX_USES 8
+
+static size_t list_uses(use *uses, const sbn_share *share, const sbn_geometry *geometry,
+                        unsigned needs, int affine)
+{
+    const size_t whole = geometry->elements, channels = geometry->channels;
+    size_t count = 0;
+    if (whole > 0) {
+        if (needs & SBN_NEEDS_X)
+            uses[count++] = (use){"x", &share->x, whole, 0, 0};
+        if (needs & SBN_NEEDS_Y)
+            uses[count++] = (use){"y", &share->y, whole, 1, 0};
+        if (needs & SBN_NEEDS_DY)
+            uses[count++] = (use){"dy", &share->dy, whole, 0, 0};
+        if (needs & SBN_MAY_DX)
+            uses[count++] = (use){"dx", &share->dx, whole, 1, 1};
+        if (affine && needs & SBN_NEEDS_WEIGHT)
+            uses[count++] = (use){"weight", &share->weight, channels, 0, 0};
+        if (affine && needs & SBN_NEEDS_BIAS)
+            uses[count++] = (use){"bias", &share->bias, channels, 0, 0};
+    }
+    /* An empty share has gradients too: zeros, or the group's. */
+    if (affine && needs & SBN_MAY_GRADIENTS) {
+        uses[count++] = (use){"weight_grad", &share->weight_grad, channels, 1, 1};
+        uses[count++] = (use){"bias_grad", &share->bias_grad, channels, 1, 1};
+    }
+    return count;
+}
+
+static int check_use(const use *u, const sbn_share *share, const sbn_replica *replica,
+                     const char *who)
+{
+    const cl_mem mem = u->buffer->mem;
+    if (!mem)
+        return u->optional ? SBN_SUCCESS
+                           : sbn_fail(SBN_INVALID_ARGUMENT,
+                                      "%s: %s: a buffer was expected, NULL came", who, u->name);
+    size_t bytes = 0;
+    cl_context context = NULL;
+    cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (code != CL_SUCCESS)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, another handle came (%s)",
+                        who, u->name, sbn_strerror(code));
+    if (context != replica->context)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: %s: a buffer of the queue's context was expected, one of another came",
+                        who, u->name);
+    const size_t held = bytes / sizeof(cl_float);
+    if (u->buffer->offset > held || held - u->buffer->offset < u->elements) {
+        char shape[128];
+        sbn_print_shape(share, shape, sizeof shape);
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: %s: %zu floats from offset %zu were expected for shape %s, the buffer "
+                        "holds %zu",
+                        who, u->name, u->elements, u->buffer->offset, shape, held);
+    }
+    return SBN_SUCCESS;
+}
+
+static int overlap(const use *a, const use *b)
+{
+    return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
+           a->buffer->offset < b->buffer->offset + b->elements &&
+           b->buffer->offset < a->buffer->offset + a->elements;
+}
+
+static int check_overlaps(const use *uses, size_t count, const char *who)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < count; ++j)
+            if (i != j && uses[i].written && overlap(&uses[i], &uses[j]))
+                return sbn_fail(SBN_INVALID_ARGUMENT,
+                                "%s: %s is written and must not overlap %s", who, uses[i].name,
+                                uses[j].name);
+    return SBN_SUCCESS;
+}
+
+int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
+                     const char *operation, sbn_geometry *geometries)
+{
+    const sbn_group *group = layer->group;
+    if (!shares && group->replica_count > 0)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s of layer \"%s\": shares: %zu were expected, NULL came", operation,
+                        layer->name, group->replica_count);
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_share *share = &shares[r];
+        char who[128];
+        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
+                 layer->name, sbn_group_rank(group), r);
+        int status =
+            sbn_geometry_of(&geometries[r], share, layer->channels, layer->layout, who);
+        if (!status && share->num_wait > 0 && !share->wait_list)
+            status = sbn_fail(SBN_INVALID_ARGUMENT, "%s: wait_list: %u events were expected, NULL came",
+                              who, share->num_wait);
+        if (status)
+            return status;
+        use uses[MAX_USES];
+        const size_t count = list_uses(uses, share, &geometries[r], needs, layer->affine);
+        for (size_t i = 0; i < count && !status; ++i)
+            status = check_use(&uses[i], share, &group->replicas[r], who);
+        if (!status)
+            status = check_overlaps(uses, count, who);
+        if (status)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+void sbn_forget_events(const sbn_group *group, const sbn_share *shares)
+{
+    for (size_t r = 0; shares && r < group->replica_count; ++r)
+        if (shares[r].event)
+            *shares[r].event = NULL;
+}

@@ -1,0 +1,28 @@
+/* Checks of what the caller hands to a pass: every buffer that it will touch. */
+#ifndef SBN_SRC_SHARE_H
+#define SBN_SRC_SHARE_H
+
+#include "batchnorm.h"
+
+/* Which buffers a pass touches. */
+enum {
+    SBN_NEEDS_X = 1,
+    SBN_NEEDS_Y = 2,
+    SBN_NEEDS_DY = 4,
+    SBN_MAY_DX = 8, /* mem may be NULL */
+    SBN_NEEDS_WEIGHT = 16,
+    SBN_NEEDS_BIAS = 32,
+    SBN_MAY_GRADIENTS = 64
+};
+
+/*
+ * Checks all shares against the layer and fills a geometry for each. Nothing
+ * is enqueued. `operation` opens the sentence.
+ */
+int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
+                     const char *operation, sbn_geometry *geometries);
+
+/* *event is NULL until a command stands behind it. `shares` may be NULL. */
+void sbn_forget_events(const sbn_group *group, const sbn_share *shares);
+
+#endif

@@ -1,0 +1,84 @@
+#include "table.h"
+
+#include "error.h"
+#include "group.h"
+#include "handles.h"
+
+int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, int shared)
+{
+    const size_t replicas = group->replica_count;
+    *table = (sbn_table){.replicas = replicas, .floats = floats, .shared = shared};
+    table->host = sbn_allocate(sizeof(float) * floats * (shared ? 1 : replicas));
+    table->device = sbn_allocate(sizeof *table->device * replicas);
+    table->written = sbn_allocate(sizeof(cl_event) * replicas);
+    table->last = sbn_allocate(sizeof(cl_event) * replicas);
+    if (!table->host || !table->device || !table->written || !table->last)
+        return sbn_fail_memory("a table of channels");
+    for (size_t r = 0; r < replicas; ++r) {
+        const int status =
+            sbn_reserve(&group->replicas[r], &table->device[r], sizeof(float) * floats);
+        if (status != SBN_SUCCESS)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+void sbn_table_destroy(sbn_table *table)
+{
+    for (size_t r = 0; r < table->replicas; ++r) {
+        if (table->last && table->last[r])
+            clWaitForEvents(1, &table->last[r]);
+        if (table->last)
+            sbn_release_event(&table->last[r]);
+        if (table->written)
+            sbn_release_event(&table->written[r]);
+        if (table->device)
+            sbn_release_buffer(&table->device[r]);
+    }
+    sbn_free(table->host);
+    sbn_free(table->device);
+    sbn_free(table->written);
+    sbn_free(table->last);
+    *table = (sbn_table){0};
+}
+
+int sbn_table_host(sbn_table *table, size_t replica, float **host)
+{
+    for (size_t r = 0; r < table->replicas; ++r) {
+        if (!table->written[r] || (!table->shared && r != replica))
+            continue;
+        const cl_int code = clWaitForEvents(1, &table->written[r]);
+        if (code != CL_SUCCESS)
+            return sbn_fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
+        sbn_release_event(&table->written[r]);
+    }
+    *host = table->host + (table->shared ? 0 : replica * table->floats);
+    return SBN_SUCCESS;
+}
+
+int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
+{
+    const size_t r = replica->index;
+    const float *host = table->host + (table->shared ? 0 : r * table->floats);
+    sbn_wait wait = {{NULL}, 0};
+    sbn_wait_add(&wait, table->last[r]);
+    cl_event event;
+    const int status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host,
+                                 &wait, &event);
+    if (status != SBN_SUCCESS)
+        return status;
+    sbn_keep_event(&table->written[r], event);
+    sbn_table_touched(table, r, event);
+    sbn_release_event(&event);
+    return SBN_SUCCESS;
+}
+
+cl_event sbn_table_last(const sbn_table *table, size_t replica)
+{
+    return table->last[replica];
+}
+
+void sbn_table_touched(sbn_table *table, size_t replica, cl_event event)
+{
+    sbn_keep_event(&table->last[replica], event);
+}

@@ -1,0 +1,38 @@
+/*
+ * A table of a few floats per channel, on the host and on every replica's
+ * device: saved statistics, running statistics for evaluation, gradient sums.
+ *
+ * Commands that touch a replica's copy are chained: each waits for the one
+ * before, so that queues of any kind neither overwrite what is still read nor
+ * read what is not yet written.
+ */
+#ifndef SBN_SRC_TABLE_H
+#define SBN_SRC_TABLE_H
+
+#include "device.h"
+
+struct sbn_group;
+
+typedef struct sbn_table {
+    size_t replicas, floats; /* floats per copy */
+    int shared;              /* one host copy serves all replicas */
+    float *host;
+    sbn_device_buffer *device;
+    cl_event *written; /* per replica: the last write, while which host must stay */
+    cl_event *last;    /* per replica: the last command that touched the device's copy */
+} sbn_table;
+
+int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, int shared);
+void sbn_table_destroy(sbn_table *table);
+
+/* The host copy of a replica, free to be overwritten: waits for writes still under way. */
+int sbn_table_host(sbn_table *table, size_t replica, float **host);
+
+/* Enqueues the first `floats` of a replica's host copy -> device. */
+int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats);
+
+/* What a command that reads the device's copy must wait for, and after it was enqueued: itself. */
+cl_event sbn_table_last(const sbn_table *table, size_t replica);
+void sbn_table_touched(sbn_table *table, size_t replica, cl_event event);
+
+#endif

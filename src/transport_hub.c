@@ -1,0 +1,188 @@
+/*
+ * The in-memory transport. Each stream has a ring of meetings; the n-th start
+ * of a member joins the n-th meeting, adds its words, and a meeting is over
+ * when every member has taken the sum. Members may run ahead of each other by
+ * the ring's length.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include <syncbn/transport.h>
+
+#include "error.h"
+#include "handles.h"
+
+/* A member has at most one request per pass and stream; this is more than SBN_MAX_PASSES. */
+#define RING 128
+
+typedef struct meeting {
+    int64_t *sum;
+    size_t capacity, count;
+    int arrived, taken;
+    unsigned char *here; /* per rank */
+} meeting;
+
+typedef struct member {
+    struct sbn_hub *hub;
+    int rank;
+    uint64_t started[SBN_STREAMS];
+} member;
+
+struct sbn_hub {
+    pthread_mutex_t mutex;
+    int world_size;
+    member *members;
+    meeting ring[SBN_STREAMS][RING];
+};
+
+typedef struct request {
+    meeting *meeting;
+    int64_t *words;
+    size_t count;
+} request;
+
+static void free_hub(sbn_hub *hub)
+{
+    for (int s = 0; s < SBN_STREAMS; ++s)
+        for (int i = 0; i < RING; ++i) {
+            sbn_free(hub->ring[s][i].sum);
+            sbn_free(hub->ring[s][i].here);
+        }
+    sbn_free(hub->members);
+    sbn_free(hub);
+}
+
+int sbn_hub_create(int world_size, sbn_hub **hub)
+{
+    sbn_error_clear();
+    if (!hub)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "hub: a place for the handle was expected, NULL came");
+    *hub = NULL;
+    if (world_size < 1 || world_size > SBN_MAX_WORLD_SIZE)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "world_size: 1 to %d was expected, %d came",
+                        SBN_MAX_WORLD_SIZE, world_size);
+    sbn_hub *made = sbn_allocate(sizeof *made);
+    if (!made)
+        return sbn_fail_memory("a hub");
+    made->world_size = world_size;
+    made->members = sbn_allocate(sizeof(member) * (size_t)world_size);
+    int complete = made->members != NULL;
+    for (int s = 0; s < SBN_STREAMS && complete; ++s)
+        for (int i = 0; i < RING && complete; ++i)
+            complete = (made->ring[s][i].here = sbn_allocate((size_t)world_size)) != NULL;
+    if (!complete || pthread_mutex_init(&made->mutex, NULL) != 0) {
+        free_hub(made);
+        return sbn_fail_memory("a hub");
+    }
+    for (int r = 0; r < world_size; ++r)
+        made->members[r] = (member){.hub = made, .rank = r};
+    *hub = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_hub_destroy(sbn_hub *hub)
+{
+    if (!hub)
+        return;
+    pthread_mutex_destroy(&hub->mutex);
+    free_hub(hub);
+}
+
+/* Joins a meeting, with the mutex held. */
+static int join(meeting *m, int rank, const int64_t *words, size_t count)
+{
+    if (m->arrived == 0) {
+        if (m->capacity < count) {
+            sbn_free(m->sum);
+            m->sum = sbn_allocate(sizeof(int64_t) * count);
+            m->capacity = m->sum ? count : 0;
+        }
+        if (m->capacity < count)
+            return SBN_OUT_OF_MEMORY;
+        memset(m->sum, 0, sizeof(int64_t) * count);
+        m->count = count;
+    }
+    /* The ring is full, or the members' counts differ. */
+    if (m->here[rank] || m->count != count)
+        return SBN_TRANSPORT_ERROR;
+    for (size_t i = 0; i < count; ++i)
+        m->sum[i] = (int64_t)((uint64_t)m->sum[i] + (uint64_t)words[i]);
+    m->here[rank] = 1;
+    ++m->arrived;
+    return SBN_SUCCESS;
+}
+
+static int start(void *context, int stream, int64_t *words, size_t count, void **handle)
+{
+    member *self = context;
+    sbn_hub *hub = self->hub;
+    request *made = sbn_allocate(sizeof *made);
+    if (!made)
+        return SBN_OUT_OF_MEMORY;
+    meeting *m = &hub->ring[stream][self->started[stream] % RING];
+    pthread_mutex_lock(&hub->mutex);
+    const int status = join(m, self->rank, words, count);
+    pthread_mutex_unlock(&hub->mutex);
+    if (status != SBN_SUCCESS) {
+        sbn_free(made);
+        return status;
+    }
+    ++self->started[stream];
+    *made = (request){m, words, count};
+    *handle = made;
+    return SBN_SUCCESS;
+}
+
+static int test(void *context, void *handle, int *done)
+{
+    sbn_hub *hub = ((member *)context)->hub;
+    request *pending = handle;
+    meeting *m = pending->meeting;
+    pthread_mutex_lock(&hub->mutex);
+    *done = m->arrived == hub->world_size;
+    if (*done) {
+        memcpy(pending->words, m->sum, sizeof(int64_t) * pending->count);
+        if (++m->taken == hub->world_size) {
+            m->arrived = m->taken = 0;
+            memset(m->here, 0, (size_t)hub->world_size);
+        }
+    }
+    pthread_mutex_unlock(&hub->mutex);
+    if (*done)
+        sbn_free(pending);
+    return SBN_SUCCESS;
+}
+
+static int missing(void *context, void *handle, int *ranks)
+{
+    sbn_hub *hub = ((member *)context)->hub;
+    const meeting *m = ((request *)handle)->meeting;
+    int count = 0;
+    pthread_mutex_lock(&hub->mutex);
+    for (int r = 0; r < hub->world_size; ++r)
+        if (!m->here[r])
+            ranks[count++] = r;
+    pthread_mutex_unlock(&hub->mutex);
+    return count;
+}
+
+int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
+{
+    sbn_error_clear();
+    if (!hub || !transport)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+                        hub ? "transport" : "hub");
+    if (rank < 0 || rank >= hub->world_size)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
+                        hub->world_size - 1, rank);
+    *transport = (sbn_transport){
+        .size = sizeof *transport,
+        .context = &hub->members[rank],
+        .rank = rank,
+        .world_size = hub->world_size,
+        .start = start,
+        .test = test,
+        .missing = missing,
+    };
+    return SBN_SUCCESS;
+}
