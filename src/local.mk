@@ -50,3 +50,48 @@ libsyncbn_la_LIBADD = libsyncbn_core.la
 libsyncbn_la_LDFLAGS = -version-info $(SBN_VERSION_INFO) -no-undefined
 
 # --- the command `syncbn` -------------------------------------------------------
+# All but the command line is a convenience library, so that tests can run
+# problems, and judge results, with the same means.
+noinst_LTLIBRARIES += libsyncbn_check.la
+libsyncbn_check_la_SOURCES = \
+	src/cli/bounds.c \
+	src/cli/bounds.h \
+	src/cli/check.c \
+	src/cli/check.h \
+	src/cli/compare.c \
+	src/cli/compare.h \
+	src/cli/devices.c \
+	src/cli/devices.h \
+	src/cli/geometry.c \
+	src/cli/geometry.h \
+	src/cli/inputs.c \
+	src/cli/inputs.h \
+	src/cli/mix.h \
+	src/cli/outputs.c \
+	src/cli/outputs.h \
+	src/cli/problem.c \
+	src/cli/problem.h \
+	src/cli/problem_parse.c \
+	src/cli/queues.c \
+	src/cli/queues.h \
+	src/cli/reference.c \
+	src/cli/reference.h \
+	src/cli/runner.c \
+	src/cli/runner.h \
+	src/cli/tensors.c \
+	src/cli/tensors.h
+
+bin_PROGRAMS += src/cli/syncbn
+src_cli_syncbn_SOURCES = \
+	src/cli/command.h \
+	src/cli/command_check.c \
+	src/cli/command_devices.c \
+	src/cli/json.h \
+	src/cli/main.c \
+	src/cli/options.c \
+	src/cli/options.h \
+	src/cli/report.c \
+	src/cli/report.h \
+	src/cli/report_json.c
+src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

@@ -18,3 +18,9 @@ dist_check_SCRIPTS += tests/exports.sh
 TESTS += tests/exports.sh
 
 EXTRA_DIST += tests/drivers.supp tests/drivers.lsan
+
+# The checker itself: its problems' lines, and that its tolerances refuse faults.
+check_PROGRAMS += tests/problem tests/tolerance
+tests_problem_LDADD = libsyncbn_check.la libsyncbn_core.la
+tests_tolerance_LDADD = libsyncbn_check.la libsyncbn_core.la
+TESTS += tests/problem tests/tolerance

@@ -53,8 +53,7 @@ void check_run(runner *r, const problem *p, check_result *result)
         own_failure(result, "making inputs", status);
         return;
     }
-    result->status =
-        runner_run(r, p, &result->geometry, &in, &result->outputs, result->error);
+    result->status = runner_run(r, p, &result->geometry, &in, &result->outputs, result->error);
     judge(p, &in, result);
     inputs_free(&in);
     result->seconds = check_clock() - start;

@@ -45,8 +45,9 @@ static int run_list(const device_list *list, const check_options *o)
     for (size_t i = 0; i < count; i++) {
         ids[i] = list->device[chosen[i]].id;
     }
-    runner_config config = {
-        .devices = ids, .num_devices = count, .build_options = o->build_options};
+    runner_config config = {.devices = ids,
+                            .num_devices = count,
+                            .build_options = o->build_options};
     runner *r;
     if (runner_create(&config, &r, error)) {
         fprintf(stderr, "syncbn: %s\n", error);

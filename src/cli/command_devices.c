@@ -86,20 +86,16 @@ static json_t *list_json(const device_list *list)
 
 int command_devices(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     int json = 0, option;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         switch (option) {
-        case 'j':
-            json = 1;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return 0;
-        default:
-            return usage_unknown(argc, argv, "devices");
+        case 'j': json = 1; break;
+        case 'h': fputs(help, stdout); return 0;
+        default: return usage_unknown(argc, argv, "devices");
         }
     }
     if (optind < argc) {

@@ -23,8 +23,9 @@ static void judge_value(verdict *v, size_t index, float got, double expected, do
 {
     double error, ratio;
     if (!isfinite(got) || !isfinite(expected) || fabs((double)(float)expected) == INFINITY) {
-        int fits = isnan(expected) ? isnan(got) : isnan(got) ? isinf(expected)
-                                                             : got == (float)expected;
+        int fits = isnan(expected) ? isnan(got)
+                   : isnan(got)    ? isinf(expected)
+                                   : got == (float)expected;
         error = fits ? 0 : INFINITY;
         ratio = error;
     } else {
@@ -87,8 +88,7 @@ static double tolerance_dx(const judge *j, size_t c, double x, double dy)
     return 8 * u * (p * dy_centered + p * t * centered + r) +
            BOUND_UNDERFLOW * (1 + centered + dy_centered) +
            p * (dy_centered * b->invstd +
-                grow * (g_error + centered * (t_error + t * b->invstd) +
-                        b->mean * (t + t_error)));
+                grow * (g_error + centered * (t_error + t * b->invstd) + b->mean * (t + t_error)));
 }
 
 /* y, dx and their like: every element of the batch. */

@@ -32,7 +32,7 @@ typedef struct verdict {
     double ratio;    /* the largest error / tolerance */
     /* Where that was: */
     double error, tolerance, got, expected;
-    size_t index;    /* into the output's data */
+    size_t index; /* into the output's data */
 } verdict;
 
 typedef struct comparison {

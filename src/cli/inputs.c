@@ -67,32 +67,17 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
         uint64_t bits = mix(k, i);
         float normal = mix_normal(bits);
         switch (kind) {
-        case DATA_LARGE_MEAN:
-            plane[i] = 1000.0f + 0.003f * mix_uniform(bits);
-            break;
-        case DATA_ONE:
-            plane[i] = 1.0f + 1e-5f * mix_uniform(bits);
-            break;
-        case DATA_TINY_VAR:
-            plane[i] = shift + 1e-5f * normal;
-            break;
-        case DATA_CONSTANT:
-            plane[i] = shift;
-            break;
-        case DATA_ZERO:
-            plane[i] = 0;
-            break;
+        case DATA_LARGE_MEAN: plane[i] = 1000.0f + 0.003f * mix_uniform(bits); break;
+        case DATA_ONE: plane[i] = 1.0f + 1e-5f * mix_uniform(bits); break;
+        case DATA_TINY_VAR: plane[i] = shift + 1e-5f * normal; break;
+        case DATA_CONSTANT: plane[i] = shift; break;
+        case DATA_ZERO: plane[i] = 0; break;
         case DATA_DENORMAL:
             plane[i] = ldexpf((float)((int32_t)(bits >> 44) - (1 << 19)), -149);
             break;
-        case DATA_WIDE:
-            plane[i] = wide * (shift + spread * normal);
-            break;
-        case DATA_HUGE:
-            plane[i] = ldexpf(shift + spread * normal, 80);
-            break;
-        default:
-            plane[i] = shift + spread * normal;
+        case DATA_WIDE: plane[i] = wide * (shift + spread * normal); break;
+        case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, 80); break;
+        default: plane[i] = shift + spread * normal;
         }
     }
 }
@@ -120,8 +105,12 @@ static void fill_special(const geometry *g, float *tensor, data_kind kind)
     while (g->sample[s].plane == 0) {
         s = (s + 1) % g->samples;
     }
-    tensor[geometry_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] =
-        kind == DATA_NAN ? NAN : kind == DATA_INF ? INFINITY : -INFINITY;
+    tensor[geometry_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
+                                                                                       ? NAN
+                                                                                   : kind ==
+                                                                                           DATA_INF
+                                                                                       ? INFINITY
+                                                                                       : -INFINITY;
 }
 
 static void fill(const problem *p, const geometry *g, enum stream stream, data_kind kind,

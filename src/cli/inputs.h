@@ -8,11 +8,11 @@
 #include "geometry.h"
 
 typedef struct inputs {
-    float *x, *dy;                        /* `elements` each */
-    float *weight, *bias;                 /* `channels` each, as all below */
-    float *weight_before, *bias_before;   /* gradients that a backward may add to */
-    float *running_mean, *running_var;    /* before the forward pass */
-    int64_t batches;                      /* tracked before it */
+    float *x, *dy;                      /* `elements` each */
+    float *weight, *bias;               /* `channels` each, as all below */
+    float *weight_before, *bias_before; /* gradients that a backward may add to */
+    float *running_mean, *running_var;  /* before the forward pass */
+    int64_t batches;                    /* tracked before it */
 } inputs;
 
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */

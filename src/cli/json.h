@@ -11,7 +11,9 @@
 static inline json_t *json_number_or_name(double value)
 {
     return isfinite(value) ? json_real(value)
-                           : json_string(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+                           : json_string(isnan(value) ? "nan"
+                                         : value > 0  ? "inf"
+                                                      : "-inf");
 }
 
 /* A driver's string; "" if it is not UTF-8. */

@@ -33,8 +33,8 @@ int usage_unknown(int argc, char **argv, const char *command)
     const char *word = optind > 1 && strncmp(argv[optind - 1], "--", 2) == 0 ? argv[optind - 1]
                        : optind < argc                                       ? argv[optind]
                                                                              : argv[argc - 1];
-    return usage_error("%s takes no option %s, or it lacks its value; see syncbn %s --help", command,
-                       word, command);
+    return usage_error("%s takes no option %s, or it lacks its value; see syncbn %s --help",
+                       command, word, command);
 }
 
 int main(int argc, char **argv)

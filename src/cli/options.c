@@ -126,8 +126,7 @@ static int read_option(int option, check_options *o, overrides *over)
 {
     char *end;
     switch (option) {
-    case 'd':
-        return read_devices(optarg, o);
+    case 'd': return read_devices(optarg, o);
     case 'r':
         over->replicas = strtoul(optarg, &end, 10);
         if (!isdigit((unsigned char)*optarg) || *end || over->replicas < 1 ||
@@ -139,29 +138,24 @@ static int read_option(int option, check_options *o, overrides *over)
         return form_parse(optarg, &over->form)
                    ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
                    : 0;
-    case 'b':
-        o->build_options = optarg;
-        return 0;
-    case 'l':
-        over->listed = 1;
-        return read_file(o, optarg);
-    case 'j':
-        o->format = REPORT_JSON;
-        return 0;
-    default:
-        o->format = REPORT_TAP;
-        return 0;
+    case 'b': o->build_options = optarg; return 0;
+    case 'l': over->listed = 1; return read_file(o, optarg);
+    case 'j': o->format = REPORT_JSON; return 0;
+    default: o->format = REPORT_TAP; return 0;
     }
 }
 
 static int read_all(int argc, char **argv, check_options *o)
 {
-    static const struct option options[] = {
-        {"devices", required_argument, NULL, 'd'}, {"replicas", required_argument, NULL, 'r'},
-        {"form", required_argument, NULL, 'f'},    {"build-options", required_argument, NULL, 'b'},
-        {"file", required_argument, NULL, 'l'},    {"json", no_argument, NULL, 'j'},
-        {"tap", no_argument, NULL, 't'},           {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
+                                            {"replicas", required_argument, NULL, 'r'},
+                                            {"form", required_argument, NULL, 'f'},
+                                            {"build-options", required_argument, NULL, 'b'},
+                                            {"file", required_argument, NULL, 'l'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"tap", no_argument, NULL, 't'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     overrides over = {0, SBN_FORM_AUTO, 0};
     int option, failed = 0;
     opterr = 0;

@@ -11,7 +11,7 @@
 typedef enum output_id {
     OUT_MEAN, /* of sbn_saved, `channels` values */
     OUT_VAR,
-    OUT_Y, /* global logical order, as the three below */
+    OUT_Y,     /* global logical order, as the three below */
     OUT_AGAIN, /* y from sbn_recompute */
     OUT_EVAL,  /* y from sbn_evaluate */
     OUT_DX,

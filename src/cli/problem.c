@@ -7,11 +7,13 @@
 #include <string.h>
 
 const char *const data_kind_names[DATA_KINDS] = {
-    [DATA_NORMAL] = "normal",     [DATA_LARGE_MEAN] = "large_mean", [DATA_ONE] = "one",
-    [DATA_TINY_VAR] = "tiny_var", [DATA_OUTLIER] = "outlier",       [DATA_CONSTANT] = "constant",
-    [DATA_ZERO] = "zero",         [DATA_DENORMAL] = "denormal",     [DATA_WIDE] = "wide",
-    [DATA_HUGE] = "huge",         [DATA_NAN] = "nan",               [DATA_INF] = "inf",
-    [DATA_NINF] = "ninf",         [DATA_EXACT] = "exact",
+    [DATA_NORMAL] = "normal",   [DATA_LARGE_MEAN] = "large_mean",
+    [DATA_ONE] = "one",         [DATA_TINY_VAR] = "tiny_var",
+    [DATA_OUTLIER] = "outlier", [DATA_CONSTANT] = "constant",
+    [DATA_ZERO] = "zero",       [DATA_DENORMAL] = "denormal",
+    [DATA_WIDE] = "wide",       [DATA_HUGE] = "huge",
+    [DATA_NAN] = "nan",         [DATA_INF] = "inf",
+    [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
 };
 
 static const char *const form_names[] = {"auto", "cpu", "gpu"};
@@ -85,8 +87,10 @@ static void put_double(text *t, const char *name, double value)
 
 static void put_shape(text *t, const problem *p)
 {
-    static const char *const names[][PROBLEM_MAX_SPACE] = {
-        {NULL}, {"il"}, {"ih", "iw"}, {"id", "ih", "iw"}};
+    static const char *const names[][PROBLEM_MAX_SPACE] = {{NULL},
+                                                           {"il"},
+                                                           {"ih", "iw"},
+                                                           {"id", "ih", "iw"}};
     put(t, "mb%zuic%zu", p->samples, p->channels);
     for (int i = 0; i < p->space_dims; i++) {
         put(t, "%s%zu", names[p->space_dims][i], p->space[i]);
@@ -117,8 +121,10 @@ static void put_passes(text *t, unsigned passes)
     static const struct {
         unsigned pass;
         char letter;
-    } letters[] = {
-        {PASS_FORWARD, 'f'}, {PASS_BACKWARD, 'b'}, {PASS_EVALUATE, 'e'}, {PASS_RECOMPUTE, 'r'}};
+    } letters[] = {{PASS_FORWARD, 'f'},
+                   {PASS_BACKWARD, 'b'},
+                   {PASS_EVALUATE, 'e'},
+                   {PASS_RECOMPUTE, 'r'}};
     if (passes == PASS_ALL) {
         return;
     }

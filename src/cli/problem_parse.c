@@ -208,9 +208,8 @@ static int parse_named(parser *in, const char *word, const char *value)
         return parse_passes(in, value);
     }
     if (strcmp(name, "form") == 0) {
-        return form_parse(value, &p->form)
-                   ? fail(in, "form=%s: expected auto, cpu or gpu", value)
-                   : 0;
+        return form_parse(value, &p->form) ? fail(in, "form=%s: expected auto, cpu or gpu", value)
+                                           : 0;
     }
     return fail(in, "\"%s\" is no setting", word);
 }
@@ -278,14 +277,9 @@ static int parse_counted(parser *in, const char *word)
             }
             p->replicas = value;
             break;
-        case 1:
-            p->offset = value;
-            break;
-        case 2:
-            p->seed = value;
-            break;
-        default:
-            p->shuffle = value;
+        case 1: p->offset = value; break;
+        case 2: p->seed = value; break;
+        default: p->shuffle = value;
         }
         return 0;
     }

@@ -114,14 +114,11 @@ void report_result(report *r, const problem *p, const check_result *result)
     r->done++;
     r->failed += !result->ok;
     switch (r->options->format) {
-    case REPORT_JSON:
-        report_json_result(r, p, result);
-        return;
+    case REPORT_JSON: report_json_result(r, p, result); return;
     case REPORT_TAP:
         printf("%s %zu - %s (%s)\n", result->ok ? "ok" : "not ok", r->done, line, ratios);
         break;
-    default:
-        printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
+    default: printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
     }
     if (!result->ok) {
         explain(r, p, result, r->options->format == REPORT_TAP ? "# " : "     ");

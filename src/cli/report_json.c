@@ -30,7 +30,7 @@ static json_t *output_json(const check_result *result, output_id id)
 void report_json_result(report *r, const problem *p, const check_result *result)
 {
     char text[2 * PROBLEM_LINE];
-    json_t *object = json_object(), *outputs = json_object();
+    json_t *object = json_object(), *of = json_object();
     problem_print(p, text, sizeof text);
     json_object_set_new(object, "problem", json_string(text));
     json_object_set_new(object, "ok", json_boolean(result->ok));
@@ -45,10 +45,10 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     json_object_set_new(object, "again", json_string(text));
     for (int id = 0; id < OUTPUTS; id++) {
         if (result->outputs.of[id].data) {
-            json_object_set_new(outputs, output_names[id], output_json(result, (output_id)id));
+            json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
         }
     }
-    json_object_set_new(object, "outputs", outputs);
+    json_object_set_new(object, "outputs", of);
     if (!r->problems) {
         r->problems = json_array();
     }

@@ -86,8 +86,8 @@ static int make_layer(job *j, sbn_group *group)
         return failed(j->error, "sbn_batchnorm_create", status);
     }
     if (p->track) {
-        status = sbn_batchnorm_set_running_stats(j->layer, j->in->running_mean,
-                                                 j->in->running_var, &j->in->batches);
+        status = sbn_batchnorm_set_running_stats(j->layer, j->in->running_mean, j->in->running_var,
+                                                 &j->in->batches);
         if (status) {
             return failed(j->error, "sbn_batchnorm_set_running_stats", status);
         }
@@ -161,8 +161,9 @@ static int run_passes(job *j)
                         sbn_forward(j->layer, j->shares, j->saved, j->p->forward_flags, &forward));
     }
     if (!status && passes & PASS_BACKWARD) {
-        status = settle(j, "sbn_backward", sbn_backward(j->layer, j->shares, j->saved,
-                                                        j->p->backward_flags, &backward));
+        status = settle(j, "sbn_backward",
+                        sbn_backward(j->layer, j->shares, j->saved, j->p->backward_flags,
+                                     &backward));
     }
     if (!status && passes & PASS_EVALUATE) {
         aim(j, TENSOR_EVAL);
