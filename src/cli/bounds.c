@@ -112,6 +112,21 @@ static void backward_bounds(const geometry *g, const inputs *in, const reference
     bound->all.dy_centered += bound->mean * fabs(ch->all.dy);
 }
 
+/* Sums of exact data are not rounded anywhere. */
+static void forget_exact(const problem *p, const geometry *g, size_t c, bounds *b)
+{
+    channel_bounds *bound = &b->channel[c];
+    int exact_x = p->data == DATA_EXACT, exact_dy = p->grad == DATA_EXACT;
+    if (exact_x) {
+        bound->mean = bound->var = bound->invstd = 0;
+    }
+    for (size_t r = 0; r <= g->replicas && exact_dy; r++) {
+        gradient_sums *sums = r < g->replicas ? &b->local[c * g->replicas + r] : &bound->all;
+        sums->dy = 0;
+        sums->dy_centered = exact_x ? 0 : sums->dy_centered;
+    }
+}
+
 int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
                 bounds *b)
 {
@@ -125,6 +140,7 @@ int bounds_make(const problem *p, const geometry *g, const inputs *in, const ref
     for (size_t c = 0; c < g->channels; c++) {
         forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
         backward_bounds(g, in, ref, c, b);
+        forget_exact(p, g, c, b);
     }
     return SBN_SUCCESS;
 }

@@ -29,6 +29,9 @@
  *
  * To these come what the window of the fixed-point sums cuts off and what the
  * squares lose to float's underflow.
+ *
+ * Data of the kind `exact` (inputs.c) has sums that no step rounds: its bounds
+ * are 0, so that what remains of a tolerance is the apply's own roundings.
  */
 #ifndef SYNCBN_CLI_BOUNDS_H
 #define SYNCBN_CLI_BOUNDS_H

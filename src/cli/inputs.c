@@ -35,21 +35,37 @@ static int power_of_two(size_t n)
 }
 
 /*
- * Small integers that come in pairs of opposite sign around an offset, so that
- * every block of a plane has a sum that is known: the block's mean is the
- * offset, exactly. An offset other than 0 needs a power of two of elements in
- * each block, for else the reciprocal that forms the mean would round.
+ * Integers that come in pairs of opposite sign around an offset, so that every
+ * block of a plane has a sum that is known: the block's mean is the offset,
+ * exactly. It is the channel's mean, large against the spread, and changes
+ * from sample to sample in pairs of opposite sign too: the channel's mean is an
+ * integer and no sum of the batch needs rounding. An offset other than 0 needs
+ * a power of two of elements in each block, for else the reciprocal that forms
+ * the mean would round.
  */
-static void fill_exact(float *plane, size_t n, uint64_t k)
+static void fill_exact(float *plane, size_t n, uint64_t k, int offset)
 {
-    size_t rest = n % EXACT_BLOCK;
-    int offset = power_of_two(rest) ? (int)(mix(k, 0) % 9) - 4 : 0;
+    offset = power_of_two(n % EXACT_BLOCK) ? offset : 0;
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits = mix(k, 1 + i / 2);
+        uint64_t bits = mix(k, i / 2);
         int distance = i + 1 == n && n % 2 ? 0 : 1 + (int)(bits % 3);
         int sign = (bits >> 8 & 1) == (i & 1) ? 1 : -1;
         plane[i] = (float)(offset + sign * distance);
     }
+}
+
+/* The offset of a sample's plane: see above. Pairs need planes of one size. */
+static int exact_offset(const problem *p, uint64_t seed, size_t s, size_t c)
+{
+    int mean = (int)(key(seed, STREAM_SHIFT, c) % 4001) - 2000;
+    int step = (int)(mix(key(seed, STREAM_SCALE, c), s / 2) % 5);
+    if (p->has_sizes) {
+        return 0;
+    }
+    if (s % 2 == 0 && s + 1 == p->samples) {
+        return mean;
+    }
+    return s % 2 ? mean - step : mean + step;
 }
 
 /* One plane: channel c of one sample, whose own key is k. */
@@ -59,10 +75,6 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
     float spread = 1.0f + 0.5f * mix_uniform(key(seed, STREAM_SCALE, c));
     float wide = ldexpf(1, (int)(key(seed, STREAM_SCALE, c) % 81) - 40);
 
-    if (kind == DATA_EXACT) {
-        fill_exact(plane, n, k);
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         uint64_t bits = mix(k, i);
         float normal = mix_normal(bits);
@@ -119,8 +131,14 @@ static void fill(const problem *p, const geometry *g, enum stream stream, data_k
     uint64_t seed = mix(p->seed, stream);
     for (size_t s = 0; s < g->samples; s++) {
         for (size_t c = 0; c < g->channels; c++) {
-            fill_plane(tensor + geometry_plane_start(g, s, c), g->sample[s].plane, kind, seed, c,
-                       mix(mix(seed, s), c));
+            float *plane = tensor + geometry_plane_start(g, s, c);
+            size_t n = g->sample[s].plane;
+            uint64_t k = mix(mix(seed, s), c);
+            if (kind == DATA_EXACT) {
+                fill_exact(plane, n, k, exact_offset(p, seed, s, c));
+            } else {
+                fill_plane(plane, n, kind, seed, c, k);
+            }
         }
     }
     fill_special(g, tensor, kind);

@@ -36,7 +36,8 @@
  * tiny_var (variance far below eps); outlier (the first element is 10^6);
  * constant; zero; denormal; wide (a magnitude of its own for each channel,
  * 2^-40 ... 2^40); huge (squares overflow); nan, inf, ninf (one value in the
- * middle channel); exact (small integers whose sums need no rounding).
+ * middle channel); exact (integers whose sums need no rounding, their mean large
+ * against their spread where planes are powers of two).
  */
 #ifndef SYNCBN_CLI_PROBLEM_H
 #define SYNCBN_CLI_PROBLEM_H
