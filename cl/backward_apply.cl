@@ -35,9 +35,9 @@ void backward_apply_first(global const float *restrict x, ulong x_offset,
             global const float *pdy = dy + dy_offset + place;
             global float *pdx = dx + dx_offset + place;
             for (uint i = begin + get_local_id(0) * WIDTH; i < end; i += TILE_STEP) {
-                const real d = load_edge(px + i, end - i, 0.0f) - mean;
-                const real e = load_edge(pdy + i, end - i, 0.0f) - g;
-                store_edge(fma((real)p, e, fma((real)q, d, (real)r)), pdx + i, end - i);
+                const real d = load_edge(px, i, end, 0.0f) - mean;
+                const real e = load_edge(pdy, i, end, 0.0f) - g;
+                store_edge(fma((real)p, e, fma((real)q, d, (real)r)), pdx, i, end);
             }
         }
     }
@@ -55,25 +55,24 @@ void backward_apply_last(global const float *restrict x, ulong x_offset,
     const ulong begin = (ulong)get_group_id(0) * rows_per_tile;
     const ulong end = min(rows, begin + rows_per_tile);
     for (uint c = get_local_id(0) * WIDTH; c < channels; c += TILE_STEP) {
-        const uint count = channels - c;
-        const real mean = load_edge(statistics + c, count, 0.0f);
-        const real mean_low = load_edge(statistics + channels + c, count, 0.0f);
-        const real invstd = load_edge(statistics + 2 * channels + c, count, 0.0f);
-        const real g = load_edge(gradients + c, count, 0.0f);
-        const real g_low = load_edge(gradients + channels + c, count, 0.0f);
-        const real k = load_edge(gradients + 2 * channels + c, count, 0.0f);
+        const real mean = load_edge(statistics, c, channels, 0.0f);
+        const real mean_low = load_edge(statistics + channels, c, channels, 0.0f);
+        const real invstd = load_edge(statistics + 2 * channels, c, channels, 0.0f);
+        const real g = load_edge(gradients, c, channels, 0.0f);
+        const real g_low = load_edge(gradients + channels, c, channels, 0.0f);
+        const real k = load_edge(gradients + 2 * channels, c, channels, 0.0f);
         real w = 1.0f;
         if (affine)
-            w = load_edge(weight + weight_offset + c, count, 0.0f);
+            w = load_edge(weight + weight_offset, c, channels, 0.0f);
         const real p = w * invstd;
         const real q = -p * k;
         const real q_low = q * mean_low;
         const real r = fma(-p, g_low, -q_low);
         for (ulong row = begin; row < end; ++row) {
-            const ulong place = row * channels + c;
-            const real d = load_edge(x + x_offset + place, count, 0.0f) - mean;
-            const real e = load_edge(dy + dy_offset + place, count, 0.0f) - g;
-            store_edge(fma(p, e, fma(q, d, r)), dx + dx_offset + place, count);
+            const ulong place = row * channels;
+            const real d = load_edge(x + x_offset + place, c, channels, 0.0f) - mean;
+            const real e = load_edge(dy + dy_offset + place, c, channels, 0.0f) - g;
+            store_edge(fma(p, e, fma(q, d, r)), dx + dx_offset + place, c, channels);
         }
     }
 }

@@ -15,54 +15,35 @@
  * Work: as in forward_reduce.cl.
  */
 
-static void zero_backward(private backward_sums *sums)
-{
-    zero_digits(sums->first, BACKWARD_DIGITS1 + PADDING);
-    zero_digits(sums->second, BACKWARD_DIGITS2 + PADDING);
-    sums->flags = 0;
-}
-
-typedef struct {
-    float e, d, product, largest;
-} backward_block;
-
-static void add_backward(private backward_sums *sums, uint n, float pivot, float mean,
-                         backward_block b)
+static void add_backward(private long *sums, uint n, float pivot, float mean, float e,
+                         float d, float product, float largest)
 {
     if (!isfinite(pivot)) {
-        sums->flags |= flags_of(pivot);
+        sums[BACKWARD_FLAGS] |= flags_of(pivot);
         return;
     }
     /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
     if (!isfinite(mean))
-        b.d = b.product = 0.0f;
-    if (!(fabs(pivot) < BACKWARD_LIMIT_PIVOT && fabs(b.e) < BACKWARD_LIMIT_SUM &&
-          fabs(b.product) < BACKWARD_LIMIT_SECOND &&
-          fabs(pivot * b.d) < BACKWARD_LIMIT_SECOND)) {
-        sums->flags |= FLAG_OVER;
+        d = product = 0.0f;
+    if (!(fabs(pivot) < BACKWARD_LIMIT_PIVOT && fabs(e) < BACKWARD_LIMIT_SUM &&
+          fabs(product) < BACKWARD_LIMIT_SECOND &&
+          fabs(pivot * d) < BACKWARD_LIMIT_SECOND)) {
+        sums[BACKWARD_FLAGS] |= FLAG_OVER;
 #if WIDE
-        b.e = isfinite(b.e) ? b.e : 0.0f;
-        b.d = b.product = 0.0f;
+        e = isfinite(e) ? e : 0.0f;
+        d = product = 0.0f;
 #else
         return;
 #endif
     }
-    if (fabs(pivot) >= BACKWARD_CLEAR || b.largest >= BACKWARD_CLEAR)
-        sums->flags |= FLAG_CLEAR;
-    else if (pivot != 0.0f || b.largest != 0.0f)
-        sums->flags |= FLAG_FAINT;
-    const term g = term_of(pivot);
-    add(sums->first, BACKWARD_LOW1, count_times(n, g));
-    add(sums->first, BACKWARD_LOW1, term_of(b.e));
-    add(sums->second, BACKWARD_LOW2, term_of(b.product));
-    add(sums->second, BACKWARD_LOW2, times(g, term_of(b.d)));
-}
-
-static void store_backward(private const backward_sums *sums, global long *out)
-{
-    out = store_digits(sums->first, BACKWARD_DIGITS1, out);
-    out = store_digits(sums->second, BACKWARD_DIGITS2, out);
-    *out = sums->flags;
+    if (fabs(pivot) >= BACKWARD_CLEAR || largest >= BACKWARD_CLEAR)
+        sums[BACKWARD_FLAGS] |= FLAG_CLEAR;
+    else if (pivot != 0.0f || largest != 0.0f)
+        sums[BACKWARD_FLAGS] |= FLAG_FAINT;
+    add_product(sums, 0, BACKWARD_LOW1, n, pivot, 1.0f);
+    add_product(sums, 0, BACKWARD_LOW1, 1, e, 1.0f);
+    add_product(sums, BACKWARD_SECOND, BACKWARD_LOW2, 1, product, 1.0f);
+    add_product(sums, BACKWARD_SECOND, BACKWARD_LOW2, 1, pivot, d);
 }
 
 /* Channels first: group (channel, slice). */
@@ -77,14 +58,14 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
     const uint c = get_group_id(0), slice = get_group_id(1);
     const uint begin = slice * per_slice, end = min(numbers, begin + per_slice);
     const float mean = means[c];
-    backward_sums sums;
-    zero_backward(&sums);
+    long sums[BACKWARD_SUMS];
+    zero_sums(sums, BACKWARD_SUMS);
 
-    position at = position_of(begin, blocks);
-    for (uint number = begin; number < end; ++number, at = next_position(at, blocks)) {
-        const uint start = at.block * BLOCK;
+    uint sample = quotient(begin, blocks), block = begin - sample * blocks;
+    for (uint number = begin; number < end; ++number) {
+        const uint start = block * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
-        const ulong place = ((ulong)at.sample * channels + c) * plane + start;
+        const ulong place = ((ulong)sample * channels + c) * plane + start;
         global const float *px = x + x_offset + place;
         global const float *pdy = dy + dy_offset + place;
         const float pivot = pivot_of_block(pdy, n, reciprocal(n, last_reciprocal), scratch);
@@ -97,23 +78,27 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
         for (uint k = 0; k < n; k += LANES)
             for (uint v = 0; v < VECTORS; ++v) {
                 const uint i = k + lane_of(v);
-                const real e = load_edge(pdy + i, left(i, n), pivot) - pivot;
-                const real d = load_edge(px + i, left(i, n), mean) - mean;
+                const real e = load_edge(pdy, i, n, pivot) - pivot;
+                const real d = load_edge(px, i, n, mean) - mean;
                 es[v] += e;
                 ds[v] += d;
                 products[v] = fma(e, d, products[v]);
                 largest[v] = max(largest[v], fabs(e));
             }
-        backward_block b;
-        b.e = fold_lanes(es, scratch);
-        b.d = fold_lanes(ds, scratch);
-        b.product = fold_lanes(products, scratch);
-        b.largest = largest_lane(largest, scratch);
+        const float e = fold_lanes(es, scratch);
+        const float d = fold_lanes(ds, scratch);
+        const float product = fold_lanes(products, scratch);
+        const float most = largest_lane(largest, scratch);
         if (get_local_id(0) == 0)
-            add_backward(&sums, n, pivot, mean, b);
+            add_backward(sums, n, pivot, mean, e, d, product, most);
+        if (++block == blocks) {
+            block = 0;
+            ++sample;
+        }
     }
     if (get_local_id(0) == 0)
-        store_backward(&sums, partial + ((ulong)slice * channels + c) * BACKWARD_WORDS);
+        store_sums(sums, BACKWARD_DIGITS1, BACKWARD_DIGITS2,
+                   partial + ((ulong)slice * channels + c) * BACKWARD_WORDS);
 }
 
 /* Channels last: group (strip of channels, slice). */
@@ -126,22 +111,20 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
 {
     local float scratch[LAST_ITEMS * LAST_ROWS];
     const uint c = get_global_id(0) * WIDTH, slice = get_group_id(1), row = get_local_id(1);
-    const uint count = left(c, channels);
     const uint begin = slice * per_slice, end = min(numbers, begin + per_slice);
-    const real mean = load_edge(means + c, count, 0.0f);
-    backward_sums sums[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        zero_backward(&sums[j]);
+    const real mean = load_edge(means, c, channels, 0.0f);
+    long sums[WIDTH * BACKWARD_SUMS];
+    zero_sums(sums, WIDTH * BACKWARD_SUMS);
 
-    position at = position_of(begin, blocks);
-    for (uint number = begin; number < end; ++number, at = next_position(at, blocks)) {
-        const uint start = at.block * BLOCK;
+    uint sample = quotient(begin, blocks), block = begin - sample * blocks;
+    for (uint number = begin; number < end; ++number) {
+        const uint start = block * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const uint live = live_lanes(n);
-        const ulong place = ((ulong)at.sample * plane + start) * channels + c;
+        const ulong place = ((ulong)sample * plane + start) * channels;
         global const float *px = x + x_offset + place;
         global const float *pdy = dy + dy_offset + place;
-        const real pivots = pivots_of_strip(pdy, channels, count, n,
+        const real pivots = pivots_of_strip(pdy, c, channels, n,
                                             reciprocal(n, last_reciprocal), live, scratch);
 
         real es[PER_ITEM], ds[PER_ITEM], products[PER_ITEM], largest[PER_ITEM];
@@ -151,8 +134,8 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
         zero_strip(largest, live);
         for (uint k = row; k < n; k += LANES)
             for (uint r = 0, i = k; r < live && i < n; ++r, i += LAST_ROWS) {
-                const real e = load_edge(pdy + (ulong)i * channels, count, 0.0f) - pivots;
-                const real d = load_edge(px + (ulong)i * channels, count, 0.0f) - mean;
+                const real e = load_edge(pdy + (ulong)i * channels, c, channels, 0.0f) - pivots;
+                const real d = load_edge(px + (ulong)i * channels, c, channels, 0.0f) - mean;
                 es[r] += e;
                 ds[r] += d;
                 products[r] = fma(e, d, products[r]);
@@ -165,15 +148,16 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
         spread(fold_strip(ds, live, scratch), d);
         spread(fold_strip(products, live, scratch), product);
         spread(largest_of_strip(largest, live, scratch), most);
-        for (uint j = 0; j < min(count, (uint)WIDTH) && row == 0; ++j) {
-            backward_block b;
-            b.e = e[j];
-            b.d = d[j];
-            b.product = product[j];
-            b.largest = most[j];
-            add_backward(&sums[j], n, pivot[j], m[j], b);
+        for (uint j = 0; j < WIDTH && c + j < channels && row == 0; ++j) {
+            add_backward(sums + j * BACKWARD_SUMS, n, pivot[j], m[j], e[j], d[j], product[j],
+                         most[j]);
+        }
+        if (++block == blocks) {
+            block = 0;
+            ++sample;
         }
     }
-    for (uint j = 0; j < min(count, (uint)WIDTH) && row == 0; ++j)
-        store_backward(&sums[j], partial + ((ulong)slice * channels + c + j) * BACKWARD_WORDS);
+    for (uint j = 0; j < WIDTH && c + j < channels && row == 0; ++j)
+        store_sums(sums + j * BACKWARD_SUMS, BACKWARD_DIGITS1, BACKWARD_DIGITS2,
+                   partial + ((ulong)slice * channels + c + j) * BACKWARD_WORDS);
 }

@@ -28,68 +28,40 @@ typedef float real;
 #define STORE(v, p) (*(p) = (v))
 #endif
 
-/* WIDTH elements at p, of which the first `count` exist; the others read as `fill`. */
-static real load_edge(global const float *p, uint count, float fill)
+/* Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`. */
+static real load_edge(global const float *p, uint i, uint n, float fill)
 {
-    if (count >= WIDTH)
-        return LOAD(p);
+    if (i + WIDTH <= n)
+        return LOAD(p + i);
 #if CPU_FORM
     float edge[WIDTH];
     for (uint j = 0; j < WIDTH; ++j)
-        edge[j] = j < count ? p[j] : fill;
+        edge[j] = i + j < n ? p[i + j] : fill;
     return vload16(0, edge);
 #else
     return fill;
 #endif
 }
 
-/* Stores the first `count` of WIDTH elements. */
-static void store_edge(real v, global float *p, uint count)
+/* Stores those that exist. */
+static void store_edge(real v, global float *p, uint i, uint n)
 {
-    if (count >= WIDTH) {
-        STORE(v, p);
+    if (i + WIDTH <= n) {
+        STORE(v, p + i);
         return;
     }
 #if CPU_FORM
     float edge[WIDTH];
     vstore16(v, 0, edge);
-    for (uint j = 0; j < count; ++j)
-        p[j] = edge[j];
+    for (uint j = 0; i + j < n; ++j)
+        p[i + j] = edge[j];
 #endif
-}
-
-/* How many elements there are from i on, below n. */
-static uint left(uint i, uint n)
-{
-    return i < n ? n - i : 0;
 }
 
 /* For integers: the kernels that sum or apply divide nothing else. */
 static uint quotient(uint a, uint b)
 {
     return a / b;
-}
-
-/* A channel's blocks are numbered sample by sample. */
-typedef struct {
-    uint sample, block;
-} position;
-
-static position position_of(uint number, uint blocks)
-{
-    position at;
-    at.sample = quotient(number, blocks);
-    at.block = number - at.sample * blocks;
-    return at;
-}
-
-static position next_position(position at, uint blocks)
-{
-    if (++at.block == blocks) {
-        at.block = 0;
-        ++at.sample;
-    }
-    return at;
 }
 
 /* 1/n of a block's n elements; the host knows that of a plane's last block. */

@@ -29,8 +29,8 @@ void forward_apply_first(global const float *restrict x, ulong x_offset, global 
             global const float *px = x + x_offset + place;
             global float *py = y + y_offset + place;
             for (uint i = begin + get_local_id(0) * WIDTH; i < end; i += TILE_STEP) {
-                const real d = load_edge(px + i, end - i, 0.0f) - mean;
-                store_edge(fma((real)a, d, (real)b), py + i, end - i);
+                const real d = load_edge(px, i, end, 0.0f) - mean;
+                store_edge(fma((real)a, d, (real)b), py, i, end);
             }
         }
     }
@@ -46,21 +46,20 @@ void forward_apply_last(global const float *restrict x, ulong x_offset, global f
     const ulong begin = (ulong)get_group_id(0) * rows_per_tile;
     const ulong end = min(rows, begin + rows_per_tile);
     for (uint c = get_local_id(0) * WIDTH; c < channels; c += TILE_STEP) {
-        const uint count = channels - c;
-        const real mean = load_edge(statistics + c, count, 0.0f);
-        const real mean_low = load_edge(statistics + channels + c, count, 0.0f);
-        const real invstd = load_edge(statistics + 2 * channels + c, count, 0.0f);
+        const real mean = load_edge(statistics, c, channels, 0.0f);
+        const real mean_low = load_edge(statistics + channels, c, channels, 0.0f);
+        const real invstd = load_edge(statistics + 2 * channels, c, channels, 0.0f);
         real w = 1.0f, b = 0.0f;
         if (affine) {
-            w = load_edge(weight + weight_offset + c, count, 0.0f);
-            b = load_edge(bias + bias_offset + c, count, 0.0f);
+            w = load_edge(weight + weight_offset, c, channels, 0.0f);
+            b = load_edge(bias + bias_offset, c, channels, 0.0f);
         }
         const real a = w * invstd;
         b = fma(-a, mean_low, b);
         for (ulong row = begin; row < end; ++row) {
-            const ulong place = row * channels + c;
-            const real d = load_edge(x + x_offset + place, count, 0.0f) - mean;
-            store_edge(fma(a, d, b), y + y_offset + place, count);
+            const ulong place = row * channels;
+            const real d = load_edge(x + x_offset + place, c, channels, 0.0f) - mean;
+            store_edge(fma(a, d, b), y + y_offset + place, c, channels);
         }
     }
 }

@@ -15,22 +15,15 @@
  * partial[(s * channels + c) * FORWARD_WORDS]; fold.cl adds the slices.
  */
 
-static void zero_forward(private forward_sums *sums)
-{
-    zero_digits(sums->first, FORWARD_DIGITS1 + PADDING);
-    zero_digits(sums->second, FORWARD_DIGITS2 + PADDING);
-    sums->flags = 0;
-}
-
-static void add_forward(private forward_sums *sums, uint n, float pivot, float a, float q)
+static void add_forward(private long *sums, uint n, float pivot, float a, float q)
 {
     if (!isfinite(pivot)) {
-        sums->flags |= flags_of(pivot);
+        sums[FORWARD_FLAGS] |= flags_of(pivot);
         return;
     }
     if (!(fabs(pivot) < FORWARD_LIMIT_PIVOT && fabs(a) < FORWARD_LIMIT_SUM &&
           q < FORWARD_LIMIT_SECOND)) {
-        sums->flags |= FLAG_OVER;
+        sums[FORWARD_FLAGS] |= FLAG_OVER;
 #if WIDE
         /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
         a = isfinite(a) ? a : 0.0f;
@@ -40,22 +33,14 @@ static void add_forward(private forward_sums *sums, uint n, float pivot, float a
 #endif
     }
     if (fabs(pivot) >= FORWARD_CLEAR || q >= FORWARD_CLEAR * FORWARD_CLEAR)
-        sums->flags |= FLAG_CLEAR;
+        sums[FORWARD_FLAGS] |= FLAG_CLEAR;
     else if (pivot != 0.0f || q != 0.0f)
-        sums->flags |= FLAG_FAINT;
-    const term p = term_of(pivot), rest = term_of(a);
-    add(sums->first, FORWARD_LOW1, count_times(n, p));
-    add(sums->first, FORWARD_LOW1, rest);
-    add(sums->second, FORWARD_LOW2, count_times(n, times(p, p)));
-    add(sums->second, FORWARD_LOW2, twice(times(p, rest)));
-    add(sums->second, FORWARD_LOW2, term_of(q));
-}
-
-static void store_forward(private const forward_sums *sums, global long *out)
-{
-    out = store_digits(sums->first, FORWARD_DIGITS1, out);
-    out = store_digits(sums->second, FORWARD_DIGITS2, out);
-    *out = sums->flags;
+        sums[FORWARD_FLAGS] |= FLAG_FAINT;
+    add_product(sums, 0, FORWARD_LOW1, n, pivot, 1.0f);
+    add_product(sums, 0, FORWARD_LOW1, 1, a, 1.0f);
+    add_product(sums, FORWARD_SECOND, FORWARD_LOW2, n, pivot, pivot);
+    add_product(sums, FORWARD_SECOND, FORWARD_LOW2, 2, pivot, a);
+    add_product(sums, FORWARD_SECOND, FORWARD_LOW2, 1, q, 1.0f);
 }
 
 /* Channels first: group (channel, slice). */
@@ -67,14 +52,14 @@ void forward_reduce_first(global const float *restrict x, ulong x_offset, uint c
     local float scratch[FIRST_ITEMS];
     const uint c = get_group_id(0), slice = get_group_id(1);
     const uint begin = slice * per_slice, end = min(numbers, begin + per_slice);
-    forward_sums sums;
-    zero_forward(&sums);
+    long sums[FORWARD_SUMS];
+    zero_sums(sums, FORWARD_SUMS);
 
-    position at = position_of(begin, blocks);
-    for (uint number = begin; number < end; ++number, at = next_position(at, blocks)) {
-        const uint start = at.block * BLOCK;
+    uint sample = quotient(begin, blocks), block = begin - sample * blocks;
+    for (uint number = begin; number < end; ++number) {
+        const uint start = block * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
-        global const float *p = x + x_offset + ((ulong)at.sample * channels + c) * plane + start;
+        global const float *p = x + x_offset + ((ulong)sample * channels + c) * plane + start;
         const float pivot = pivot_of_block(p, n, reciprocal(n, last_reciprocal), scratch);
 
         real a[VECTORS], q[VECTORS];
@@ -90,17 +75,22 @@ void forward_reduce_first(global const float *restrict x, ulong x_offset, uint c
         if (k < n)
             for (uint v = 0; v < VECTORS; ++v) {
                 const uint i = k + lane_of(v);
-                const real d = load_edge(p + i, left(i, n), pivot) - pivot;
+                const real d = load_edge(p, i, n, pivot) - pivot;
                 a[v] += d;
                 q[v] = fma(d, d, q[v]);
             }
         const float sum = fold_lanes(a, scratch);
         const float squares = fold_lanes(q, scratch);
         if (get_local_id(0) == 0)
-            add_forward(&sums, n, pivot, sum, squares);
+            add_forward(sums, n, pivot, sum, squares);
+        if (++block == blocks) {
+            block = 0;
+            ++sample;
+        }
     }
     if (get_local_id(0) == 0)
-        store_forward(&sums, partial + ((ulong)slice * channels + c) * FORWARD_WORDS);
+        store_sums(sums, FORWARD_DIGITS1, FORWARD_DIGITS2,
+                   partial + ((ulong)slice * channels + c) * FORWARD_WORDS);
 }
 
 /* Channels last: group (strip of channels, slice). */
@@ -111,19 +101,17 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint ch
 {
     local float scratch[LAST_ITEMS * LAST_ROWS];
     const uint c = get_global_id(0) * WIDTH, slice = get_group_id(1), row = get_local_id(1);
-    const uint count = left(c, channels);
     const uint begin = slice * per_slice, end = min(numbers, begin + per_slice);
-    forward_sums sums[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        zero_forward(&sums[j]);
+    long sums[WIDTH * FORWARD_SUMS];
+    zero_sums(sums, WIDTH * FORWARD_SUMS);
 
-    position at = position_of(begin, blocks);
-    for (uint number = begin; number < end; ++number, at = next_position(at, blocks)) {
-        const uint start = at.block * BLOCK;
+    uint sample = quotient(begin, blocks), block = begin - sample * blocks;
+    for (uint number = begin; number < end; ++number) {
+        const uint start = block * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const uint live = live_lanes(n);
-        global const float *p = x + x_offset + ((ulong)at.sample * plane + start) * channels + c;
-        const real pivots = pivots_of_strip(p, channels, count, n,
+        global const float *p = x + x_offset + ((ulong)sample * plane + start) * channels;
+        const real pivots = pivots_of_strip(p, c, channels, n,
                                             reciprocal(n, last_reciprocal), live, scratch);
 
         real a[PER_ITEM], q[PER_ITEM];
@@ -131,7 +119,7 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint ch
         zero_strip(q, live);
         for (uint k = row; k < n; k += LANES)
             for (uint r = 0, i = k; r < live && i < n; ++r, i += LAST_ROWS) {
-                const real d = load_edge(p + (ulong)i * channels, count, 0.0f) - pivots;
+                const real d = load_edge(p + (ulong)i * channels, c, channels, 0.0f) - pivots;
                 a[r] += d;
                 q[r] = fma(d, d, q[r]);
             }
@@ -139,9 +127,14 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint ch
         spread(pivots, pivot);
         spread(fold_strip(a, live, scratch), sum);
         spread(fold_strip(q, live, scratch), squares);
-        for (uint j = 0; j < min(count, (uint)WIDTH) && row == 0; ++j)
-            add_forward(&sums[j], n, pivot[j], sum[j], squares[j]);
+        for (uint j = 0; j < WIDTH && c + j < channels && row == 0; ++j)
+            add_forward(sums + j * FORWARD_SUMS, n, pivot[j], sum[j], squares[j]);
+        if (++block == blocks) {
+            block = 0;
+            ++sample;
+        }
     }
-    for (uint j = 0; j < min(count, (uint)WIDTH) && row == 0; ++j)
-        store_forward(&sums[j], partial + ((ulong)slice * channels + c + j) * FORWARD_WORDS);
+    for (uint j = 0; j < WIDTH && c + j < channels && row == 0; ++j)
+        store_sums(sums + j * FORWARD_SUMS, FORWARD_DIGITS1, FORWARD_DIGITS2,
+                   partial + ((ulong)slice * channels + c + j) * FORWARD_WORDS);
 }

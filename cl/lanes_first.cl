@@ -97,6 +97,6 @@ static float pivot_of_block(global const float *restrict p, uint n, float inv, l
             s[v] = fma(LOAD(p + k + lane_of(v)), (real)inv, s[v]);
     if (k < n)
         for (uint v = 0; v < VECTORS; ++v)
-            s[v] = fma(load_edge(p + k + lane_of(v), left(k + lane_of(v), n), 0.0f), (real)inv, s[v]);
+            s[v] = fma(load_edge(p, k + lane_of(v), n, 0.0f), (real)inv, s[v]);
     return fold_lanes(s, scratch);
 }

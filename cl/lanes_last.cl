@@ -74,15 +74,15 @@ static real largest_of_strip(private real *s, uint live, local float *scratch)
 #endif
 }
 
-/* The pivots of n elements of WIDTH channels at p, of which `count` channels exist. */
-static real pivots_of_strip(global const float *restrict p, ulong stride, uint count, uint n,
+/* The pivots of WIDTH channels from c over n elements, rows of `channels` at p. */
+static real pivots_of_strip(global const float *restrict p, uint c, uint channels, uint n,
                             float inv, uint live, local float *scratch)
 {
     real s[PER_ITEM];
     zero_strip(s, live);
     for (uint k = get_local_id(1); k < n; k += LANES)
         for (uint r = 0, i = k; r < live && i < n; ++r, i += LAST_ROWS)
-            s[r] = fma(load_edge(p + i * stride, count, 0.0f), (real)inv, s[r]);
+            s[r] = fma(load_edge(p + (ulong)i * channels, c, channels, 0.0f), (real)inv, s[r]);
     return fold_strip(s, live, scratch);
 }
 

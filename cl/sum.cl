@@ -22,61 +22,33 @@
 /* A term covers up to three digits, so two beyond the highest may be touched, with zero. */
 #define PADDING 2
 
-typedef struct {
-    ulong mantissa;
-    int exponent; /* value = +-mantissa 2^exponent */
-    uint negative;
-} term;
-
-static term term_of(float x)
+/*
+ * Adds n a b to the digits from `base` on, exactly but for the bits below the
+ * window: 11 bits of n and two mantissas of 24 make 59 of the 64 that there
+ * are. (Scalars only: Mesa's llvmpipe mixes up structures passed by value, and
+ * loses writes to arrays within them.)
+ */
+static void add_product(private long *sums, int base, int low, uint n, float a, float b)
 {
-    const uint bits = as_uint(x);
-    const uint biased = (bits >> 23) & 255u;
-    term t;
-    t.mantissa = (bits & 0x7fffffu) | (biased ? 0x800000u : 0u);
-    t.exponent = (int)(biased ? biased : 1u) - 150;
-    t.negative = bits >> 31;
-    return t;
-}
-
-/* Mantissas of 24 and 24 bits and, for the count, 11 more: 59 of the 64 that there are. */
-static term times(term a, term b)
-{
-    a.mantissa *= b.mantissa;
-    a.exponent += b.exponent;
-    a.negative ^= b.negative;
-    return a;
-}
-
-static term count_times(uint n, term a)
-{
-    a.mantissa *= n;
-    return a;
-}
-
-static term twice(term a)
-{
-    a.exponent += 1;
-    return a;
-}
-
-static void add(private long *digits, int low, term t)
-{
-    int place = t.exponent + low;
-    ulong m = t.mantissa;
+    const uint bits_a = as_uint(a), bits_b = as_uint(b);
+    const uint biased_a = (bits_a >> 23) & 255u, biased_b = (bits_b >> 23) & 255u;
+    const uint mantissa_a = (bits_a & 0x7fffffu) | (biased_a ? 0x800000u : 0u);
+    const uint mantissa_b = (bits_b & 0x7fffffu) | (biased_b ? 0x800000u : 0u);
+    const bool negative = (bits_a ^ bits_b) >> 31;
+    ulong m = (ulong)mantissa_a * mantissa_b * n;
+    int place = (int)(max(biased_a, 1u) + max(biased_b, 1u)) - 300 + low;
     if (place < 0) {
         m = place > -64 ? m >> -place : 0;
         place = 0;
     }
-    private long *d = digits + (place >> 5);
-    const int shift = place & 31;
+    const int k = base + (place >> 5), shift = place & 31;
     const ulong upper = (m >> 1) >> (31 - shift);
     const long d0 = (long)((m << shift) & 0xffffffffUL);
     const long d1 = (long)(upper & 0xffffffffUL);
     const long d2 = (long)(upper >> 32);
-    d[0] += t.negative ? -d0 : d0;
-    d[1] += t.negative ? -d1 : d1;
-    d[2] += t.negative ? -d2 : d2;
+    sums[k] += negative ? -d0 : d0;
+    sums[k + 1] += negative ? -d1 : d1;
+    sums[k + 2] += negative ? -d2 : d2;
 }
 
 /* What a pivot that is not finite says of its block. */
@@ -87,27 +59,28 @@ static long flags_of(float pivot)
     return pivot > 0.0f ? FLAG_PLUS_INF : FLAG_MINUS_INF;
 }
 
-/* A channel's sums in private memory. */
-#define SUMS(PASS) \
-    typedef struct { \
-        long first[PASS##_DIGITS1 + PADDING]; \
-        long second[PASS##_DIGITS2 + PADDING]; \
-        long flags; \
-    }
+/*
+ * A channel's sums in private memory: one array, first sum, second sum, flags.
+ */
+#define FORWARD_SECOND (FORWARD_DIGITS1 + PADDING)
+#define FORWARD_FLAGS (FORWARD_SECOND + FORWARD_DIGITS2 + PADDING)
+#define FORWARD_SUMS (FORWARD_FLAGS + 1)
+#define BACKWARD_SECOND (BACKWARD_DIGITS1 + PADDING)
+#define BACKWARD_FLAGS (BACKWARD_SECOND + BACKWARD_DIGITS2 + PADDING)
+#define BACKWARD_SUMS (BACKWARD_FLAGS + 1)
 
-SUMS(FORWARD) forward_sums;
-SUMS(BACKWARD) backward_sums;
-
-/* Copies digits out and returns where the next go. */
-static global long *store_digits(private const long *digits, int count, global long *out)
+static void zero_sums(private long *sums, int count)
 {
     for (int k = 0; k < count; ++k)
-        out[k] = digits[k];
-    return out + count;
+        sums[k] = 0;
 }
 
-static void zero_digits(private long *digits, int count)
+/* Copies the words of a channel out: digits1, digits2, flags. */
+static void store_sums(private const long *sums, int digits1, int digits2, global long *out)
 {
-    for (int k = 0; k < count; ++k)
-        digits[k] = 0;
+    for (int k = 0; k < digits1; ++k)
+        out[k] = sums[k];
+    for (int k = 0; k < digits2; ++k)
+        out[digits1 + k] = sums[digits1 + PADDING + k];
+    out[digits1 + digits2] = sums[digits1 + digits2 + 2 * PADDING];
 }

@@ -67,7 +67,8 @@ static int take(sbn_pass *pass, size_t c, int which)
     const sbn_saved *saved = pass->saved;
     const int64_t *words = sbn_channel_words(pass->wire, window, c);
     const double invstd = saved->invstd[c], n = (double)pass->count;
-    const double mean_low = sbn_split(saved->mean[c]).low;
+    /* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
+    const double mean_low = saved->mean[c] - (double)sbn_split(saved->mean[c]).high;
     const sbn_products sums = sbn_products_of(words, window, mean_low);
     const sbn_two_floats g = sbn_split(sums.dy / n);
     const int clamped = sbn_is_clamped(saved->var[c], pass->layer->eps);
