@@ -19,7 +19,8 @@
 #include "fashion/train.h"
 #include "fashion/verify.h"
 
-static void list_devices(const struct choice *found, size_t count) {
+static void list_devices(const struct choice *found, size_t count)
+{
     for (size_t i = 0; i < count; i++)
         printf("%d:%d  %s (%s)%s%s\n", found[i].platform, found[i].index, found[i].name,
                found[i].platform_name, found[i].reason[0] ? ": not usable: " : "", found[i].reason);
@@ -27,8 +28,9 @@ static void list_devices(const struct choice *found, size_t count) {
         puts("no OpenCL device");
 }
 
-static void say_devices(const struct model *model, const char *why) {
-    printf("%zu replica%s with %zu images each, on %s:\n", model->replicas,
+static void say_devices(const struct model *model, const char *why)
+{
+    printf("%zu replica%s with %zu images each. Devices (%s):\n", model->replicas,
            model->replicas == 1 ? "" : "s", model->batch, why);
     for (size_t d = 0; d < model->devices; d++) {
         const struct device *device = &model->device[d];
@@ -41,7 +43,8 @@ static void say_devices(const struct model *model, const char *why) {
 
 /* One start, both ways. Returns the accuracies, in percent. */
 static void compare(struct model *model, struct norm *evaluation, const struct training *training,
-                    struct curves *curves, struct progress *progress, double accuracy[2]) {
+                    struct curves *curves, struct progress *progress, double accuracy[2])
+{
     static const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
 
     for (int k = 0; k < 2; k++) {
@@ -60,7 +63,8 @@ static void compare(struct model *model, struct norm *evaluation, const struct t
 }
 
 static void say_gain(const struct options *options, size_t steps, const double *per_replica,
-                     const double *gain) {
+                     const double *gain)
+{
     const size_t seeds = options->seeds;
     double base = 0, mean = 0, squares = 0;
 
@@ -80,7 +84,8 @@ static void say_gain(const struct options *options, size_t steps, const double *
 }
 
 static void train_both(const struct options *options, struct model *model, size_t steps,
-                       const struct dataset sets[2]) {
+                       const struct dataset sets[2])
+{
     double *per_replica = must_alloc(options->seeds, sizeof *per_replica);
     double *gain = must_alloc(options->seeds, sizeof *gain);
     struct curves curves = {NULL, 0, 0};
@@ -112,7 +117,8 @@ static void train_both(const struct options *options, struct model *model, size_
 }
 
 /* A few steps first, so that activations and gradients are those of a network that learns. */
-static int train_and_verify(const struct options *options, struct model *model, size_t images) {
+static int train_and_verify(const struct options *options, struct model *model, size_t images)
+{
     const size_t steps = options->steps ? options->steps : 20;
     struct norm norm;
     struct order order;
@@ -129,7 +135,8 @@ static int train_and_verify(const struct options *options, struct model *model, 
     return status;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const struct options options = options_parse(argc, argv);
     struct choice found[MOST_DEVICES];
     size_t count = devices_find(found), steps = options.steps;

@@ -7,7 +7,8 @@
 
 #include "check.h"
 
-static size_t find_on(cl_platform_id platform, int number, struct choice *found, size_t room) {
+static size_t find_on(cl_platform_id platform, int number, struct choice *found, size_t room)
+{
     cl_device_id ids[MOST_DEVICES];
     cl_uint count = 0;
     size_t taken = 0;
@@ -37,7 +38,8 @@ static size_t find_on(cl_platform_id platform, int number, struct choice *found,
     return taken;
 }
 
-size_t devices_find(struct choice *found) {
+size_t devices_find(struct choice *found)
+{
     enum { MOST_PLATFORMS = 32 };
     cl_platform_id platforms[MOST_PLATFORMS];
     cl_uint count = 0;
@@ -51,26 +53,31 @@ size_t devices_find(struct choice *found) {
     return total;
 }
 
-static int is_gpu(const struct choice *c) {
+static int is_gpu(const struct choice *c)
+{
     return (c->type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) != 0;
 }
 
 /* Mesa's software renderer runs on the same CPU as the others, only more slowly. */
-static int is_slow(const struct choice *c) {
+static int is_slow(const struct choice *c)
+{
     return strstr(c->name, "llvmpipe") != NULL;
 }
 
-static int is_cpu(const struct choice *c) {
+static int is_cpu(const struct choice *c)
+{
     return !is_gpu(c) && !is_slow(c);
 }
 
-static int is_any(const struct choice *c) {
+static int is_any(const struct choice *c)
+{
     (void)c;
     return 1;
 }
 
 /* Moves the usable devices of a kind to the front. */
-static size_t take(struct choice *found, size_t count, int (*kind)(const struct choice *)) {
+static size_t take(struct choice *found, size_t count, int (*kind)(const struct choice *))
+{
     size_t taken = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -84,7 +91,8 @@ static size_t take(struct choice *found, size_t count, int (*kind)(const struct 
     return taken;
 }
 
-static size_t take_platform(struct choice *found, size_t count) {
+static size_t take_platform(struct choice *found, size_t count)
+{
     size_t taken = 0;
 
     while (taken < count && found[taken].platform == found[0].platform)
@@ -92,7 +100,8 @@ static size_t take_platform(struct choice *found, size_t count) {
     return taken;
 }
 
-static size_t take_listed(struct choice *found, size_t count, const char *wanted) {
+static size_t take_listed(struct choice *found, size_t count, const char *wanted)
+{
     struct choice chosen[MOST_DEVICES];
     size_t taken = 0;
     const char *at = wanted;
@@ -123,7 +132,8 @@ static size_t take_listed(struct choice *found, size_t count, const char *wanted
     return taken;
 }
 
-size_t devices_choose(struct choice *found, size_t count, const char *wanted, const char **why) {
+size_t devices_choose(struct choice *found, size_t count, const char *wanted, const char **why)
+{
     size_t taken;
 
     if (!strcmp(wanted, "all")) {

@@ -8,11 +8,13 @@
 
 #include "check.h"
 
-const char *norm_label(enum norm_kind kind) {
+const char *norm_label(enum norm_kind kind)
+{
     return kind == NORM_PER_REPLICA ? "per-replica" : "synchronised";
 }
 
-void curves_add(struct curves *curves, const struct point *point) {
+void curves_add(struct curves *curves, const struct point *point)
+{
     if (curves->count == curves->room) {
         struct point *more = must_alloc(2 * curves->room + 64, sizeof *more);
 
@@ -25,12 +27,14 @@ void curves_add(struct curves *curves, const struct point *point) {
     curves->point[curves->count++] = *point;
 }
 
-void curves_free(struct curves *curves) {
+void curves_free(struct curves *curves)
+{
     free(curves->point);
     *curves = (struct curves){NULL, 0, 0};
 }
 
-static void write_csv(const struct curves *curves, const char *path) {
+static void write_csv(const struct curves *curves, const char *path)
+{
     FILE *file = fopen(path, "w");
 
     if (!file)
@@ -50,7 +54,8 @@ static void write_csv(const struct curves *curves, const char *path) {
 }
 
 /* A block of gnuplot data, with an empty line between seeds so that lines break there. */
-static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kind kind, int test) {
+static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kind kind, int test)
+{
     size_t before = 0;
 
     fprintf(gnuplot, "$%s_%d << END\n", test ? "test" : "loss", (int)kind);
@@ -68,7 +73,8 @@ static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kin
 }
 
 /* A name between gnuplot's single quotes, where a quote is written twice. */
-static void write_name(FILE *gnuplot, const char *name) {
+static void write_name(FILE *gnuplot, const char *name)
+{
     for (; *name; name++) {
         if (*name == '\'')
             fputc('\'', gnuplot);
@@ -76,7 +82,8 @@ static void write_name(FILE *gnuplot, const char *name) {
     }
 }
 
-static int draw(const struct curves *curves, const char *path, size_t replicas, size_t batch) {
+static int draw(const struct curves *curves, const char *path, size_t replicas, size_t batch)
+{
     const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
     FILE *gnuplot = popen("exec gnuplot >/dev/null 2>&1", "w");
 
@@ -94,9 +101,9 @@ static int draw(const struct curves *curves, const char *path, size_t replicas, 
             "set xlabel 'images seen' ; set format x '%%.0s%%c' ; set grid ; set border 3\n"
             "set tics nomirror ; set style data lines ; set key box opaque\n"
             "set style line 1 lc rgb '#c0392b' lw 2 ; set style line 2 lc rgb '#1f618d' lw 2\n"
-            "set ylabel 'training loss' ; set logscale y ; set key top right\n"
+            "set ylabel 'training loss' ; set yrange [0:*] ; set key top right\n"
             "plot $loss_0 ls 1 title '%s statistics', $loss_1 ls 2 title '%s'\n"
-            "unset logscale y ; set ylabel 'test accuracy, %%' ; set key bottom right\n"
+            "set autoscale y ; set ylabel 'test accuracy, %%' ; set key bottom right\n"
             "plot $test_0 with linespoints ls 1 pt 7 ps 0.6 title '%s statistics',"
             " $test_1 with linespoints ls 2 pt 7 ps 0.6 title '%s'\n"
             "unset multiplot\n",
@@ -106,7 +113,8 @@ static int draw(const struct curves *curves, const char *path, size_t replicas, 
     return pclose(gnuplot);
 }
 
-void curves_write(const struct curves *curves, const char *name, size_t replicas, size_t batch) {
+void curves_write(const struct curves *curves, const char *name, size_t replicas, size_t batch)
+{
     char path[4096];
 
     if (snprintf(path, sizeof path, "%s.csv", name) >= (int)sizeof path)

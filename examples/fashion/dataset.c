@@ -8,7 +8,8 @@
 #include "check.h"
 
 static gzFile open_part(const char *folder, const char *part, const char *kind, char *path,
-                        size_t size) {
+                        size_t size)
+{
     gzFile file;
 
     if (snprintf(path, size, "%s/%s-%s-ubyte.gz", folder, part, kind) >= (int)size)
@@ -19,20 +20,23 @@ static gzFile open_part(const char *folder, const char *part, const char *kind, 
     return file;
 }
 
-static void read_exactly(gzFile file, const char *path, unsigned char *to, size_t size) {
+static void read_exactly(gzFile file, const char *path, unsigned char *to, size_t size)
+{
     if (gzread(file, to, (unsigned)size) != (int)size)
         fail("%s ends early or is damaged", path);
 }
 
 /* IDX numbers are big-endian. */
-static unsigned long number(gzFile file, const char *path) {
+static unsigned long number(gzFile file, const char *path)
+{
     unsigned char b[4];
 
     read_exactly(file, path, b, sizeof b);
     return (unsigned long)b[0] << 24 | (unsigned long)b[1] << 16 | (unsigned long)b[2] << 8 | b[3];
 }
 
-struct dataset dataset_read(const char *folder, const char *part) {
+struct dataset dataset_read(const char *folder, const char *part)
+{
     enum { MAGIC_IMAGES = 0x803, MAGIC_LABELS = 0x801, MOST = 1000000 };
     struct dataset set = {0, NULL, NULL};
     char path[4096];
@@ -61,7 +65,8 @@ struct dataset dataset_read(const char *folder, const char *part) {
     return set;
 }
 
-void dataset_free(struct dataset *set) {
+void dataset_free(struct dataset *set)
+{
     free(set->images);
     free(set->labels);
     *set = (struct dataset){0, NULL, NULL};

@@ -6,20 +6,23 @@
 
 #include "check.h"
 
-static const char kernels_text[] = {
-#include "kernels.inc"
-};
+/* kernels.cl, made into an array when the demo is built. */
+extern const char fashion_kernels[];
+extern const size_t fashion_kernels_length;
 
-static const char *const kernel_names[KERNELS] = {
-    "gather", "im2col", "col2im", "relu_pool", "relu_pool_grad", "softmax_loss", "sum_rows", "sgd"};
+static const char *const kernel_names[KERNELS] = {"gather",         "im2col",
+                                                  "col2im",         "relu_pool",
+                                                  "relu_pool_grad", "softmax_loss",
+                                                  "sum_rows",       "sgd"};
 
-static void build(struct device *device) {
-    const char *text = kernels_text;
-    const size_t length = sizeof kernels_text;
+static void build(struct device *device)
+{
+    const char *text = fashion_kernels;
     char log[2000] = "";
     cl_int status;
 
-    device->program = clCreateProgramWithSource(device->context, 1, &text, &length, &status);
+    device->program = clCreateProgramWithSource(device->context, 1, &text, &fashion_kernels_length,
+                                                &status);
     must_cl(status, "making a program");
     status = clBuildProgram(device->program, 1, &device->choice.id, "", NULL, NULL);
     if (status != CL_SUCCESS) {
@@ -34,7 +37,8 @@ static void build(struct device *device) {
     }
 }
 
-static cl_mem room(struct device *device, size_t bytes) {
+static cl_mem room(struct device *device, size_t bytes)
+{
     cl_int status;
     cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
 
@@ -42,7 +46,8 @@ static cl_mem room(struct device *device, size_t bytes) {
     return memory;
 }
 
-static cl_mem copy(struct device *device, const void *from, size_t bytes) {
+static cl_mem copy(struct device *device, const void *from, size_t bytes)
+{
     cl_int status;
     cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
                                    (void *)from, &status);
@@ -52,7 +57,8 @@ static cl_mem copy(struct device *device, const void *from, size_t bytes) {
 }
 
 /* Tensors hold `most` images going forward and the training share going back. */
-static void make_tensors(struct device *device, const struct network *network, size_t most) {
+static void make_tensors(struct device *device, const struct network *network, size_t most)
+{
     cl_mem in = device->input, d_in = NULL;
     size_t widest = 0;
 
@@ -83,7 +89,8 @@ static void make_tensors(struct device *device, const struct network *network, s
 }
 
 void device_open(struct device *device, const struct choice *choice, size_t replicas, size_t batch,
-                 const struct network *network, const struct dataset sets[2]) {
+                 const struct network *network, const struct dataset sets[2])
+{
     const size_t share = replicas * batch;
     const size_t most = share > EVALUATION_IMAGES ? share : EVALUATION_IMAGES;
     cl_int status;
@@ -111,16 +118,18 @@ void device_open(struct device *device, const struct choice *choice, size_t repl
     device->parameters = room(device, network->parameters * sizeof(float));
     device->gradients = room(device, network->parameters * sizeof(float));
     device->velocity = room(device, network->parameters * sizeof(float));
-    device->norm_gradients =
-        room(device, replicas * (network->parameters - network->norms) * sizeof(float));
+    device->norm_gradients = room(device, replicas * (network->parameters - network->norms) *
+                                              sizeof(float));
 }
 
-static void release(cl_mem memory) {
+static void release(cl_mem memory)
+{
     if (memory)
         must_cl(clReleaseMemObject(memory), "releasing a buffer");
 }
 
-void device_close(struct device *device) {
+void device_close(struct device *device)
+{
     cl_mem before = device->input;
 
     for (int b = 0; b < BLOCKS; b++) {
@@ -163,7 +172,8 @@ void device_close(struct device *device) {
 }
 
 void device_run(struct device *device, enum kernel_name name, size_t x, size_t y, size_t z,
-                const char *types, ...) {
+                const char *types, ...)
+{
     const size_t global[3] = {x, y, z};
     cl_kernel kernel = device->kernel[name];
     va_list arguments;
@@ -192,13 +202,15 @@ void device_run(struct device *device, enum kernel_name name, size_t x, size_t y
             "running a kernel");
 }
 
-void device_write(struct device *device, cl_mem to, size_t count, const float *from) {
+void device_write(struct device *device, cl_mem to, size_t count, const float *from)
+{
     must_cl(clEnqueueWriteBuffer(device->queue, to, CL_TRUE, 0, count * sizeof *from, from, 0, NULL,
                                  NULL),
             "writing to a device");
 }
 
-void device_read(struct device *device, cl_mem from, size_t offset, size_t count, float *to) {
+void device_read(struct device *device, cl_mem from, size_t offset, size_t count, float *to)
+{
     must_cl(clEnqueueReadBuffer(device->queue, from, CL_TRUE, offset * sizeof *to,
                                 count * sizeof *to, to, 0, NULL, NULL),
             "reading from a device");

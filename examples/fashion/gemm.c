@@ -6,7 +6,8 @@
 
 /* a and b are stored row by row; each is taken as its transpose if asked. */
 static void gemm(struct device *device, int transpose_a, int transpose_b, size_t m, size_t n,
-                 size_t k, cl_mem a, cl_mem b, size_t b_offset, cl_mem c, size_t c_offset) {
+                 size_t k, cl_mem a, cl_mem b, size_t b_offset, cl_mem c, size_t c_offset)
+{
     must_blas(CLBlastSgemm(CLBlastLayoutRowMajor,
                            transpose_a ? CLBlastTransposeYes : CLBlastTransposeNo,
                            transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, m, n, k, 1.0f, a,
@@ -15,7 +16,8 @@ static void gemm(struct device *device, int transpose_a, int transpose_b, size_t
               "multiplying matrices");
 }
 
-void gemm_forward(struct device *device, const struct network *network, int b) {
+void gemm_forward(struct device *device, const struct network *network, int b)
+{
     const struct block *block = &network->block[b];
     const struct tensors *t = &device->block[b];
 
@@ -23,7 +25,8 @@ void gemm_forward(struct device *device, const struct network *network, int b) {
          device->parameters, block->weights, t->linear, 0);
 }
 
-void gemm_weights(struct device *device, const struct network *network, int b) {
+void gemm_weights(struct device *device, const struct network *network, int b)
+{
     const struct block *block = &network->block[b];
     const struct tensors *t = &device->block[b];
 
@@ -31,7 +34,8 @@ void gemm_weights(struct device *device, const struct network *network, int b) {
          t->d_linear, 0, device->gradients, block->weights);
 }
 
-void gemm_columns(struct device *device, const struct network *network, int b, cl_mem d_columns) {
+void gemm_columns(struct device *device, const struct network *network, int b, cl_mem d_columns)
+{
     const struct block *block = &network->block[b];
 
     gemm(device, 0, 1, device->images * block->rows, block->depth, block->out,

@@ -8,7 +8,8 @@
 static const double momentum = 0.9;
 
 void model_open(struct model *model, const struct choice *choices, size_t count, size_t replicas,
-                size_t batch, const struct dataset sets[2]) {
+                size_t batch, const struct dataset sets[2])
+{
     *model = (struct model){.network = network_make(), .replicas = replicas, .batch = batch};
     model->devices = count < replicas ? count : replicas;
     model->device = must_alloc(model->devices, sizeof *model->device);
@@ -20,13 +21,15 @@ void model_open(struct model *model, const struct choice *choices, size_t count,
     }
 }
 
-void model_close(struct model *model) {
+void model_close(struct model *model)
+{
     for (size_t d = 0; d < model->devices; d++)
         device_close(&model->device[d]);
     free(model->device);
 }
 
-void model_start(struct model *model, uint64_t seed) {
+void model_start(struct model *model, uint64_t seed)
+{
     const size_t count = model->network.parameters;
     float *start = must_alloc(count, sizeof *start);
     float *zero = must_alloc(count, sizeof *zero);
@@ -41,7 +44,8 @@ void model_start(struct model *model, uint64_t seed) {
 }
 
 /* Puts the images a device is to work on into its input. */
-static void load(struct device *device, enum which_set set, const unsigned *index, size_t images) {
+static void load(struct device *device, enum which_set set, const unsigned *index, size_t images)
+{
     /* Mean and one over the standard deviation of the training set's pixels. */
     const double mean = 72.94, scale = 1 / 90.02;
 
@@ -55,7 +59,8 @@ static void load(struct device *device, enum which_set set, const unsigned *inde
                scale, device->input);
 }
 
-static void forward_linear(struct device *device, const struct network *network, int b) {
+static void forward_linear(struct device *device, const struct network *network, int b)
+{
     const struct block *block = &network->block[b];
     cl_mem in = b ? device->block[b - 1].out : device->input;
 
@@ -68,7 +73,8 @@ static void forward_linear(struct device *device, const struct network *network,
     gemm_forward(device, network, b);
 }
 
-static void forward_relu_pool(struct device *device, const struct block *block, int b) {
+static void forward_relu_pool(struct device *device, const struct block *block, int b)
+{
     const size_t pool = (size_t)block->pool;
     const struct tensors *t = &device->block[b];
 
@@ -84,7 +90,8 @@ static void forward_relu_pool(struct device *device, const struct block *block, 
                    t->out);
 }
 
-static void backward_relu_pool(struct device *device, const struct block *block, int b) {
+static void backward_relu_pool(struct device *device, const struct block *block, int b)
+{
     const size_t pool = (size_t)block->pool;
     const struct tensors *t = &device->block[b];
 
@@ -97,7 +104,8 @@ static void backward_relu_pool(struct device *device, const struct block *block,
                    t->out, t->d_out, 1, 1, t->d_normed);
 }
 
-static void backward_linear(struct device *device, const struct network *network, int b) {
+static void backward_linear(struct device *device, const struct network *network, int b)
+{
     const struct block *block = &network->block[b];
 
     gemm_weights(device, network, b);
@@ -114,7 +122,8 @@ static void backward_linear(struct device *device, const struct network *network
 }
 
 /* Forward on all devices at once, block by block: batch norm is where they meet. */
-static void forward(struct model *model, struct norm *norm) {
+static void forward(struct model *model, struct norm *norm)
+{
     for (int b = 0; b < BLOCKS; b++) {
         for (size_t d = 0; d < model->devices; d++)
             forward_linear(&model->device[d], &model->network, b);
@@ -126,7 +135,8 @@ static void forward(struct model *model, struct norm *norm) {
     }
 }
 
-static void backward(struct model *model, struct norm *norm) {
+static void backward(struct model *model, struct norm *norm)
+{
     for (int b = BLOCKS; b-- > 0;) {
         if (b < NORMS) {
             for (size_t d = 0; d < model->devices; d++)
@@ -138,7 +148,8 @@ static void backward(struct model *model, struct norm *norm) {
     }
 }
 
-static void loss(struct device *device, enum which_set set, size_t images_in_all) {
+static void loss(struct device *device, enum which_set set, size_t images_in_all)
+{
     const struct tensors *t = &device->block[BLOCKS - 1];
 
     if (device->images)
@@ -147,7 +158,8 @@ static void loss(struct device *device, enum which_set set, size_t images_in_all
                    t->d_linear, device->result);
 }
 
-static void add_score(struct device *device, struct score *score) {
+static void add_score(struct device *device, struct score *score)
+{
     float *result = must_alloc(2 * device->images, sizeof *result);
 
     if (device->images)
@@ -159,7 +171,8 @@ static void add_score(struct device *device, struct score *score) {
     free(result);
 }
 
-struct score model_gradients(struct model *model, struct norm *norm, const unsigned *index) {
+struct score model_gradients(struct model *model, struct norm *norm, const unsigned *index)
+{
     const size_t norms = model->network.norms, affine = model->network.parameters - norms;
     struct score score = {0, 0};
 
@@ -188,7 +201,8 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
  * and given back to each: their parameters stay the same to the last bit as
  * long as the devices compute alike.
  */
-static void average_gradients(struct model *model) {
+static void average_gradients(struct model *model)
+{
     const size_t count = model->network.parameters;
     float *sum, *one;
 
@@ -207,8 +221,8 @@ static void average_gradients(struct model *model) {
     free(one);
 }
 
-struct score model_step(struct model *model, struct norm *norm, const unsigned *index,
-                        double rate) {
+struct score model_step(struct model *model, struct norm *norm, const unsigned *index, double rate)
+{
     struct score score = model_gradients(model, norm, index);
 
     average_gradients(model);
@@ -221,7 +235,8 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
     return score;
 }
 
-struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count) {
+struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count)
+{
     struct score score = {0, 0};
     unsigned index[EVALUATION_IMAGES];
     size_t next = 0;

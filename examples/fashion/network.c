@@ -12,15 +12,18 @@ static const struct block blocks[BLOCKS] = {
     {.name = "classes", .convolution = 0, .pool = 1, .out = CLASSES},
 };
 
-size_t block_values(const struct block *block) {
+size_t block_values(const struct block *block)
+{
     return block->rows * block->out;
 }
 
-size_t block_outputs(const struct block *block) {
+size_t block_outputs(const struct block *block)
+{
     return block_values(block) / (size_t)(block->pool * block->pool);
 }
 
-struct network network_make(void) {
+struct network network_make(void)
+{
     struct network network = {.norms = 0};
     size_t height = SIDE, width = SIDE, channels = 1, at = 0;
 
@@ -49,7 +52,8 @@ struct network network_make(void) {
     return network;
 }
 
-void network_start(const struct network *network, uint64_t seed, float *parameters) {
+void network_start(const struct network *network, uint64_t seed, float *parameters)
+{
     uint64_t state = seed;
 
     for (int b = 0; b < BLOCKS; b++) {

@@ -4,7 +4,8 @@
 
 #include "check.h"
 
-static void list_members(struct norm *norm, struct device *devices, size_t count) {
+static void list_members(struct norm *norm, struct device *devices, size_t count)
+{
     size_t m = 0;
 
     for (size_t d = 0; d < count; d++)
@@ -18,12 +19,13 @@ static void list_members(struct norm *norm, struct device *devices, size_t count
             norm->member[m++] = (struct member){device, device->queue, 0, 0, 0};
         else
             for (size_t r = 0; r < device->replicas; r++)
-                norm->member[m++] =
-                    (struct member){device, device->replica_queue[r], r, r * each, each};
+                norm->member[m++] = (struct member){device, device->replica_queue[r], r, r * each,
+                                                    each};
     }
 }
 
-static void make_layers(struct norm *norm, struct norm_group *group) {
+static void make_layers(struct norm *norm, struct norm_group *group)
+{
     for (int b = 0; b < NORMS; b++) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
 
@@ -39,7 +41,8 @@ static void make_layers(struct norm *norm, struct norm_group *group) {
 }
 
 void norm_open(struct norm *norm, enum norm_kind kind, const struct network *network,
-               struct device *devices, size_t count) {
+               struct device *devices, size_t count)
+{
     cl_command_queue *queues;
     size_t each;
 
@@ -66,7 +69,8 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
     norm->pass = must_alloc(norm->groups, sizeof *norm->pass);
 }
 
-void norm_close(struct norm *norm) {
+void norm_close(struct norm *norm)
+{
     for (size_t g = 0; g < norm->groups; g++) {
         for (int b = 0; b < NORMS; b++) {
             sbn_saved_destroy(norm->group[g].saved[b]);
@@ -83,7 +87,8 @@ void norm_close(struct norm *norm) {
 }
 
 /* A member's part of block b's tensors: its images follow those of the members before it. */
-static void fill_share(const struct norm *norm, size_t m, int b) {
+static void fill_share(const struct norm *norm, size_t m, int b)
+{
     const struct block *block = &norm->network->block[b];
     const struct member *member = &norm->member[m];
     struct device *device = member->device;
@@ -101,14 +106,15 @@ static void fill_share(const struct norm *norm, size_t m, int b) {
                          .dx = {t->d_linear, at},
                          .weight = {device->parameters, block->gamma},
                          .bias = {device->parameters, block->beta}};
-    share->weight_grad =
-        (sbn_buffer){device->norm_gradients, row + block->gamma - norm->network->norms};
-    share->bias_grad =
-        (sbn_buffer){device->norm_gradients, row + block->beta - norm->network->norms};
+    share->weight_grad = (sbn_buffer){device->norm_gradients,
+                                      row + block->gamma - norm->network->norms};
+    share->bias_grad = (sbn_buffer){device->norm_gradients,
+                                    row + block->beta - norm->network->norms};
 }
 
 /* The replicas' queues are to wait for what the device's queue has been given so far. */
-static void hand_over(struct norm *norm, int b) {
+static void hand_over(struct norm *norm, int b)
+{
     for (size_t m = 0; m < norm->members; m++) {
         struct device *device = norm->member[m].device;
         sbn_share *share = &norm->share[m];
@@ -129,7 +135,8 @@ static void hand_over(struct norm *norm, int b) {
 }
 
 /* And the device's queue for its replicas' queues. */
-static void take_back(struct norm *norm) {
+static void take_back(struct norm *norm)
+{
     for (size_t m = 0; m < norm->members;) {
         struct device *device = norm->member[m].device;
         const size_t first = m;
@@ -146,11 +153,13 @@ static void take_back(struct norm *norm) {
     }
 }
 
-static const sbn_share *shares_of(const struct norm *norm, size_t g) {
+static const sbn_share *shares_of(const struct norm *norm, size_t g)
+{
     return norm->share + g * (norm->members / norm->groups);
 }
 
-void norm_forward(struct norm *norm, int b) {
+void norm_forward(struct norm *norm, int b)
+{
     hand_over(norm, b);
     if (norm->kind == NORM_EVALUATION) {
         must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->share), "evaluating");
@@ -166,7 +175,8 @@ void norm_forward(struct norm *norm, int b) {
     take_back(norm);
 }
 
-void norm_backward(struct norm *norm, int b) {
+void norm_backward(struct norm *norm, int b)
+{
     hand_over(norm, b);
     for (size_t g = 0; g < norm->groups; g++)
         must_sbn(sbn_backward_begin(norm->group[g].layer[b], shares_of(norm, g),
@@ -177,7 +187,8 @@ void norm_backward(struct norm *norm, int b) {
     take_back(norm);
 }
 
-void norm_take_running_stats(struct norm *evaluation, const struct norm *trained) {
+void norm_take_running_stats(struct norm *evaluation, const struct norm *trained)
+{
     enum { MOST_CHANNELS = 64 };
     const float part = 1.0f / (float)trained->groups;
 

@@ -34,7 +34,8 @@ static const char *const names[] = {"--replicas", "--batch", "--epochs",  "--ste
 enum { REPLICAS, BATCH, EPOCHS, STEPS, SEED, SEEDS, RATE, DEVICES, DATA, OUT, OPTIONS };
 
 static unsigned long long whole(const char *name, const char *text, unsigned long long least,
-                                unsigned long long most) {
+                                unsigned long long most)
+{
     char *end;
     unsigned long long value;
 
@@ -45,7 +46,8 @@ static unsigned long long whole(const char *name, const char *text, unsigned lon
     return value;
 }
 
-static double positive(const char *name, const char *text, double most) {
+static double positive(const char *name, const char *text, double most)
+{
     char *end;
     double value = strtod(text, &end);
 
@@ -54,47 +56,29 @@ static double positive(const char *name, const char *text, double most) {
     return value;
 }
 
-static void set(struct options *options, int option, const char *value) {
+static void set(struct options *options, int option, const char *value)
+{
     const char *name = names[option];
 
     switch (option) {
-    case REPLICAS:
-        options->replicas = whole(name, value, 1, 256);
-        break;
-    case BATCH:
-        options->batch = whole(name, value, 1, 4096);
-        break;
-    case EPOCHS:
-        options->epochs = positive(name, value, 1000);
-        break;
-    case STEPS:
-        options->steps = whole(name, value, 1, 100000000);
-        break;
-    case SEED:
-        options->seed = whole(name, value, 0, UINT64_MAX - 1000);
-        break;
-    case SEEDS:
-        options->seeds = whole(name, value, 1, 100);
-        break;
-    case RATE:
-        options->rate = positive(name, value, 10);
-        break;
-    case DEVICES:
-        options->devices = value;
-        break;
-    case DATA:
-        options->data = value;
-        break;
-    case OUT:
-        options->out = value;
-        break;
+    case REPLICAS: options->replicas = whole(name, value, 1, 256); break;
+    case BATCH: options->batch = whole(name, value, 1, 4096); break;
+    case EPOCHS: options->epochs = positive(name, value, 1000); break;
+    case STEPS: options->steps = whole(name, value, 1, 100000000); break;
+    case SEED: options->seed = whole(name, value, 0, UINT64_MAX - 1000); break;
+    case SEEDS: options->seeds = whole(name, value, 1, 100); break;
+    case RATE: options->rate = positive(name, value, 10); break;
+    case DEVICES: options->devices = value; break;
+    case DATA: options->data = value; break;
+    case OUT: options->out = value; break;
     }
     if (!*value)
         fail("%s needs a value that is not empty", name);
 }
 
 /* Both `--name value` and `--name=value`. */
-static int match(const char *argument, size_t *length) {
+static int match(const char *argument, size_t *length)
+{
     *length = strcspn(argument, "=");
     for (int i = 0; i < OPTIONS; i++)
         if (strlen(names[i]) == *length && !strncmp(argument, names[i], *length))
@@ -102,7 +86,8 @@ static int match(const char *argument, size_t *length) {
     return -1;
 }
 
-struct options options_parse(int argc, char **argv) {
+struct options options_parse(int argc, char **argv)
+{
     struct options options = {.replicas = 8,
                               .batch = 2,
                               .epochs = 1,

@@ -5,19 +5,22 @@
 #include <time.h>
 #include <unistd.h>
 
-double seconds_now(void) {
+double seconds_now(void)
+{
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_begin(struct progress *progress, size_t total) {
+void progress_begin(struct progress *progress, size_t total)
+{
     *progress = (struct progress){.terminal = isatty(STDOUT_FILENO), .total = total};
     progress->begun = progress->shown = seconds_now();
 }
 
-void progress_step(struct progress *progress, const char *label, double loss, double accuracy) {
+void progress_step(struct progress *progress, const char *label, double loss, double accuracy)
+{
     enum { WIDTH = 30 };
     const char bar[] = "##############################..............................";
     const double now = seconds_now();
@@ -37,7 +40,8 @@ void progress_step(struct progress *progress, const char *label, double loss, do
     fflush(stdout);
 }
 
-void progress_clear(struct progress *progress) {
+void progress_clear(struct progress *progress)
+{
     if (progress->terminal)
         fputs("\r\033[K", stdout);
     fflush(stdout);

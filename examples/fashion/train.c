@@ -5,7 +5,8 @@
 #include "check.h"
 #include "random.h"
 
-void order_begin(struct order *order, uint64_t seed, size_t count) {
+void order_begin(struct order *order, uint64_t seed, size_t count)
+{
     /* Another stream than the start's, or both would use the same numbers. */
     *order = (struct order){.state = ~seed, .count = count, .next = count};
     order->index = must_alloc(count, sizeof *order->index);
@@ -13,11 +14,13 @@ void order_begin(struct order *order, uint64_t seed, size_t count) {
         order->index[i] = (unsigned)i;
 }
 
-void order_end(struct order *order) {
+void order_end(struct order *order)
+{
     free(order->index);
 }
 
-const unsigned *order_take(struct order *order, size_t images) {
+const unsigned *order_take(struct order *order, size_t images)
+{
     if (images > order->count - order->next) {
         for (size_t i = order->count; i > 1; i--) {
             const size_t k = random_below(&order->state, i);
@@ -36,7 +39,8 @@ const unsigned *order_take(struct order *order, size_t images) {
 enum { POINTS = 60, POINTS_PER_TEST = 6, CURVE_TESTS = 2000 };
 
 double train(struct model *model, struct norm *norm, struct norm *evaluation,
-             const struct training *training, struct curves *curves, struct progress *progress) {
+             const struct training *training, struct curves *curves, struct progress *progress)
+{
     const size_t images = model->replicas * model->batch;
     const size_t some = training->tests < CURVE_TESTS ? training->tests : CURVE_TESTS;
     struct order order;

@@ -20,7 +20,8 @@ struct captured {
 };
 
 /* FNV-1a (Fowler, Noll & Vo), 64 bits, over the bits of floats. */
-static uint64_t digest(uint64_t hash, const float *values, size_t count) {
+static uint64_t digest(uint64_t hash, const float *values, size_t count)
+{
     const unsigned char *byte = (const unsigned char *)values;
 
     for (size_t i = 0; i < count * sizeof *values; i++)
@@ -29,7 +30,8 @@ static uint64_t digest(uint64_t hash, const float *values, size_t count) {
 }
 static const uint64_t nothing = 0xcbf29ce484222325u;
 
-static struct captured capture(const struct model *model, int b) {
+static struct captured capture(const struct model *model, int b)
+{
     struct captured c = {.block = &model->network.block[b],
                          .images = model->replicas * model->batch,
                          .values = block_values(&model->network.block[b])};
@@ -50,14 +52,16 @@ static struct captured capture(const struct model *model, int b) {
     return c;
 }
 
-static void captured_free(struct captured *c) {
+static void captured_free(struct captured *c)
+{
     free(c->x);
     free(c->dy);
     free(c->y);
     free(c->dx);
 }
 
-static cl_mem place(struct device *device, size_t count, const float *from) {
+static cl_mem place(struct device *device, size_t count, const float *from)
+{
     /* An empty share still has buffers, since OpenCL makes none of no bytes. */
     const size_t bytes = (count ? count : 1) * sizeof *from;
     cl_int status;
@@ -70,16 +74,19 @@ static cl_mem place(struct device *device, size_t count, const float *from) {
 }
 
 /* The part of the batch that replica `way` of `ways` takes; their sizes differ by one at most. */
-static size_t part_begin(size_t images, size_t way, size_t ways) {
+static size_t part_begin(size_t images, size_t way, size_t ways)
+{
     return images * way / ways;
 }
 
-static struct device *device_of(const struct model *model, size_t way, size_t ways) {
+static struct device *device_of(const struct model *model, size_t way, size_t ways)
+{
     return &model->device[way * model->devices / ways];
 }
 
 static void fill(const struct model *model, const struct captured *c, size_t ways,
-                 sbn_share *shares) {
+                 sbn_share *shares)
+{
     const struct block *block = c->block;
 
     for (size_t w = 0; w < ways; w++) {
@@ -102,7 +109,8 @@ static void fill(const struct model *model, const struct captured *c, size_t way
 }
 
 static void read_back(const struct model *model, struct captured *c, size_t ways, sbn_share *shares,
-                      float *gradients) {
+                      float *gradients)
+{
     for (size_t w = 0; w < ways; w++) {
         struct device *device = device_of(model, w, ways);
         const size_t first = part_begin(c->images, w, ways) * c->values;
@@ -124,7 +132,8 @@ static void read_back(const struct model *model, struct captured *c, size_t ways
 
 /* The queues are the devices' own, in order: what is read back has been computed. */
 static void run_split(const struct model *model, struct captured *c, size_t ways,
-                      uint64_t digests[DIGESTS]) {
+                      uint64_t digests[DIGESTS])
+{
     const size_t channels = c->block->out;
     cl_command_queue *queues = must_alloc(ways, sizeof *queues);
     sbn_share *shares = must_alloc(ways, sizeof *shares);
@@ -176,7 +185,8 @@ static void run_split(const struct model *model, struct captured *c, size_t ways
 }
 
 static void print_row(const char *name, const char *split, const uint64_t digests[DIGESTS],
-                      const uint64_t first[DIGESTS]) {
+                      const uint64_t first[DIGESTS])
+{
     printf("%-6s %-6s", name, split);
     for (int i = 0; i < DIGESTS; i++)
         printf(" %016" PRIx64 "%c", digests[i], digests[i] == first[i] ? ' ' : '!');
@@ -184,7 +194,8 @@ static void print_row(const char *name, const char *split, const uint64_t digest
 }
 
 /* Returns how many digests are not as they should be. */
-static int verify_layer(const struct model *model, int b) {
+static int verify_layer(const struct model *model, int b)
+{
     static const size_t ways[] = {1, 2, 3, 8};
     struct captured c = capture(model, b);
     uint64_t first[DIGESTS], digests[DIGESTS];
@@ -211,7 +222,8 @@ static int verify_layer(const struct model *model, int b) {
     return wrong;
 }
 
-int verify(struct model *model) {
+int verify(struct model *model)
+{
     int wrong = 0;
 
     printf("%zu images of a training step, split 1, 2, 3 and 8 ways over %zu device%s;"
