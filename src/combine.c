@@ -271,12 +271,13 @@ void sbn_combine_timeout(sbn_group *group)
         sbn_pass *pass = group->under_way[i];
         if (pass->stage == SBN_STAGE_SETTLED)
             continue;
-        if (local) {
+        if (local && !pass->call.error) {
             restart_alone(pass);
         } else {
             pass->header = pass->sums = pass->explanation = NULL;
             pass->sums_size = pass->explanation_size = 0;
-            settle(pass, SBN_TIMEOUT);
+            /* A pass that only told of an error of this member has that error. */
+            settle(pass, pass->call.error ? pass->call.error : SBN_TIMEOUT);
         }
     }
 }
