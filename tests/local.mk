@@ -21,6 +21,31 @@ EXTRA_DIST += tests/drivers.supp tests/drivers.lsan
 
 # The checker itself: its problems' lines, and that its tolerances refuse faults.
 check_PROGRAMS += tests/problem tests/tolerance
+tests_problem_SOURCES = tests/problem.c tests/tap.c tests/tap.h
 tests_problem_LDADD = libsyncbn_check.la libsyncbn_core.la
+tests_tolerance_SOURCES = tests/tolerance.c tests/tap.c tests/tap.h
 tests_tolerance_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/problem tests/tolerance
+ASAN_TESTS += tests/problem tests/tolerance
+VALGRIND_TESTS += tests/problem
+
+# Problems, by the command on every usable device.
+dist_check_SCRIPTS += tests/check.sh
+TESTS += tests/check.sh
+EXTRA_DIST += \
+	tests/inputs/data_hard \
+	tests/inputs/settings \
+	tests/inputs/shapes_basic \
+	tests/inputs/shapes_hard \
+	tests/inputs/shapes_regressions \
+	tests/inputs/shares
+
+# The arithmetic on the host.
+check_PROGRAMS += tests/sum tests/statistics
+tests_sum_SOURCES = tests/sum.c tests/tap.c tests/tap.h
+tests_sum_LDADD = libsyncbn_core.la
+tests_statistics_SOURCES = tests/statistics.c tests/tap.c tests/tap.h
+tests_statistics_LDADD = libsyncbn_core.la
+TESTS += tests/sum tests/statistics
+ASAN_TESTS += tests/sum tests/statistics
+VALGRIND_TESTS += tests/sum tests/statistics

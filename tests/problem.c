@@ -3,15 +3,7 @@
 #include <string.h>
 
 #include "cli/problem.h"
-
-static int tests, failures;
-
-static void check(int good, const char *what, const char *line)
-{
-    tests++;
-    failures += !good;
-    printf("%s %d - %s: %s\n", good ? "ok" : "not ok", tests, what, line);
-}
+#include "tap.h"
 
 /* Lines that are canonical already. */
 static const char *const canonical[] = {
@@ -83,7 +75,7 @@ static void reads_as(const char *line, const char *expected)
                problem_equal(&p, &again);
     }
     snprintf(what, sizeof what, "%s -> %s%s", line, printed, error);
-    check(good, "printed and read again", what);
+    tap_ok(good, "printed and read again: %s", what);
 }
 
 int main(void)
@@ -99,8 +91,7 @@ int main(void)
         char error[256] = "", what[PROBLEM_LINE + 300];
         int refused = problem_parse(wrong[i][0], &p, error, sizeof error) != 0;
         snprintf(what, sizeof what, "\"%s\": %s", wrong[i][0], error);
-        check(refused && strstr(error, wrong[i][1]), "refused", what);
+        tap_ok(refused && strstr(error, wrong[i][1]), "refused: %s", what);
     }
-    printf("1..%d\n", tests);
-    return failures != 0;
+    return tap_done();
 }

@@ -10,6 +10,7 @@
 
 #include "cli/bounds.h"
 #include "cli/compare.h"
+#include "tap.h"
 
 typedef enum fault_kind {
     NONE,
@@ -265,18 +266,13 @@ int main(void)
         "mb8ic4ih14iw14,split1-0-7",
     };
     char why[1024];
-    int tests = 0, failures = 0;
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         int good = accepted(right[i], NONE, why, sizeof why);
-        failures += !good;
-        printf("%s %d - the model is accepted: %s:%s\n", good ? "ok" : "not ok", ++tests, right[i],
-               why);
+        tap_ok(good, "the model is accepted: %s:%s", right[i], why);
     }
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         int good = !accepted(faults[i].problem, faults[i].fault, why, sizeof why);
-        failures += !good;
-        printf("%s %d - refused: %s:%s\n", good ? "ok" : "not ok", ++tests, faults[i].name, why);
+        tap_ok(good, "refused: %s:%s", faults[i].name, why);
     }
-    printf("1..%d\n", tests);
-    return failures != 0;
+    return tap_done();
 }

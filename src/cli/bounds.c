@@ -137,7 +137,7 @@ int bounds_make(const problem *p, const geometry *g, const inputs *in, const ref
         bounds_free(b);
         return SBN_OUT_OF_MEMORY;
     }
-    for (size_t c = 0; c < g->channels; c++) {
+    for (size_t c = 0; c < g->channels && g->values > 0; c++) {
         forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
         backward_bounds(g, in, ref, c, b);
         forget_exact(p, g, c, b);

@@ -11,7 +11,8 @@ static int choose(const device_list *list, const check_options *o, size_t *chose
     for (size_t i = 0; i < o->num_devices; i++) {
         size_t index = o->devices[i];
         if (index >= list->devices) {
-            return usage_error("--devices names %zu, but there are %zu devices; see syncbn devices",
+            return usage_error("--devices names %zu, but there are only %zu, numbered from 0; see "
+                               "syncbn devices",
                                index, list->devices);
         }
         if (!list->device[index].usable) {

@@ -27,9 +27,10 @@
 #include "reference.h"
 
 typedef struct verdict {
-    int judged;      /* 0: the problem has no such output */
-    size_t failures; /* values beyond their tolerance */
-    double ratio;    /* the largest error / tolerance */
+    int judged;       /* 0: the problem has no such output */
+    size_t failures;  /* values beyond their tolerance */
+    size_t unbounded; /* values that no bound holds for: eps is 0, the variance may be */
+    double ratio;     /* the largest error / tolerance */
     /* Where that was: */
     double error, tolerance, got, expected;
     size_t index; /* into the output's data */

@@ -41,7 +41,8 @@ static int power_of_two(size_t n)
  * from sample to sample in pairs of opposite sign too: the channel's mean is an
  * integer and no sum of the batch needs rounding. An offset other than 0 needs
  * a power of two of elements in each block, for else the reciprocal that forms
- * the mean would round.
+ * the mean would round. Where it does, the two of a pair stand in neighbouring
+ * lanes of the reduction: their roundings mirror each other and cancel.
  */
 static void fill_exact(float *plane, size_t n, uint64_t k, int offset)
 {

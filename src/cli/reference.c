@@ -45,8 +45,12 @@ static void statistics(const problem *p, const geometry *g, const float *x, size
             add(&first, plane[i]);
         }
     }
-    if (!finite || g->values == 0) {
-        ch->mean = ch->var = ch->invstd = NAN;
+    if (g->values == 0) {
+        return; /* no statistics; the sums of none are 0 */
+    }
+    if (!finite) {
+        ch->mean = value(&first) / (double)g->values;
+        ch->var = ch->invstd = NAN;
         return;
     }
     ch->mean = value(&first) / (double)g->values;

@@ -18,7 +18,8 @@ typedef struct gradient_sums {
 } gradient_sums;
 
 typedef struct reference_channel {
-    double mean, var; /* biased; NaN when the channel holds a NaN or an infinity */
+    double mean,
+        var; /* biased; NaN when the channel holds a NaN or an infinity, the mean by IEEE */
     double invstd;
     int clamped; /* eps replaced the variance: no gradient passes through it */
     gradient_sums all;

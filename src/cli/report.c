@@ -76,6 +76,9 @@ static void summarise(const check_result *result, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? " " : "",
                                      output_names[id], v->ratio);
         }
+        if (v->unbounded && used < size) {
+            used += (size_t)snprintf(text + used, size - used, " (%zu unbounded)", v->unbounded);
+        }
     }
 }
 

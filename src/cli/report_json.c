@@ -15,6 +15,7 @@ static json_t *output_json(const check_result *result, output_id id)
     json_object_set_new(object, "digest", json_string(text));
     json_object_set_new(object, "values", json_integer((json_int_t)o->count));
     json_object_set_new(object, "failures", json_integer((json_int_t)v->failures));
+    json_object_set_new(object, "unbounded", json_integer((json_int_t)v->unbounded));
     json_object_set_new(object, "ratio", json_number_or_name(v->ratio));
     if (v->judged && o->count) {
         compare_where(&result->geometry, id, v->index, text, sizeof text);
