@@ -49,3 +49,17 @@ tests_statistics_LDADD = libsyncbn_core.la
 TESTS += tests/sum tests/statistics
 ASAN_TESTS += tests/sum tests/statistics
 VALGRIND_TESTS += tests/sum tests/statistics
+
+# The same bits in every configuration; compilers' first builds make it long.
+check_PROGRAMS += tests/bits
+tests_bits_SOURCES = \
+	tests/bits.c \
+	tests/bits.h \
+	tests/bits_list.c \
+	tests/bits_worker.c \
+	tests/tap.c \
+	tests/tap.h \
+	tests/trial.c \
+	tests/trial.h
+tests_bits_LDADD = libsyncbn_check.la libsyncbn_core.la
+TESTS += tests/bits

@@ -1,0 +1,36 @@
+/*
+ * A problem (cli/problem.h) taken through its stages, so that a test can change the numbers
+ * between making and running it; and devices by name.
+ */
+#ifndef SYNCBN_TESTS_TRIAL_H
+#define SYNCBN_TESTS_TRIAL_H
+
+#include "cli/devices.h"
+#include "cli/runner.h"
+
+typedef struct trial {
+    problem p;
+    geometry g;
+    inputs in;
+    outputs out;
+} trial;
+
+/*
+ * Makes a trial of a line; lines are constants of the tests, so one that cannot be read ends the
+ * program. `replicas` is for lines that leave the number open. Free it in any case.
+ */
+void trial_make(trial *t, const char *line, size_t replicas);
+int trial_run(trial *t, runner *r, char *error);
+void trial_free(trial *t);
+
+/*
+ * A runner on the devices whose platform and name contain these texts, one device for each pair
+ * of a list that ends with NULL. Returns NULL with a sentence in `error` (RUNNER_ERROR characters)
+ * where one is missing or cannot be used.
+ */
+runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
+
+/* A runner on the first usable device. */
+runner *trial_runner_any(char *error);
+
+#endif
