@@ -204,8 +204,9 @@ static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, un
     return SBN_SUCCESS;
 }
 
-int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
-                       unsigned flags, sbn_pass **pass)
+/* `result` is where the end will write, as far as it is known now. */
+static int begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+                 unsigned flags, const sbn_result *result, sbn_pass **pass)
 {
     sbn_error_clear();
     int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
@@ -215,15 +216,23 @@ int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_
         return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
     *pass = NULL;
     status = check_backward(layer, saved, flags);
+    if (!status)
+        status = sbn_check_result(result);
     const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS;
     /* What was saved stays; use counts and the table's chain of events move on. */
     return sbn_pass_begin(&backward, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
+}
+
+int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+                       unsigned flags, sbn_pass **pass)
+{
+    return begin(layer, shares, saved, flags, NULL, pass);
 }
 
 int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
                  unsigned flags, sbn_result *result)
 {
     sbn_pass *pass;
-    const int status = sbn_backward_begin(layer, shares, saved, flags, &pass);
+    const int status = begin(layer, shares, saved, flags, result, &pass);
     return status ? status : sbn_pass_end(pass, result);
 }

@@ -162,8 +162,9 @@ static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, uns
     return SBN_SUCCESS;
 }
 
-int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
-                      unsigned flags, sbn_pass **pass)
+/* `result` is where the end will write, as far as it is known now. */
+static int begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved, unsigned flags,
+                 const sbn_result *result, sbn_pass **pass)
 {
     sbn_error_clear();
     int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
@@ -173,14 +174,22 @@ int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *
         return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
     *pass = NULL;
     status = check_forward(layer, saved, flags);
+    if (!status)
+        status = sbn_check_result(result);
     return sbn_pass_begin(&training, layer, shares, FORWARD_NEEDS, saved, flags, status, pass);
+}
+
+int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+                      unsigned flags, sbn_pass **pass)
+{
+    return begin(layer, shares, saved, flags, NULL, pass);
 }
 
 int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved, unsigned flags,
                 sbn_result *result)
 {
     sbn_pass *pass;
-    const int status = sbn_forward_begin(layer, shares, saved, flags, &pass);
+    const int status = begin(layer, shares, saved, flags, result, &pass);
     return status ? status : sbn_pass_end(pass, result);
 }
 

@@ -262,10 +262,26 @@ static void wait_until_settled(sbn_pass *pass)
     }
 }
 
+static int check_under_way(const sbn_pass *pass)
+{
+    const int status = sbn_check_handle(pass, SBN_TAG_PASS, "pass");
+    if (!status && !pass->layer)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a pass under way was expected, an ended one came");
+    return status;
+}
+
+int sbn_check_result(const sbn_result *result)
+{
+    if (result && result->size != sizeof *result)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "result: size %zu was expected, %zu came",
+                        sizeof *result, result->size);
+    return SBN_SUCCESS;
+}
+
 int sbn_pass_progress(sbn_pass *pass, int *ready)
 {
     sbn_error_clear();
-    const int status = sbn_check_handle(pass, SBN_TAG_PASS, "pass");
+    const int status = check_under_way(pass);
     if (status)
         return status;
     sbn_combine_progress(pass->group);
@@ -291,20 +307,15 @@ static int finish(sbn_pass *pass)
 int sbn_pass_end(sbn_pass *pass, sbn_result *result)
 {
     sbn_error_clear();
-    int status = sbn_check_handle(pass, SBN_TAG_PASS, "pass");
+    int status = check_under_way(pass);
     if (status)
         return status;
-    if (!pass->layer)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a pass under way was expected, an ended one came");
     wait_until_settled(pass);
     sbn_error_clear();
-    if (result && result->size != sizeof *result)
-        status = sbn_fail(SBN_INVALID_ARGUMENT, "result: size %zu was expected, %zu came",
-                          sizeof *result, result->size);
-    if (pass->status)
-        status = sbn_fail(pass->status, "%s", pass->sentence);
-    else if (!status)
-        status = finish(pass);
+    status = pass->status ? sbn_fail(pass->status, "%s", pass->sentence) : finish(pass);
+    /* The statistics have moved on: a wrong result cannot stop the outputs. */
+    if (!status)
+        status = sbn_check_result(result);
     if (result && !status) {
         *result = pass->result;
         result->count = pass->count;

@@ -93,6 +93,9 @@ int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_sh
                    unsigned needs, sbn_saved *saved, unsigned flags, int status, sbn_pass **pass);
 void sbn_pass_free(sbn_pass *pass);
 
+/* NULL, or of the right size? */
+int sbn_check_result(const sbn_result *result);
+
 /* The words of channel c in wire memory. */
 int64_t *sbn_channel_words(int64_t *wire, const sbn_window *window, size_t c);
 
