@@ -63,3 +63,16 @@ tests_bits_SOURCES = \
 	tests/trial.h
 tests_bits_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/bits
+
+# How the library behaves: on the first PoCL device, against sentences and by hand.
+check_LIBRARIES = tests/libfixture.a
+tests_libfixture_a_SOURCES = tests/fixture.c tests/fixture.h tests/tap.c tests/tap.h
+on_fixture = tests/libfixture.a libsyncbn_core.la $(OPENCL_LIBS)
+
+# Bad input.
+check_PROGRAMS += tests/arguments tests/arguments_layer tests/arguments_pass
+tests_arguments_LDADD = $(on_fixture)
+tests_arguments_layer_LDADD = $(on_fixture)
+tests_arguments_pass_LDADD = $(on_fixture)
+TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
+ASAN_TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
