@@ -58,6 +58,7 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/bounds.h \
 	src/cli/check.c \
 	src/cli/check.h \
+	src/cli/collect.c \
 	src/cli/compare.c \
 	src/cli/compare.h \
 	src/cli/devices.c \
@@ -66,12 +67,15 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/geometry.h \
 	src/cli/inputs.c \
 	src/cli/inputs.h \
+	src/cli/job.h \
 	src/cli/mix.h \
 	src/cli/outputs.c \
 	src/cli/outputs.h \
+	src/cli/parser.h \
 	src/cli/problem.c \
 	src/cli/problem.h \
 	src/cli/problem_parse.c \
+	src/cli/problem_shape.c \
 	src/cli/queues.c \
 	src/cli/queues.h \
 	src/cli/reference.c \
@@ -79,7 +83,9 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/runner.c \
 	src/cli/runner.h \
 	src/cli/tensors.c \
-	src/cli/tensors.h
+	src/cli/tensors.h \
+	src/cli/tolerance.c \
+	src/cli/tolerance.h
 
 bin_PROGRAMS += src/cli/syncbn
 src_cli_syncbn_SOURCES = \

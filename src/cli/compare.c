@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bounds.h"
+#include "tolerance.h"
 
 /* Everything that a judgement looks at. */
 typedef struct judge {
@@ -48,53 +48,6 @@ static void judge_value(verdict *v, size_t index, float got, double expected, do
     }
 }
 
-static double weight_of(const judge *j, size_t c)
-{
-    return j->p->affine ? j->in->weight[c] : 1;
-}
-
-static double bias_of(const judge *j, size_t c)
-{
-    return j->p->affine ? j->in->bias[c] : 0;
-}
-
-/* The apply's own roundings, and what float's underflow may cost it. */
-static double apply_y(double a, double centered, double bias)
-{
-    return 4 * u * (fabs(a * centered) + fabs(bias)) + BOUND_UNDERFLOW * (1 + fabs(centered));
-}
-
-static double tolerance_y(const judge *j, size_t c, double x)
-{
-    const reference_channel *ch = &j->ref->channel[c];
-    const channel_bounds *b = &j->bound->channel[c];
-    double a = weight_of(j, c) * ch->invstd, centered = x - ch->mean;
-    return apply_y(a, centered, bias_of(j, c)) +
-           fabs(a) * (b->mean * (1 + b->invstd) + fabs(centered) * b->invstd);
-}
-
-static double tolerance_dx(const judge *j, size_t c, double x, double dy)
-{
-    const reference_channel *ch = &j->ref->channel[c];
-    const channel_bounds *b = &j->bound->channel[c];
-    double n = j->ref->count, grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
-    double p = fabs(weight_of(j, c) * ch->invstd), g = ch->all.dy / n;
-    double full_t = fabs(square * ch->all.dy_centered / n), t = ch->clamped ? 0 : full_t;
-    double t_error = t * (grow * grow - 1) + grow * grow * square * b->all.dy_centered / n;
-    if (b->may_clamp) {
-        t_error += full_t;
-    } else if (ch->clamped) {
-        t_error = 0;
-    }
-    double g_error = b->all.dy / n + BOUND_TWO_FLOATS * fabs(g);
-    double centered = fabs(x - ch->mean), dy_centered = fabs(dy - g);
-    double r = u * p * (fabs(g) + t * fabs(ch->mean));
-    return 8 * u * (p * dy_centered + p * t * centered + r) +
-           BOUND_UNDERFLOW * (1 + centered + dy_centered) +
-           p * (dy_centered * b->invstd +
-                grow * (g_error + centered * (t_error + t * b->invstd) + b->mean * (t + t_error)));
-}
-
 /* y, dx and their like: every element of the batch. */
 static void judge_elements(const judge *j, output_id id, verdict *v)
 {
@@ -103,22 +56,24 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
     for (size_t s = 0; s < j->g->samples; s++) {
         for (size_t c = 0; c < j->g->channels; c++) {
             const reference_channel *ch = &j->ref->channel[c];
-            double weight = weight_of(j, c), bias = bias_of(j, c);
+            const channel_bounds *b = &j->bound->channel[c];
+            double weight = j->p->affine ? j->in->weight[c] : 1;
+            double bias = j->p->affine ? j->in->bias[c] : 0;
             size_t start = geometry_plane_start(j->g, s, c);
             for (size_t i = start; i < start + j->g->sample[s].plane; i++) {
                 double x = j->in->x[i];
                 if (id == OUT_DX) {
                     double dy = j->in->dy[i];
                     judge_value(v, i, data[i], reference_dx(j->ref, ch, weight, x, dy),
-                                tolerance_dx(j, c, x, dy));
+                                tolerance_dx(j->ref, ch, b, weight, x, dy));
                 } else if (batch_statistics) {
                     judge_value(v, i, data[i], reference_y(ch, weight, bias, x),
-                                tolerance_y(j, c, x));
+                                tolerance_y(ch, b, weight, bias, x));
                 } else {
                     reference_channel by = {.mean = j->out->of[OUT_RUNNING_MEAN].data[c]};
                     by.invstd = reference_invstd(j->p, j->out->of[OUT_RUNNING_VAR].data[c]);
                     judge_value(v, i, data[i], reference_y(&by, weight, bias, x),
-                                apply_y(weight * by.invstd, x - by.mean, bias));
+                                tolerance_apply(weight * by.invstd, x - by.mean, bias));
                 }
             }
         }

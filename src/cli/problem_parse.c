@@ -1,149 +1,10 @@
 /* Reading a problem's line; the grammar stands in problem.h. */
-#include "problem.h"
+#include "parser.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct parser {
-    problem *p;
-    char *error;
-    size_t error_size;
-} parser;
-
-/* Largest extent and largest tensor that a problem may ask for, in elements. */
-static const uint64_t max_number = (uint64_t)1 << 31;
-
-__attribute__((format(printf, 2, 3))) static int fail(parser *in, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(in->error, in->error_size, format, arguments);
-    va_end(arguments);
-    return -1;
-}
-
-/* A decimal number at *at, which moves behind it. No sign, no blank. */
-static int number(const char **at, uint64_t *value)
-{
-    char *end;
-    if (!isdigit((unsigned char)**at)) {
-        return -1;
-    }
-    errno = 0;
-    unsigned long long read = strtoull(*at, &end, 10);
-    if (errno || read > max_number) {
-        return -1;
-    }
-    *value = read;
-    *at = end;
-    return 0;
-}
-
-/* Where each part of a shape goes. */
-enum { MB, IC, ID, IH, IW, IL, SHAPE_PARTS };
-static const char *const shape_names[SHAPE_PARTS] = {"mb", "ic", "id", "ih", "iw", "il"};
-
-static int parse_shape(parser *in, const char *word)
-{
-    uint64_t value[SHAPE_PARTS];
-    int seen[SHAPE_PARTS] = {0};
-    for (const char *at = word; *at;) {
-        int part = 0;
-        while (part < SHAPE_PARTS && strncmp(at, shape_names[part], 2) != 0) {
-            part++;
-        }
-        if (part == SHAPE_PARTS) {
-            return fail(in, "shape \"%s\": expected mb, ic, id, ih, iw or il at \"%s\"", word, at);
-        }
-        const char *digits = at + 2;
-        if (number(&digits, &value[part])) {
-            return fail(in, "shape \"%s\": expected a number below 2^31 after \"%s\"", word,
-                        shape_names[part]);
-        }
-        if (seen[part]++) {
-            return fail(in, "shape \"%s\": %s is given twice", word, shape_names[part]);
-        }
-        at = digits;
-    }
-    if (!seen[MB] || !seen[IC] || value[IC] == 0) {
-        return fail(in, "shape \"%s\": mb and ic are needed, and ic is at least 1", word);
-    }
-    int first = seen[ID] ? ID : IH;
-    if (seen[IL] ? seen[ID] || seen[IH] || seen[IW] : seen[IH] != seen[IW] || seen[ID] > seen[IH]) {
-        return fail(in, "shape \"%s\": space is il, or ih iw, or id ih iw", word);
-    }
-    problem *p = in->p;
-    p->samples = value[MB];
-    p->channels = value[IC];
-    if (seen[IL]) {
-        p->space[p->space_dims++] = value[IL];
-    } else if (seen[IH]) {
-        for (int part = first; part <= IW; part++) {
-            p->space[p->space_dims++] = value[part];
-        }
-    }
-    return 0;
-}
-
-/* "5-0-27" */
-static int parse_split(parser *in, const char *list)
-{
-    problem *p = in->p;
-    size_t parts = 0;
-    for (const char *at = list;; at++) {
-        uint64_t value;
-        if (parts == PROBLEM_MAX_REPLICAS) {
-            return fail(in, "split%s: at most %d replicas", list, PROBLEM_MAX_REPLICAS);
-        }
-        if (number(&at, &value) || (*at && *at != '-')) {
-            return fail(in, "split%s: expected numbers with - between", list);
-        }
-        p->split[parts++] = value;
-        if (!*at) {
-            break;
-        }
-    }
-    p->has_split = 1;
-    p->replicas = parts;
-    return 0;
-}
-
-/* "7x7-14x5": as many extents as the shape has, for each replica of the split. */
-static int parse_sizes(parser *in, const char *list)
-{
-    problem *p = in->p;
-    const char *at = list;
-    size_t r = 0;
-    for (;; r++) {
-        for (int i = 0; i < p->space_dims; i++) {
-            uint64_t value;
-            if (r == PROBLEM_MAX_REPLICAS || number(&at, &value) ||
-                (i + 1 < p->space_dims && *at++ != 'x')) {
-                return fail(in, "sizes%s: expected %d extents with x between for each replica",
-                            list, p->space_dims);
-            }
-            p->sizes[r][i] = value;
-        }
-        if (*at != '-') {
-            break;
-        }
-        at++;
-    }
-    if (*at || p->space_dims == 0) {
-        return fail(in, "sizes%s: expected extents such as 7x7-14x5, and a shape that has space",
-                    list);
-    }
-    if (!p->has_split || r + 1 != p->replicas) {
-        return fail(in, "sizes%s: a split with as many replicas must come before it", list);
-    }
-    p->has_sizes = 1;
-    return 0;
-}
 
 static int parse_passes(parser *in, const char *letters)
 {
@@ -152,12 +13,13 @@ static int parse_passes(parser *in, const char *letters)
         const char *all = "fber";
         const char *found = strchr(all, *at);
         if (!found) {
-            return fail(in, "passes=%s: expected letters of \"fber\", not '%c'", letters, *at);
+            return parser_fail(in, "passes=%s: expected letters of \"fber\", not '%c'", letters,
+                               *at);
         }
         passes |= 1u << (found - all);
     }
     if (!passes || (passes & (PASS_BACKWARD | PASS_RECOMPUTE) && !(passes & PASS_FORWARD))) {
-        return fail(in, "passes=%s: at least one pass, and b and r need f", letters);
+        return parser_fail(in, "passes=%s: at least one pass, and b and r need f", letters);
     }
     in->p->passes = passes;
     return 0;
@@ -171,7 +33,7 @@ static int parse_kind(parser *in, const char *name, const char *value, data_kind
             return 0;
         }
     }
-    return fail(in, "%s=%s: there is no such kind of data", name, value);
+    return parser_fail(in, "%s=%s: there is no such kind of data", name, value);
 }
 
 static int parse_real(parser *in, const char *name, const char *value, double most, double *real)
@@ -179,7 +41,7 @@ static int parse_real(parser *in, const char *name, const char *value, double mo
     char *end;
     *real = strtod(value, &end);
     if (end == value || *end || !(*real >= 0 && *real <= most)) {
-        return fail(in, "%s=%s: expected a number from 0 to %g", name, value, most);
+        return parser_fail(in, "%s=%s: expected a number from 0 to %g", name, value, most);
     }
     return 0;
 }
@@ -208,10 +70,11 @@ static int parse_named(parser *in, const char *word, const char *value)
         return parse_passes(in, value);
     }
     if (strcmp(name, "form") == 0) {
-        return form_parse(value, &p->form) ? fail(in, "form=%s: expected auto, cpu or gpu", value)
-                                           : 0;
+        return form_parse(value, &p->form)
+                   ? parser_fail(in, "form=%s: expected auto, cpu or gpu", value)
+                   : 0;
     }
-    return fail(in, "\"%s\" is no setting", word);
+    return parser_fail(in, "\"%s\" is no setting", word);
 }
 
 /* The settings without a value. Returns 0 if `word` is one of them. */
@@ -264,16 +127,16 @@ static int parse_counted(parser *in, const char *word)
         }
         const char *at = word + length;
         uint64_t value;
-        if (number(&at, &value) || *at) {
-            return fail(in, "\"%s\": expected %s and a number below 2^31", word, names[i]);
+        if (parser_number(&at, &value) || *at) {
+            return parser_fail(in, "\"%s\": expected %s and a number below 2^31", word, names[i]);
         }
         switch (i) {
         case 0:
             if (value < 1 || value > PROBLEM_MAX_REPLICAS) {
-                return fail(in, "\"%s\": replicas are 1 to %d", word, PROBLEM_MAX_REPLICAS);
+                return parser_fail(in, "\"%s\": replicas are 1 to %d", word, PROBLEM_MAX_REPLICAS);
             }
             if (p->has_split && p->replicas != value) {
-                return fail(in, "\"%s\": the split has %zu replicas", word, p->replicas);
+                return parser_fail(in, "\"%s\": the split has %zu replicas", word, p->replicas);
             }
             p->replicas = value;
             break;
@@ -294,21 +157,22 @@ static int parse_setting(parser *in, const char *word)
     }
     if (strncmp(word, "split", 5) == 0) {
         size_t wanted = in->p->replicas;
-        if (parse_split(in, word + 5)) {
+        if (parser_split(in, word + 5)) {
             return -1;
         }
         return wanted && wanted != in->p->replicas
-                   ? fail(in, "\"%s\": r%zu asks for another number of replicas", word, wanted)
+                   ? parser_fail(in, "\"%s\": r%zu asks for another number of replicas", word,
+                                 wanted)
                    : 0;
     }
     if (strncmp(word, "sizes", 5) == 0) {
-        return parse_sizes(in, word + 5);
+        return parser_sizes(in, word + 5);
     }
     int counted = parse_counted(in, word);
     if (counted <= 0) {
         return counted;
     }
-    return parse_plain_word(in->p, word) ? fail(in, "\"%s\" is no setting", word) : 0;
+    return parse_plain_word(in->p, word) ? parser_fail(in, "\"%s\" is no setting", word) : 0;
 }
 
 /* What only the whole line can tell. */
@@ -321,19 +185,20 @@ static int judge(parser *in)
             sum += p->split[r];
         }
         if (sum != p->samples) {
-            return fail(in, "the split adds up to %zu samples, mb is %zu", sum, p->samples);
+            return parser_fail(in, "the split adds up to %zu samples, mb is %zu", sum, p->samples);
         }
     }
     if (p->has_sizes && p->shuffle) {
-        return fail(in, "shuffle needs samples of one size, so it does not go with sizes");
+        return parser_fail(in, "shuffle needs samples of one size, so it does not go with sizes");
     }
     for (size_t r = 0; r < (p->has_sizes ? p->replicas : 1); r++) {
         double elements = (double)p->samples * (double)p->channels;
         for (int i = 0; i < p->space_dims; i++) {
             elements *= (double)(p->has_sizes ? p->sizes[r][i] : p->space[i]);
         }
-        if (elements > (double)max_number) {
-            return fail(in, "the batch has %.3g elements, at most 2^31 can be checked", elements);
+        if (elements > (double)PARSER_MAX) {
+            return parser_fail(in, "the batch has %.3g elements, at most 2^31 can be checked",
+                               elements);
         }
     }
     return 0;
@@ -344,7 +209,7 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
     parser in = {p, error, error_size};
     char words[PROBLEM_LINE];
     if (strlen(line) >= sizeof words) {
-        return fail(&in, "the line is longer than %d characters", PROBLEM_LINE - 1);
+        return parser_fail(&in, "the line is longer than %d characters", PROBLEM_LINE - 1);
     }
     strcpy(words, line);
     *p = (problem){.seed = 1,
@@ -359,7 +224,7 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
         if (comma) {
             *comma = 0;
         }
-        if (shape ? parse_shape(&in, word) : parse_setting(&in, word)) {
+        if (shape ? parser_shape(&in, word) : parse_setting(&in, word)) {
             return -1;
         }
         shape = 0;

@@ -5,42 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job.h"
 #include "queues.h"
-#include "tensors.h"
 
 struct runner {
     queues *queues;
 };
-
-/* One problem under way. */
-typedef struct job {
-    const problem *p;
-    const geometry *g;
-    const inputs *in;
-    outputs *out;
-    char *error;
-    size_t replicas;
-    tensors *tensors;
-    sbn_share *shares;
-    cl_event *done; /* of each replica's last pass */
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-} job;
-
-static int failed(char *error, const char *call, int status)
-{
-    const char *sentence = sbn_last_error();
-    snprintf(error, RUNNER_ERROR, "%s: %s%s%s", call, sbn_strerror(status), *sentence ? ": " : "",
-             sentence);
-    return status;
-}
-
-/* An OpenCL call of our own: the library has no sentence for it. */
-static int failed_here(char *error, const char *call, int status)
-{
-    snprintf(error, RUNNER_ERROR, "%s: %s", call, sbn_strerror(status));
-    return status;
-}
 
 int runner_create(const runner_config *config, runner **made, char *error)
 {
@@ -49,7 +19,7 @@ int runner_create(const runner_config *config, runner **made, char *error)
     int status = r ? queues_open(config, &r->queues) : SBN_OUT_OF_MEMORY;
     if (status) {
         free(r);
-        return failed_here(error, "opening the devices", status);
+        return job_failed_here(error, "opening the devices", status);
     }
     *made = r;
     return SBN_SUCCESS;
@@ -83,17 +53,17 @@ static int make_layer(job *j, sbn_group *group)
     config.track_running_stats = p->track;
     int status = sbn_batchnorm_create(group, &config, &j->layer);
     if (status) {
-        return failed(j->error, "sbn_batchnorm_create", status);
+        return job_failed(j->error, "sbn_batchnorm_create", status);
     }
     if (p->track) {
         status = sbn_batchnorm_set_running_stats(j->layer, j->in->running_mean, j->in->running_var,
                                                  &j->in->batches);
         if (status) {
-            return failed(j->error, "sbn_batchnorm_set_running_stats", status);
+            return job_failed(j->error, "sbn_batchnorm_set_running_stats", status);
         }
     }
     status = sbn_saved_create(j->layer, &j->saved);
-    return status ? failed(j->error, "sbn_saved_create", status) : SBN_SUCCESS;
+    return status ? job_failed(j->error, "sbn_saved_create", status) : SBN_SUCCESS;
 }
 
 static int make_shares(job *j, cl_command_queue *queue)
@@ -102,7 +72,7 @@ static int make_shares(job *j, cl_command_queue *queue)
         tensors *t = &j->tensors[r];
         int status = tensors_make(j->p, j->g, j->in, r, queue[r], t);
         if (status) {
-            return failed_here(j->error, "filling buffers", status);
+            return job_failed_here(j->error, "filling buffers", status);
         }
         sbn_share *share = &j->shares[r];
         share->dims = j->g->dims;
@@ -144,10 +114,10 @@ static int settle(job *j, const char *call, int status)
         clReleaseEvent(j->done[r]);
         j->done[r] = NULL;
         if (waited) {
-            return failed_here(j->error, "clWaitForEvents", waited);
+            return job_failed_here(j->error, "clWaitForEvents", waited);
         }
     }
-    return status ? failed(j->error, call, status) : SBN_SUCCESS;
+    return status ? job_failed(j->error, call, status) : SBN_SUCCESS;
 }
 
 static int run_passes(job *j)
@@ -177,106 +147,13 @@ static int run_passes(job *j)
     return status;
 }
 
-/* Reads a tensor of every replica and puts it where global order, or replica order, wants it. */
-static int collect(job *j, tensor_id from, output_id to)
-{
-    int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
-    size_t channels = j->p->channels;
-    int status = output_make(j->out, to, vector ? j->replicas * channels : j->g->elements);
-    for (size_t r = 0; r < j->replicas && !status; r++) {
-        int spoilt = 0;
-        float *share = malloc((j->tensors[r].count[from] + 1) * sizeof *share);
-        status = share ? tensors_read(&j->tensors[r], from, share, &spoilt) : SBN_OUT_OF_MEMORY;
-        if (!status && vector) {
-            memcpy(j->out->of[to].data + r * channels, share, channels * sizeof *share);
-        } else if (!status) {
-            geometry_gather(j->g, j->p->layout, r, share, j->out->of[to].data);
-        }
-        free(share);
-        if (spoilt) {
-            snprintf(j->error, RUNNER_ERROR, "%s of replica %zu: written outside its contents",
-                     output_names[to], r);
-            return RUNNER_SPOILT;
-        }
-    }
-    return status ? failed_here(j->error, "reading results", status) : SBN_SUCCESS;
-}
-
-static int collect_tensors(job *j)
-{
-    const struct {
-        unsigned wanted;
-        tensor_id from;
-        output_id to;
-    } list[] = {
-        {j->p->passes & PASS_FORWARD, TENSOR_Y, OUT_Y},
-        {j->p->passes & PASS_RECOMPUTE, TENSOR_AGAIN, OUT_AGAIN},
-        {j->p->passes & PASS_EVALUATE, TENSOR_EVAL, OUT_EVAL},
-        {j->p->passes & PASS_BACKWARD, TENSOR_DX, OUT_DX},
-        {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD},
-        {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
-    };
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++) {
-        if (list[i].wanted) {
-            status = collect(j, list[i].from, list[i].to);
-        }
-    }
-    return status;
-}
-
-/* What the library holds on the host. */
-static int collect_statistics(job *j)
-{
-    outputs *out = j->out;
-    int status = SBN_SUCCESS;
-    if (j->p->passes & PASS_FORWARD) {
-        status = output_make(out, OUT_MEAN, j->p->channels);
-        status = status ? status : output_make(out, OUT_VAR, j->p->channels);
-        if (!status) {
-            status = sbn_saved_get(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
-                                   &out->count);
-        }
-    }
-    if (!status && j->p->track) {
-        status = output_make(out, OUT_RUNNING_MEAN, j->p->channels);
-        status = status ? status : output_make(out, OUT_RUNNING_VAR, j->p->channels);
-        if (!status) {
-            status = sbn_batchnorm_get_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
-                                                     out->of[OUT_RUNNING_VAR].data, &out->batches);
-        }
-    }
-    return status ? failed(j->error, "reading statistics", status) : SBN_SUCCESS;
-}
-
-/* The group's sums must be the same bits on every replica. */
-static int judge_shared(job *j)
-{
-    static const output_id shared[] = {OUT_WEIGHT_GRAD, OUT_BIAS_GRAD};
-    size_t channels = j->p->channels;
-    for (size_t i = 0; i < 2; i++) {
-        const float *data = j->out->of[shared[i]].data;
-        for (size_t r = 1; data && r < j->replicas; r++) {
-            if (digest_floats(data, channels) != digest_floats(data + r * channels, channels)) {
-                snprintf(j->error, RUNNER_ERROR, "%s differs between replicas 0 and %zu",
-                         output_names[shared[i]], r);
-                return RUNNER_SPOILT;
-            }
-        }
-    }
-    return SBN_SUCCESS;
-}
-
 static int run(job *j, sbn_group *group, cl_command_queue *queue)
 {
-    int global = (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0;
     int status = make_layer(j, group);
     status = status ? status : make_shares(j, queue);
     status = status ? status : run_passes(j);
-    status = status ? status : collect_tensors(j);
-    status = status ? status : collect_statistics(j);
-    status = status || !global ? status : judge_shared(j);
-    outputs_digest(j->out, global, j->p->channels);
+    status = status ? status : job_collect(j);
+    outputs_digest(j->out, (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0, j->p->channels);
     return status;
 }
 
@@ -290,14 +167,14 @@ int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in,
     *error = 0;
     int status = queues_group(r->queues, p, j.replicas, &group, &queue);
     if (status) {
-        return failed(error, "making the group", status);
+        return job_failed(error, "making the group", status);
     }
     j.tensors = calloc(j.replicas, sizeof *j.tensors);
     j.shares = calloc(j.replicas, sizeof *j.shares);
     j.done = calloc(j.replicas, sizeof *j.done);
     status = j.tensors && j.shares && j.done
                  ? run(&j, group, queue)
-                 : failed_here(error, "making the shares", SBN_OUT_OF_MEMORY);
+                 : job_failed_here(error, "making the shares", SBN_OUT_OF_MEMORY);
     for (size_t i = 0; j.tensors && i < j.replicas; i++) {
         tensors_free(&j.tensors[i]);
     }
