@@ -76,8 +76,9 @@ typedef struct sbn_pass sbn_pass;
  * one value per channel is SBN_TOO_FEW_VALUES; a total of none changes
  * nothing and succeeds.
  *
- * NaN and Inf in a channel make that channel NaN and touch no other. A spread
- * whose squares overflow (|x - mean| beyond 2^58) gives variance +Inf and y = bias.
+ * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN,
+ * and touch no other channel. A spread whose squares overflow a float (|x - mean|
+ * beyond 2^58) gives variance +Inf and y = bias, and a backward of NaN.
  *
  * begin enqueues the reduction and returns; end waits for it and for the other
  * members, and enqueues the rest. Between the two other work may be enqueued
@@ -103,8 +104,10 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn
  *   bias_grad = sum dy,  weight_grad = sum dy xhat,
  *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
  *
- * Ioffe & Szegedy 2015, section 3. NaN and Inf in dy pass through to their
- * channel's gradients and are no error.
+ * Ioffe & Szegedy 2015, section 3. With eps as a lower bound that decided, the
+ * variance is a constant and the last term is 0. NaN and Inf in dy are no error:
+ * bias_grad becomes NaN or Inf, weight_grad and dx of that channel NaN. The
+ * backward of an empty total has zero gradients.
  */
 SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
                                const sbn_saved *saved, unsigned flags, sbn_pass **pass);
