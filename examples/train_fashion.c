@@ -92,9 +92,10 @@ static void train_both(const struct options *options, struct model *model, size_
     struct progress progress;
     struct norm evaluation;
 
+    curves_try(options->out);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices);
-    printf("%zu steps each, learning rate %g falling to 0; the first steps compile kernels\n",
-           steps, options->rate);
+    printf("%zu step%s each, learning rate %g falling to 0; the first compile kernels\n", steps,
+           steps == 1 ? "" : "s", options->rate);
     progress_begin(&progress, 2 * steps * options->seeds);
     for (size_t s = 0; s < options->seeds; s++) {
         const struct training training = {.seed = options->seed + s,

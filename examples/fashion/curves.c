@@ -33,12 +33,30 @@ void curves_free(struct curves *curves)
     *curves = (struct curves){NULL, 0, 0};
 }
 
-static void write_csv(const struct curves *curves, const char *path)
+static FILE *open_csv(const char *name, const char *mode, char *path, size_t size)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file;
 
+    if (snprintf(path, size, "%s.csv", name) >= (int)size)
+        fail("--out is too long: %s", name);
+    file = fopen(path, mode);
     if (!file)
         fail("--out cannot write %s: %s", path, strerror(errno));
+    return file;
+}
+
+void curves_try(const char *name)
+{
+    char path[4096];
+
+    /* Appending leaves what an earlier run wrote until there is something better. */
+    fclose(open_csv(name, "a", path, sizeof path));
+}
+
+static void write_csv(const struct curves *curves, const char *name, char *path, size_t size)
+{
+    FILE *file = open_csv(name, "w", path, size);
+
     fputs("seed,norm,step,images,train_loss,train_accuracy,test_accuracy\n", file);
     for (size_t i = 0; i < curves->count; i++) {
         const struct point *p = &curves->point[i];
@@ -117,9 +135,7 @@ void curves_write(const struct curves *curves, const char *name, size_t replicas
 {
     char path[4096];
 
-    if (snprintf(path, sizeof path, "%s.csv", name) >= (int)sizeof path)
-        fail("--out is too long: %s", name);
-    write_csv(curves, path);
+    write_csv(curves, name, path, sizeof path);
     printf("curves: %s", path);
     snprintf(path, sizeof path, "%s.png", name);
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)

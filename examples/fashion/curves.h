@@ -20,6 +20,9 @@ struct curves {
     size_t count, room;
 };
 
+/* Ends the program if NAME.csv cannot be written: better now than after the trainings. */
+void curves_try(const char *name);
+
 void curves_add(struct curves *curves, const struct point *point);
 void curves_free(struct curves *curves);
 

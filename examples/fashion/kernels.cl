@@ -133,13 +133,17 @@ kernel void sum_rows(global const float *restrict from, int rows, int offset,
     to[offset + k] = sum;
 }
 
-/* Stochastic gradient descent with momentum: v = momentum v + g, w = w - rate v. */
+/*
+ * Stochastic gradient descent with momentum: v = momentum v + g, w = w - rate v.
+ * In explicit fma: left to themselves compilers would round differently, and
+ * the parameters of devices of several makers would drift apart.
+ */
 kernel void sgd(global const float *restrict gradient, float rate, float momentum,
                 global float *restrict velocity, global float *restrict parameter)
 {
     const size_t k = get_global_id(0);
-    const float v = momentum * velocity[k] + gradient[k];
+    const float v = fma(momentum, velocity[k], gradient[k]);
 
     velocity[k] = v;
-    parameter[k] -= rate * v;
+    parameter[k] = fma(-rate, v, parameter[k]);
 }

@@ -198,8 +198,8 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
 /*
  * Each loss was divided by the images of all replicas, so the sum over devices
  * is the mean over replicas. Added on the host, in the order of the devices,
- * and given back to each: their parameters stay the same to the last bit as
- * long as the devices compute alike.
+ * and given back to each: as the step itself rounds alike everywhere, their
+ * parameters stay the same to the last bit.
  */
 static void average_gradients(struct model *model)
 {

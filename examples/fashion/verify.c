@@ -17,6 +17,7 @@ struct captured {
     const struct block *block;
     size_t images, values; /* values per image */
     float *x, *dy, *y, *dx;
+    float *affine; /* gamma, then beta */
 };
 
 /* FNV-1a (Fowler, Noll & Vo), 64 bits, over the bits of floats. */
@@ -41,6 +42,9 @@ static struct captured capture(const struct model *model, int b)
     c.dy = must_alloc(c.images * c.values, sizeof *c.dy);
     c.y = must_alloc(c.images * c.values, sizeof *c.y);
     c.dx = must_alloc(c.images * c.values, sizeof *c.dx);
+    c.affine = must_alloc(2 * c.block->out, sizeof *c.affine);
+    device_read(&model->device[0], model->device[0].parameters, c.block->gamma, 2 * c.block->out,
+                c.affine);
     for (size_t d = 0; d < model->devices; d++) {
         struct device *device = &model->device[d];
         const size_t count = device->share * c.values;
@@ -58,6 +62,7 @@ static void captured_free(struct captured *c)
     free(c->dy);
     free(c->y);
     free(c->dx);
+    free(c->affine);
 }
 
 static cl_mem place(struct device *device, size_t count, const float *from)
@@ -101,8 +106,8 @@ static void fill(const struct model *model, const struct captured *c, size_t way
                                 .y = {place(device, count, NULL), 0},
                                 .dy = {place(device, count, c->dy + first * c->values), 0},
                                 .dx = {place(device, count, NULL), 0},
-                                .weight = {device->parameters, block->gamma},
-                                .bias = {device->parameters, block->beta},
+                                .weight = {place(device, block->out, c->affine), 0},
+                                .bias = {place(device, block->out, c->affine + block->out), 0},
                                 .weight_grad = {place(device, block->out, NULL), 0},
                                 .bias_grad = {place(device, block->out, NULL), 0}};
     }
@@ -115,8 +120,9 @@ static void read_back(const struct model *model, struct captured *c, size_t ways
         struct device *device = device_of(model, w, ways);
         const size_t first = part_begin(c->images, w, ways) * c->values;
         const size_t count = part_begin(c->images, w + 1, ways) * c->values - first;
-        const cl_mem all[] = {shares[w].x.mem,  shares[w].y.mem,           shares[w].dy.mem,
-                              shares[w].dx.mem, shares[w].weight_grad.mem, shares[w].bias_grad.mem};
+        const cl_mem all[] = {shares[w].x.mem,           shares[w].y.mem,        shares[w].dy.mem,
+                              shares[w].dx.mem,          shares[w].weight.mem,   shares[w].bias.mem,
+                              shares[w].weight_grad.mem, shares[w].bias_grad.mem};
 
         if (count) {
             device_read(device, shares[w].y.mem, 0, count, c->y + first);
