@@ -112,10 +112,9 @@ typedef struct writer {
 
 #define WRITE(w, ...) \
     do { \
-        const int length = \
-            (w)->used < (w)->size \
-                ? snprintf((w)->out + (w)->used, (w)->size - (w)->used, __VA_ARGS__) \
-                : 0; \
+        const int length = (w)->used < (w)->size ? snprintf((w)->out + (w)->used, \
+                                                            (w)->size - (w)->used, __VA_ARGS__) \
+                                                 : 0; \
         (w)->used += length > 0 ? (size_t)length : 0; \
     } while (0)
 

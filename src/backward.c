@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "apply.h"
 #include "pass.h"
 #include "share.h"
 
@@ -23,17 +24,24 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
     const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
     const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
     const sbn_argument arguments[] = {
-        SBN_ARG(share->x.mem),      SBN_ARG(x_offset),
-        SBN_ARG(share->dy.mem),     SBN_ARG(dy_offset),
-        SBN_ARG(statistics->device[r].mem), SBN_ARG(channels),
-        SBN_ARG(plane),             SBN_ARG(g->blocks),
-        SBN_ARG(g->numbers),        SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+        SBN_ARG(share->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(share->dy.mem),
+        SBN_ARG(dy_offset),
+        SBN_ARG(statistics->device[r].mem),
+        SBN_ARG(channels),
+        SBN_ARG(plane),
+        SBN_ARG(g->blocks),
+        SBN_ARG(g->numbers),
+        SBN_ARG(slices->per_slice),
+        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(out),
     };
     sbn_wait all = *wait;
     sbn_wait_add(&all, sbn_table_last(statistics, r));
     const int status = sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
-                                  sizeof arguments / sizeof *arguments, 2, slices->groups, &all, event);
+                                  sizeof arguments / sizeof *arguments, 2, slices->groups, &all,
+                                  event);
     if (!status)
         sbn_table_touched(statistics, r, *event);
     return status;
@@ -58,7 +66,8 @@ static sbn_products own_products(const sbn_pass *pass, size_t replica, size_t c,
 {
     if (pass->geometries[replica].values == 0)
         return (sbn_products){0.0, 0.0};
-    return sbn_products_of(sbn_channel_words(pass->work[replica].wire, window, c), window, mean_low);
+    return sbn_products_of(sbn_channel_words(pass->work[replica].wire, window, c), window,
+                           mean_low);
 }
 
 static int take(sbn_pass *pass, size_t c, int which)
@@ -77,9 +86,10 @@ static int take(sbn_pass *pass, size_t c, int which)
         row(pass, r, ROW_G)[c] = g.high;
         row(pass, r, ROW_G_LOW)[c] = g.low;
         row(pass, r, ROW_K)[c] = (float)k;
-        put_gradients(pass, r, c, pass->flags & SBN_GLOBAL_GRADIENTS
-                                      ? sums
-                                      : own_products(pass, r, c, window, mean_low));
+        put_gradients(pass, r, c,
+                      pass->flags & SBN_GLOBAL_GRADIENTS
+                          ? sums
+                          : own_products(pass, r, c, window, mean_low));
     }
     return which == SBN_NARROW && sbn_backward_needs_wide(words, invstd);
 }
@@ -104,31 +114,29 @@ static int apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
     const sbn_share *share = &pass->shares[r];
     const sbn_geometry *g = &pass->geometries[r];
     sbn_table *statistics = &pass->saved->table, *gradients = &pass->gradients;
-    const sbn_tiles tiles = sbn_tiles_of(g, replica);
     const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
     const cl_ulong dx_offset = share->dx.offset, weight_offset = share->weight.offset;
-    const cl_ulong rows = g->values;
-    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
-    const cl_uint plane = (cl_uint)g->plane, affine = (cl_uint)pass->layer->affine;
+    const cl_uint affine = (cl_uint)pass->layer->affine;
     const cl_mem weight = affine ? share->weight.mem : statistics->device[r].mem;
-    const int first = g->layout == SBN_CHANNELS_FIRST;
-    sbn_argument arguments[16] = {
-        SBN_ARG(share->x.mem),              SBN_ARG(x_offset),  SBN_ARG(share->dy.mem),
-        SBN_ARG(dy_offset),                 SBN_ARG(share->dx.mem), SBN_ARG(dx_offset),
-        SBN_ARG(statistics->device[r].mem), SBN_ARG(gradients->device[r].mem),
-        SBN_ARG(weight),                    SBN_ARG(weight_offset), SBN_ARG(affine),
+    sbn_argument arguments[11 + SBN_WALK_ARGUMENTS] = {
+        SBN_ARG(share->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(share->dy.mem),
+        SBN_ARG(dy_offset),
+        SBN_ARG(share->dx.mem),
+        SBN_ARG(dx_offset),
+        SBN_ARG(statistics->device[r].mem),
+        SBN_ARG(gradients->device[r].mem),
+        SBN_ARG(weight),
+        SBN_ARG(weight_offset),
+        SBN_ARG(affine),
     };
-    const sbn_argument in_planes[] = {SBN_ARG(samples), SBN_ARG(channels), SBN_ARG(plane),
-                                      SBN_ARG(tiles.chunk), SBN_ARG(tiles.channels_per_group)};
-    const sbn_argument in_rows[] = {SBN_ARG(channels), SBN_ARG(rows), SBN_ARG(tiles.rows_per_tile)};
-    memcpy(arguments + 11, first ? in_planes : in_rows, first ? sizeof in_planes : sizeof in_rows);
-
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, pass->work[r].ready);
     sbn_wait_add(&wait, sbn_table_last(statistics, r));
     sbn_wait_add(&wait, sbn_table_last(gradients, r));
-    const int status = sbn_launch(replica, &replica->kernels.backward_apply[g->layout], arguments,
-                                  first ? 16 : 14, first ? 3 : 1, tiles.groups, &wait, event);
+    const int status = sbn_launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
+                                        &wait, event);
     if (!status) {
         sbn_table_touched(statistics, r, *event);
         sbn_table_touched(gradients, r, *event);
@@ -197,10 +205,11 @@ static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, un
         return status;
     const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
     if (flags & ~known)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
-                        "backward pass, 0x%x came",
-                        flags);
+        return sbn_fail(
+            SBN_INVALID_ARGUMENT,
+            "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
+            "backward pass, 0x%x came",
+            flags);
     return SBN_SUCCESS;
 }
 
@@ -213,12 +222,14 @@ static int begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved 
     if (status)
         return status;
     if (!pass)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "pass: a place for the handle was expected, NULL came");
     *pass = NULL;
     status = check_backward(layer, saved, flags);
     if (!status)
         status = sbn_check_result(result);
-    const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS;
+    const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT |
+                           SBN_MAY_GRADIENTS;
     /* What was saved stays; use counts and the table's chain of events move on. */
     return sbn_pass_begin(&backward, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
 }

@@ -75,7 +75,8 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
 {
     sbn_error_clear();
     if (!layer)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "layer: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "layer: a place for the handle was expected, NULL came");
     *layer = NULL;
     int status = sbn_check_handle(group, SBN_TAG_GROUP, "group");
     if (!status)
@@ -195,10 +196,10 @@ void sbn_batchnorm_track(sbn_batchnorm *layer, const double *mean, const double 
                                                                    : layer->momentum;
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < layer->channels; ++c) {
-        layer->running_mean[c] =
-            (float)((1.0 - weight) * layer->running_mean[c] + weight * mean[c]);
-        layer->running_var[c] =
-            (float)((1.0 - weight) * layer->running_var[c] + weight * (var[c] * unbiased));
+        layer->running_mean[c] = (float)((1.0 - weight) * layer->running_mean[c] +
+                                         weight * mean[c]);
+        layer->running_var[c] = (float)((1.0 - weight) * layer->running_var[c] +
+                                        weight * (var[c] * unbiased));
     }
     touch(layer);
 }

@@ -21,7 +21,7 @@ struct sbn_batchnorm {
 
     float *running_mean, *running_var;
     int64_t batches;
-    sbn_table running;   /* means, zeros, invstds for evaluation */
+    sbn_table running;      /* means, zeros, invstds for evaluation */
     int running_filled;     /* the table's host copy is up to date */
     char *running_fresh;    /* per replica: the device's copy is */
     sbn_geometry *geometry; /* per replica, of the evaluation being enqueued */

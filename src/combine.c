@@ -29,8 +29,7 @@ static void fail_transport(sbn_group *group, int code, const char *what)
 static void start(sbn_pass *pass, int stream, int64_t *words, size_t count, sbn_stage stage)
 {
     const sbn_transport *transport = &pass->group->transport;
-    const int code =
-        transport->start(transport->context, stream, words, count, &pass->request);
+    const int code = transport->start(transport->context, stream, words, count, &pass->request);
     if (code)
         fail_transport(pass->group, code, "start");
     else
@@ -60,8 +59,7 @@ static int accept_count(sbn_pass *pass, uint64_t count)
         settle(pass, sbn_fail(SBN_TOO_FEW_VALUES,
                               "%s of layer \"%s\": more than 1 value per channel was expected over "
                               "the whole group in training, %llu came",
-                              pass->kind->operation, pass->layer->name,
-                              (unsigned long long)count));
+                              pass->kind->operation, pass->layer->name, (unsigned long long)count));
         return 0;
     }
     return 1;
@@ -155,8 +153,12 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
             int64_t *flags = sbn_channel_words(pass->wire, window, c) + words - 1;
             *flags = sbn_flags_to_counts(*flags);
         }
-    } else {
+    } else if (pass->sums) {
         memset(pass->sums, 0, sizeof(int64_t) * (1 + words * pass->layer->channels));
+    } else {
+        /* Not even room to tell the others. */
+        fail_transport(pass->group, pass->local_error, "memory");
+        return;
     }
     pass->sums[0] = pass->local_error != 0;
     if (joined)
@@ -227,8 +229,7 @@ static void name_missing(const sbn_pass *pass, char *out, size_t size)
         snprintf(out, size, "the other ranks");
     size_t used = 0;
     for (int i = 0; i < count && used < size; ++i) {
-        const int length =
-            snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
+        const int length = snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
         used += length > 0 ? (size_t)length : 0;
     }
     sbn_free(ranks);
@@ -261,8 +262,8 @@ void sbn_combine_timeout(sbn_group *group)
     name_missing(late, missing, sizeof missing);
     const int local = group->on_timeout == SBN_TIMEOUT_LOCAL;
     group->alone = local;
-    sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s of layer \"%s\" for %s",
-             group->transport.rank, group->timeout, late->call.operation, late->call.name, missing);
+    sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s of layer \"%s\" for %s", group->transport.rank,
+             group->timeout, late->call.operation, late->call.name, missing);
     if (!local) {
         sbn_group_fail(group, SBN_TIMEOUT);
         group->unreachable = 1;

@@ -37,9 +37,9 @@ int sbn_device_check(cl_device_id device)
                             sbn_strerror(code));
     }
     if (strcmp(profile, "FULL_PROFILE") != 0)
-        return sbn_fail(SBN_UNSUPPORTED_DEVICE,
-                        "the device has the profile %s; FULL_PROFILE is needed, for 64-bit integers",
-                        profile);
+        return sbn_fail(
+            SBN_UNSUPPORTED_DEVICE,
+            "the device has the profile %s; FULL_PROFILE is needed, for 64-bit integers", profile);
     if (strncmp(version, "OpenCL ", 7) != 0 || strncmp(version, "OpenCL 1.0", 10) == 0 ||
         strncmp(version, "OpenCL 1.1", 10) == 0)
         return sbn_fail(SBN_UNSUPPORTED_DEVICE,
@@ -69,7 +69,8 @@ int sbn_replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "queues[%zu]: a command queue was expected, another handle came", index);
     if (code == CL_SUCCESS)
-        code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+        code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
+                               NULL);
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
                                sizeof replica->max_allocation, &replica->max_allocation, NULL);
@@ -120,7 +121,8 @@ int sbn_launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arg
         code = clSetKernelArg(kernel->kernel, (cl_uint)i, arguments[i].size, arguments[i].value);
     if (code == CL_SUCCESS)
         code = clEnqueueNDRangeKernel(replica->queue, kernel->kernel, dimensions, NULL, global,
-                                      fixed ? kernel->local : NULL, wait->count, list_of(wait), event);
+                                      fixed ? kernel->local : NULL, wait->count, list_of(wait),
+                                      event);
     if (code != CL_SUCCESS)
         return fail_cl(replica, kernel->name, code);
     sbn_handle_opened();

@@ -39,7 +39,10 @@ typedef struct sbn_argument {
     const void *value;
 } sbn_argument;
 
-#define SBN_ARG(variable) {sizeof(variable), &(variable)}
+#define SBN_ARG(variable) \
+    { \
+        sizeof(variable), &(variable) \
+    }
 
 /*
  * Enqueues a kernel over `groups` work-groups (of its own size, or single

@@ -12,8 +12,8 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_share *share, sbn_table
     if (share->num_wait > 0)
         status = sbn_marker(replica, share->num_wait, share->wait_list, &ready);
     if (!status)
-        status = sbn_forward_apply(replica, layer, share, &layer->geometry[replica->index], statistics,
-                                   ready);
+        status = sbn_forward_apply(replica, layer, share, &layer->geometry[replica->index],
+                                   statistics, ready);
     sbn_release_event(&ready);
     return status ? status : sbn_flush(replica);
 }
@@ -58,6 +58,8 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)
         if (!status)
             status = apply_replica(layer, &shares[r], &layer->running, replica);
     }
+    if (status)
+        sbn_withdraw_events(group, shares);
     return status;
 }
 
@@ -78,5 +80,7 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved
     sbn_table *table = (sbn_table *)&saved->table;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = apply_replica(layer, &shares[r], table, &group->replicas[r]);
+    if (status)
+        sbn_withdraw_events(group, shares);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "apply.h"
 #include "pass.h"
 #include "share.h"
 
@@ -22,9 +23,15 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
     const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
     const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
     const sbn_argument arguments[] = {
-        SBN_ARG(share->x.mem),  SBN_ARG(x_offset),          SBN_ARG(channels),
-        SBN_ARG(plane),         SBN_ARG(g->blocks),         SBN_ARG(g->numbers),
-        SBN_ARG(slices->per_slice), SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+        SBN_ARG(share->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(channels),
+        SBN_ARG(plane),
+        SBN_ARG(g->blocks),
+        SBN_ARG(g->numbers),
+        SBN_ARG(slices->per_slice),
+        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(out),
     };
     return sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
                       sizeof arguments / sizeof *arguments, 2, slices->groups, wait, event);
@@ -47,8 +54,7 @@ static void commit(sbn_pass *pass)
     saved->filled = 1;
     saved->pass = pass->call.number;
     saved->count = pass->count;
-    memcpy(saved->geometry, pass->geometries,
-           sizeof *saved->geometry * pass->group->replica_count);
+    memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
     for (size_t c = 0; c < layer->channels; ++c) {
         saved->mean[c] = pass->count ? pass->mean[c] : 0.0;
         saved->var[c] = pass->count ? pass->var[c] : 0.0;
@@ -77,32 +83,23 @@ int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sb
             sbn_hand_over(share, applied);
         return status;
     }
-    const sbn_tiles tiles = sbn_tiles_of(g, replica);
     const cl_ulong x_offset = share->x.offset, y_offset = share->y.offset;
     const cl_ulong weight_offset = share->weight.offset, bias_offset = share->bias.offset;
-    const cl_ulong rows = g->values;
-    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
-    const cl_uint plane = (cl_uint)g->plane, affine = (cl_uint)layer->affine;
+    const cl_uint affine = (cl_uint)layer->affine;
     const cl_mem table = statistics->device[r].mem;
     /* Without an affine part any buffer will do: the kernel does not look. */
     const cl_mem weight = affine ? share->weight.mem : table;
     const cl_mem bias = affine ? share->bias.mem : table;
-    const int first = g->layout == SBN_CHANNELS_FIRST;
-    sbn_argument arguments[15] = {
-        SBN_ARG(share->x.mem), SBN_ARG(x_offset),      SBN_ARG(share->y.mem), SBN_ARG(y_offset),
-        SBN_ARG(table),        SBN_ARG(weight),        SBN_ARG(weight_offset), SBN_ARG(bias),
+    sbn_argument arguments[10 + SBN_WALK_ARGUMENTS] = {
+        SBN_ARG(share->x.mem), SBN_ARG(x_offset), SBN_ARG(share->y.mem),  SBN_ARG(y_offset),
+        SBN_ARG(table),        SBN_ARG(weight),   SBN_ARG(weight_offset), SBN_ARG(bias),
         SBN_ARG(bias_offset),  SBN_ARG(affine),
     };
-    const sbn_argument in_planes[] = {SBN_ARG(samples), SBN_ARG(channels), SBN_ARG(plane),
-                                      SBN_ARG(tiles.chunk), SBN_ARG(tiles.channels_per_group)};
-    const sbn_argument in_rows[] = {SBN_ARG(channels), SBN_ARG(rows), SBN_ARG(tiles.rows_per_tile)};
-    memcpy(arguments + 10, first ? in_planes : in_rows, first ? sizeof in_planes : sizeof in_rows);
-
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, ready);
     sbn_wait_add(&wait, sbn_table_last(statistics, r));
-    status = sbn_launch(replica, &replica->kernels.forward_apply[g->layout], arguments,
-                        first ? 15 : 13, first ? 3 : 1, tiles.groups, &wait, &applied);
+    status = sbn_launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
+                              &applied);
     if (status)
         return status;
     sbn_table_touched(statistics, r, applied);
@@ -135,7 +132,8 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind training = {
-    "forward", 1, 1, 2, sbn_forward_window, reduce, reduce_kernel, take, commit_training, fill, finish,
+    "forward",       1,    1,      2, sbn_forward_window, reduce, reduce_kernel, take,
+    commit_training, fill, finish,
 };
 
 static const sbn_pass_kind evaluation = {
@@ -148,13 +146,14 @@ static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, uns
     if (status)
         return status;
     if (flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
-                        flags);
+        return sbn_fail(
+            SBN_INVALID_ARGUMENT,
+            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came", flags);
     if (saved->layer != layer)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-                        layer->name);
+        return sbn_fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
+            layer->name);
     if (saved->used > 0)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "saved: it is used by %d passes under way; end them first, or give another",
@@ -171,7 +170,8 @@ static int begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved
     if (status)
         return status;
     if (!pass)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "pass: a place for the handle was expected, NULL came");
     *pass = NULL;
     status = check_forward(layer, saved, flags);
     if (!status)
@@ -197,6 +197,7 @@ int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares)
 {
     sbn_pass *pass;
     int status = layer->batch ? SBN_SUCCESS : sbn_saved_create(layer, &layer->batch);
-    status = sbn_pass_begin(&evaluation, layer, shares, FORWARD_NEEDS, layer->batch, 0, status, &pass);
+    status = sbn_pass_begin(&evaluation, layer, shares, FORWARD_NEEDS, layer->batch, 0, status,
+                            &pass);
     return status ? status : sbn_pass_end(pass, NULL);
 }

@@ -8,8 +8,8 @@ void sbn_print_shape(const sbn_share *share, char *out, size_t size)
 {
     size_t used = 0;
     for (int i = 0; i < share->dims && i < 5 && used < size; ++i) {
-        const int length =
-            snprintf(out + used, size - used, "%s%zu", i ? "," : "(", share->shape[i]);
+        const int length = snprintf(out + used, size - used, "%s%zu", i ? "," : "(",
+                                    share->shape[i]);
         used += length > 0 ? (size_t)length : 0;
     }
     if (used < size)
@@ -49,8 +49,9 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
                         share->dims);
     sbn_print_shape(share, shape, sizeof shape);
     if (share->shape[1] != channels)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: shape: %zu channels were expected, %zu came in %s",
-                        who, channels, share->shape[1], shape);
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: shape: %zu channels were expected, %zu came in %s", who, channels,
+                        share->shape[1], shape);
     size_t plane = 1;
     int fits = 1;
     for (int i = 2; i < share->dims; ++i)
@@ -91,8 +92,9 @@ static size_t wanted_groups(const sbn_replica *replica)
 sbn_slices sbn_slices_of(const sbn_geometry *geometry, const sbn_replica *replica,
                          const sbn_kernel *kernel)
 {
-    const size_t channels_per_group =
-        geometry->layout == SBN_CHANNELS_FIRST ? 1 : kernel->local[0] * replica->kernels.width;
+    const size_t channels_per_group = geometry->layout == SBN_CHANNELS_FIRST
+                                          ? 1
+                                          : kernel->local[0] * replica->kernels.width;
     const size_t groups = ceil_div(geometry->channels, channels_per_group);
     size_t count = at_most(ceil_div(wanted_groups(replica), groups), geometry->numbers);
     const size_t per_slice = ceil_div(geometry->numbers, at_least(count, 1));

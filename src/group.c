@@ -12,8 +12,8 @@ int sbn_check_handle(const void *object, enum sbn_tag tag, const char *argument)
     if (!object)
         return sbn_fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
     if (*(const enum sbn_tag *)object != tag)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: a handle of this kind was expected, another came",
-                        argument);
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: a handle of this kind was expected, another came", argument);
     return SBN_SUCCESS;
 }
 
@@ -49,7 +49,8 @@ static int check_config(const sbn_group_config *config)
         return sbn_fail(SBN_INVALID_ARGUMENT, "timeout: seconds above 0 were expected, %g came",
                         config->timeout);
     if (config->on_timeout != SBN_TIMEOUT_FAIL && config->on_timeout != SBN_TIMEOUT_LOCAL)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "on_timeout: an sbn_timeout_action was expected, %d came",
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "on_timeout: an sbn_timeout_action was expected, %d came",
                         (int)config->on_timeout);
     if ((unsigned)config->form > SBN_FORM_GPU)
         return sbn_fail(SBN_INVALID_ARGUMENT, "form: an sbn_kernel_form was expected, %d came",
@@ -58,9 +59,10 @@ static int check_config(const sbn_group_config *config)
     if (!transport)
         return SBN_SUCCESS;
     if (transport->size != sizeof *transport || !transport->start || !transport->test)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "transport: a table of size %zu with start and test was expected, size %zu came",
-                        sizeof *transport, transport->size);
+        return sbn_fail(
+            SBN_INVALID_ARGUMENT,
+            "transport: a table of size %zu with start and test was expected, size %zu came",
+            sizeof *transport, transport->size);
     if (transport->world_size < 1 || transport->world_size > SBN_MAX_WORLD_SIZE ||
         transport->rank < 0 || transport->rank >= transport->world_size)
         return sbn_fail(SBN_INVALID_ARGUMENT,
@@ -111,7 +113,8 @@ int sbn_group_create(const sbn_group_config *config, sbn_group **group)
 {
     sbn_error_clear();
     if (!group)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "group: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "group: a place for the handle was expected, NULL came");
     *group = NULL;
     int status = check_config(config);
     if (status)
@@ -161,7 +164,8 @@ size_t sbn_group_replicas(const sbn_group *group)
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return group && group->tag == SBN_TAG_GROUP && group->transport.start ? group->transport.rank : 0;
+    return group && group->tag == SBN_TAG_GROUP && group->transport.start ? group->transport.rank
+                                                                          : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)

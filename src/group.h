@@ -8,12 +8,7 @@
 #include "error.h"
 
 /* Every object begins with a tag of its own, so that a foreign handle is told from it. */
-enum sbn_tag {
-    SBN_TAG_GROUP = 0x53424731,
-    SBN_TAG_BATCHNORM,
-    SBN_TAG_SAVED,
-    SBN_TAG_PASS
-};
+enum sbn_tag { SBN_TAG_GROUP = 0x53424731, SBN_TAG_BATCHNORM, SBN_TAG_SAVED, SBN_TAG_PASS };
 
 /* NULL or another kind of handle: SBN_INVALID_ARGUMENT with a sentence. */
 int sbn_check_handle(const void *object, enum sbn_tag tag, const char *argument);
@@ -29,12 +24,12 @@ struct sbn_group {
     sbn_transport transport;
     double timeout;
     sbn_timeout_action on_timeout;
-    int alone;  /* a timeout has left this member to its own statistics */
-    int failed; /* a status: takes no more calls; `reason` says why */
+    int alone;       /* a timeout has left this member to its own statistics */
+    int failed;      /* a status: takes no more calls; `reason` says why */
     int unreachable; /* and cannot even tell the others */
     char reason[SBN_SENTENCE_SIZE];
 
-    uint32_t sequence;                  /* of the next pass */
+    uint32_t sequence;                   /* of the next pass */
     sbn_pass *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_pass *idle; /* ended passes, kept for their buffers */

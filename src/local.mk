@@ -4,6 +4,8 @@ noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
 	src/agreement.c \
 	src/agreement.h \
+	src/apply.c \
+	src/apply.h \
 	src/backward.c \
 	src/batchnorm.c \
 	src/batchnorm.h \

@@ -266,7 +266,8 @@ static int check_under_way(const sbn_pass *pass)
 {
     const int status = sbn_check_handle(pass, SBN_TAG_PASS, "pass");
     if (!status && !pass->layer)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "pass: a pass under way was expected, an ended one came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "pass: a pass under way was expected, an ended one came");
     return status;
 }
 
@@ -301,7 +302,10 @@ static int finish(sbn_pass *pass)
         if (!status)
             status = sbn_flush(&group->replicas[r]);
     }
-    return status ? sbn_group_fail(group, status) : SBN_SUCCESS;
+    if (!status)
+        return SBN_SUCCESS;
+    sbn_withdraw_events(group, pass->shares);
+    return sbn_group_fail(group, status);
 }
 
 int sbn_pass_end(sbn_pass *pass, sbn_result *result)

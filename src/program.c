@@ -23,15 +23,15 @@ int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_for
     const cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (code != CL_SUCCESS)
         return sbn_fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
-    *form = wanted != SBN_FORM_AUTO ? wanted
+    *form = wanted != SBN_FORM_AUTO                                    ? wanted
             : type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR) ? SBN_FORM_GPU
                                                                        : SBN_FORM_CPU;
     return SBN_SUCCESS;
 }
 
 /* The sources of a program, found by name among the embedded ones. */
-static const char *const reduce_sources[] = {"common.cl",     "sum.cl",
-                                             "lanes_first.cl", "lanes_last.cl",
+static const char *const reduce_sources[] = {"common.cl",         "sum.cl",
+                                             "lanes_first.cl",    "lanes_last.cl",
                                              "forward_reduce.cl", "backward_reduce.cl"};
 static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
                                             "backward_apply.cl", "fold.cl",  "gradients.cl"};
@@ -53,8 +53,8 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
     size_t size = 0;
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *whole = size > 0 ? sbn_allocate(size) : NULL;
-    if (whole &&
-        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, whole, NULL) == CL_SUCCESS)
+    if (whole && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, whole, NULL) ==
+                     CL_SUCCESS)
         snprintf(log, sizeof log, "%s", whole);
     sbn_free(whole);
     return sbn_fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
@@ -87,9 +87,10 @@ int sbn_program_build(sbn_program *program, cl_context context, cl_device_id dev
     char common[512], options[2048];
     if (!more)
         more = "";
-    const int length =
-        snprintf(common, sizeof common, "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
-                 "-D BLOCK_RECIPROCAL=%af %s ", form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
+    const int length = snprintf(common, sizeof common,
+                                "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
+                                "-D BLOCK_RECIPROCAL=%af %s ",
+                                form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn_fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                         strlen(more));
@@ -98,7 +99,8 @@ int sbn_program_build(sbn_program *program, cl_context context, cl_device_id dev
         sbn_window_macros(sbn_forward_window(window), "FORWARD", forward, sizeof forward);
         sbn_window_macros(sbn_backward_window(window), "BACKWARD", backward, sizeof backward);
         snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, window, forward, backward);
-        const int status = build(&program->reduce[window], program, SOURCES(reduce_sources), options);
+        const int status = build(&program->reduce[window], program, SOURCES(reduce_sources),
+                                 options);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -153,12 +155,14 @@ int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program)
             const cl_program reduce = program->reduce[w];
             status = create_kernel(&kernels->forward_reduce[l][w], reduce, device, names[0][l]);
             if (!status)
-                status = create_kernel(&kernels->backward_reduce[l][w], reduce, device, names[1][l]);
+                status = create_kernel(&kernels->backward_reduce[l][w], reduce, device,
+                                       names[1][l]);
         }
         if (!status)
             status = create_kernel(&kernels->forward_apply[l], program->apply, device, names[2][l]);
         if (!status)
-            status = create_kernel(&kernels->backward_apply[l], program->apply, device, names[3][l]);
+            status = create_kernel(&kernels->backward_apply[l], program->apply, device,
+                                   names[3][l]);
     }
     if (!status)
         status = create_kernel(&kernels->fold, program->apply, device, "fold");

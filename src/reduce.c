@@ -44,7 +44,8 @@ int sbn_reduce_prepare(sbn_pass *pass)
 {
     sbn_reduce_wait(pass);
     int status = prepare_channels(pass);
-    memset(pass->repeat, 0, pass->channels_size);
+    if (!status)
+        memset(pass->repeat, 0, pass->channels_size);
     for (size_t r = 0; r < pass->group->replica_count && !status; ++r) {
         sbn_release_event(&pass->work[r].ready);
         sbn_release_event(&pass->work[r].read);

@@ -5,7 +5,8 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
 {
     sbn_error_clear();
     if (!saved)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "saved: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "saved: a place for the handle was expected, NULL came");
     *saved = NULL;
     int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
     if (status)
@@ -69,11 +70,13 @@ int sbn_check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
     if (status)
         return status;
     if (saved->layer != layer)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-                        layer->name);
+        return sbn_fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
+            layer->name);
     if (saved->filling)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "saved: the forward pass that fills it has not ended");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "saved: the forward pass that fills it has not ended");
     if (!saved->filled)
         return sbn_fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
     return SBN_SUCCESS;

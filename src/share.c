@@ -54,8 +54,9 @@ static int check_use(const use *u, const sbn_share *share, const sbn_replica *re
     if (code == CL_SUCCESS)
         code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
     if (code != CL_SUCCESS)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, another handle came (%s)",
-                        who, u->name, sbn_strerror(code));
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: %s: a buffer was expected, another handle came (%s)", who, u->name,
+                        sbn_strerror(code));
     if (context != replica->context)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "%s: %s: a buffer of the queue's context was expected, one of another came",
@@ -84,9 +85,8 @@ static int check_overlaps(const use *uses, size_t count, const char *who)
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j)
             if (i != j && uses[i].written && overlap(&uses[i], &uses[j]))
-                return sbn_fail(SBN_INVALID_ARGUMENT,
-                                "%s: %s is written and must not overlap %s", who, uses[i].name,
-                                uses[j].name);
+                return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
+                                who, uses[i].name, uses[j].name);
     return SBN_SUCCESS;
 }
 
@@ -103,11 +103,11 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
         char who[128];
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
-        int status =
-            sbn_geometry_of(&geometries[r], share, layer->channels, layer->layout, who);
+        int status = sbn_geometry_of(&geometries[r], share, layer->channels, layer->layout, who);
         if (!status && share->num_wait > 0 && !share->wait_list)
-            status = sbn_fail(SBN_INVALID_ARGUMENT, "%s: wait_list: %u events were expected, NULL came",
-                              who, share->num_wait);
+            status = sbn_fail(SBN_INVALID_ARGUMENT,
+                              "%s: wait_list: %u events were expected, NULL came", who,
+                              share->num_wait);
         if (status)
             return status;
         use uses[MAX_USES];
@@ -127,4 +127,12 @@ void sbn_forget_events(const sbn_group *group, const sbn_share *shares)
     for (size_t r = 0; shares && r < group->replica_count; ++r)
         if (shares[r].event)
             *shares[r].event = NULL;
+}
+
+void sbn_withdraw_events(const sbn_group *group, const sbn_share *shares)
+{
+    for (size_t r = 0; shares && r < group->replica_count; ++r)
+        if (shares[r].event && *shares[r].event)
+            clReleaseEvent(*shares[r].event);
+    sbn_forget_events(group, shares);
 }

@@ -25,4 +25,7 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
 /* *event is NULL until a command stands behind it. `shares` may be NULL. */
 void sbn_forget_events(const sbn_group *group, const sbn_share *shares);
 
+/* After an error *event is NULL: takes back what earlier replicas were given. */
+void sbn_withdraw_events(const sbn_group *group, const sbn_share *shares);
+
 #endif

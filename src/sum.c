@@ -115,7 +115,8 @@ void sbn_big_subtract(sbn_big *result, const sbn_big *a, const sbn_big *b)
     const int length = a->length > b->length ? a->length : b->length;
     int64_t carry = 0;
     for (int i = 0; i < length; ++i) {
-        carry += (i < a->length ? (int64_t)a->limb[i] : 0) - (i < b->length ? (int64_t)b->limb[i] : 0);
+        carry += (i < a->length ? (int64_t)a->limb[i] : 0) -
+                 (i < b->length ? (int64_t)b->limb[i] : 0);
         result->limb[i] = (uint32_t)carry;
         carry >>= 32;
     }

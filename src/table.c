@@ -15,8 +15,8 @@ int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, i
     if (!table->host || !table->device || !table->written || !table->last)
         return sbn_fail_memory("a table of channels");
     for (size_t r = 0; r < replicas; ++r) {
-        const int status =
-            sbn_reserve(&group->replicas[r], &table->device[r], sizeof(float) * floats);
+        const int status = sbn_reserve(&group->replicas[r], &table->device[r],
+                                       sizeof(float) * floats);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -63,8 +63,8 @@ int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, table->last[r]);
     cl_event event;
-    const int status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host,
-                                 &wait, &event);
+    const int status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host, &wait,
+                                 &event);
     if (status != SBN_SUCCESS)
         return status;
     sbn_keep_event(&table->written[r], event);

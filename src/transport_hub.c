@@ -56,7 +56,8 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
 {
     sbn_error_clear();
     if (!hub)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "hub: a place for the handle was expected, NULL came");
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "hub: a place for the handle was expected, NULL came");
     *hub = NULL;
     if (world_size < 1 || world_size > SBN_MAX_WORLD_SIZE)
         return sbn_fail(SBN_INVALID_ARGUMENT, "world_size: 1 to %d was expected, %d came",

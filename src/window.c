@@ -4,19 +4,36 @@
 
 /* 1024 p < 2^28, 1024 p^2 < 2^46, 2 p A < 2^47, all below 2^48. */
 const sbn_window sbn_forward_narrow = {
-    .low1 = 64, .digits1 = 3, .low2 = 80, .digits2 = 4,
-    .limit_pivot = 18, .limit_sum = 28, .limit_second = 47, .clear = -24,
+    .low1 = 64,
+    .digits1 = 3,
+    .low2 = 80,
+    .digits2 = 4,
+    .limit_pivot = 18,
+    .limit_sum = 28,
+    .limit_second = 47,
+    .clear = -24,
 };
 
 /* Gradients are smaller: everything below 2^32, down to 2^-96. */
 const sbn_window sbn_backward_narrow = {
-    .low1 = 96, .digits1 = 4, .low2 = 96, .digits2 = 4,
-    .limit_pivot = 20, .limit_sum = 31, .limit_second = 31, .clear = -56,
+    .low1 = 96,
+    .digits1 = 4,
+    .low2 = 96,
+    .digits2 = 4,
+    .limit_pivot = 20,
+    .limit_sum = 31,
+    .limit_second = 31,
+    .clear = -56,
 };
 
 /* Every float: sums below 2^160, products below 2^288, both down to 2^-160. */
 const sbn_window sbn_wide = {
-    .low1 = 160, .digits1 = 10, .low2 = 160, .digits2 = 14, .clear = -148, .wide = 1,
+    .low1 = 160,
+    .digits1 = 10,
+    .low2 = 160,
+    .digits2 = 14,
+    .clear = -148,
+    .wide = 1,
 };
 
 size_t sbn_window_words(const sbn_window *window)

@@ -50,10 +50,10 @@ typedef struct sbn_batchnorm_config {
 } sbn_batchnorm_config;
 
 /* Start from this and set `channels`: eps 1e-5, momentum 0.1, affine, tracking, channels first. */
-#define SBN_BATCHNORM_CONFIG_INIT                                                               \
-    {                                                                                           \
-        sizeof(sbn_batchnorm_config), NULL, 0, SBN_CHANNELS_FIRST, 1e-5, SBN_EPS_ADD, 0.1,      \
-            SBN_AVERAGE_MOMENTUM, 1, 1                                                          \
+#define SBN_BATCHNORM_CONFIG_INIT \
+    { \
+        sizeof(sbn_batchnorm_config), NULL, 0, SBN_CHANNELS_FIRST, 1e-5, SBN_EPS_ADD, 0.1, \
+            SBN_AVERAGE_MOMENTUM, 1, 1 \
     }
 
 /*

@@ -46,13 +46,15 @@ typedef struct sbn_group_config {
     double timeout;                 /* seconds to wait for other members, > 0 */
     sbn_timeout_action on_timeout;
     sbn_kernel_form form;
-    const char *build_options;      /* added to the OpenCL compiler's; NULL: none. For experiments:
+    const char *build_options; /* added to the OpenCL compiler's; NULL: none. For experiments:
                                        "-cl-denorms-are-zero" costs bits below 2^-60 */
 } sbn_group_config;
 
 /* Always start from this: fields may be added at the end. */
 #define SBN_GROUP_CONFIG_INIT \
-    { sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL }
+    { \
+        sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL \
+    }
 
 /*
  * Makes a group and compiles its kernels, once per device and context. It does

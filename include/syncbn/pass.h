@@ -44,7 +44,7 @@ typedef struct sbn_share {
 
 /* Per-call settings, or-ed together. */
 enum {
-    SBN_KEEP_RUNNING_STATS = 1,  /* forward: do not update the running statistics */
+    SBN_KEEP_RUNNING_STATS = 1,   /* forward: do not update the running statistics */
     SBN_ACCUMULATE_GRADIENTS = 2, /* backward: add to weight_grad and bias_grad, do not overwrite */
     SBN_GLOBAL_GRADIENTS = 4      /* backward: weight_grad and bias_grad receive the sums over the
                                      whole group, the same on all replicas. Leave such gradients
@@ -58,11 +58,13 @@ typedef struct sbn_result {
     size_t size;      /* sizeof(sbn_result) */
     uint64_t count;   /* values per channel over the whole group */
     int synchronised; /* 0: the group timed out and this pass used this member's values alone */
-    int wide;         /* 1: some channel needed the wide window, at the price of a second reduction */
+    int wide; /* 1: some channel needed the wide window, at the price of a second reduction */
 } sbn_result;
 
 #define SBN_RESULT_INIT \
-    { sizeof(sbn_result), 0, 0, 0 }
+    { \
+        sizeof(sbn_result), 0, 0, 0 \
+    }
 
 /* A pass under way. */
 typedef struct sbn_pass sbn_pass;
