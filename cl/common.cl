@@ -43,9 +43,17 @@ static real load_edge(global const float *p, uint i, uint n, float fill)
 #endif
 }
 
-/* Stores those that exist. */
+/*
+ * Stores those that exist. A zero is stored as +0: what sign it has depends on how a compiler
+ * spells a negation (Mesa's gives others than IEEE's).
+ */
 static void store_edge(real v, global float *p, uint i, uint n)
 {
+#if CPU_FORM
+    v = select(v, (real)0.0f, v == 0.0f);
+#else
+    v = v == 0.0f ? 0.0f : v;
+#endif
     if (i + WIDTH <= n) {
         STORE(v, p + i);
         return;

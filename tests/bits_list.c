@@ -92,5 +92,9 @@ const subject subjects[] = {
     {"mb8ic5ih31iw37,global,data=wide,eps=0", 0, 1},
     {"mb8ic3ih14iw14,global,data=huge,grad=huge", 0, 1},
     {"mb8ic3ih14iw14,global,data=nan,grad=inf", 0, 0},
+    /* Gradients that are zero, whose signs compilers see differently. */
+    {"mb8ic5ih31iw31,global,data=constant,grad=constant", 0, 0},
+    {"mb8ic5ih7iw7,global,grad=zero", 0, 0},
+    {"mb8ic3il5,global,data=zero,grad=zero", 1, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
