@@ -76,3 +76,24 @@ tests_arguments_layer_LDADD = $(on_fixture)
 tests_arguments_pass_LDADD = $(on_fixture)
 TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
 ASAN_TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
+
+# Calls into OpenCL that are counted, fail or lie: tests/wraps.c stands between.
+wraps_sources = tests/wraps.c tests/wraps.h
+wrap = -Wl,--wrap=
+wraps = \
+	$(wrap)clBuildProgram $(wrap)clCreateBuffer $(wrap)clCreateKernel \
+	$(wrap)clCreateProgramWithSource $(wrap)clEnqueueMarkerWithWaitList \
+	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueReadBuffer $(wrap)clEnqueueWriteBuffer \
+	$(wrap)clFlush $(wrap)clGetDeviceInfo $(wrap)clGetEventInfo $(wrap)clSetKernelArg \
+	$(wrap)sbn_allocate
+
+# Devices that cannot run the kernels; every call failing once.
+check_PROGRAMS += tests/embedded tests/faults
+tests_embedded_SOURCES = tests/embedded.c $(wraps_sources)
+tests_embedded_LDFLAGS = $(wraps)
+tests_embedded_LDADD = $(on_fixture)
+tests_faults_SOURCES = tests/faults.c $(wraps_sources)
+tests_faults_LDFLAGS = $(wraps)
+tests_faults_LDADD = $(on_fixture)
+TESTS += tests/embedded tests/faults
+ASAN_TESTS += tests/embedded tests/faults
