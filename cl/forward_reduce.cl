@@ -34,7 +34,7 @@ static void add_forward(private long *sums, uint n, float pivot, float a, float 
     }
     if (fabs(pivot) >= FORWARD_CLEAR || q >= FORWARD_CLEAR * FORWARD_CLEAR)
         sums[FORWARD_FLAGS] |= FLAG_CLEAR;
-    else if (pivot != 0.0f || q != 0.0f)
+    else if (pivot != 0.0f || a != 0.0f || q != 0.0f) /* x / n and d^2 may have underflowed */
         sums[FORWARD_FLAGS] |= FLAG_FAINT;
     add_product(sums, 0, FORWARD_LOW1, n, pivot, 1.0f);
     add_product(sums, 0, FORWARD_LOW1, 1, a, 1.0f);
