@@ -97,3 +97,14 @@ tests_faults_LDFLAGS = $(wraps)
 tests_faults_LDADD = $(on_fixture)
 TESTS += tests/embedded tests/faults
 ASAN_TESTS += tests/embedded tests/faults
+
+# What must change those bits, and how far denormals matter to them.
+check_PROGRAMS += tests/bits_controls
+tests_bits_controls_SOURCES = \
+	tests/bits_controls.c \
+	tests/tap.c \
+	tests/tap.h \
+	tests/trial.c \
+	tests/trial.h
+tests_bits_controls_LDADD = libsyncbn_check.la libsyncbn_core.la
+TESTS += tests/bits_controls
