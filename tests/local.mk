@@ -108,3 +108,11 @@ tests_bits_controls_SOURCES = \
 	tests/trial.h
 tests_bits_controls_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/bits_controls
+
+# Whole numbers in, whole numbers out; and gradients against differences of the forward pass.
+check_PROGRAMS += tests/exact tests/gradient
+tests_exact_SOURCES = tests/exact.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
+tests_exact_LDADD = libsyncbn_check.la libsyncbn_core.la
+tests_gradient_SOURCES = tests/gradient.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
+tests_gradient_LDADD = libsyncbn_check.la libsyncbn_core.la
+TESTS += tests/exact tests/gradient

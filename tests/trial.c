@@ -66,17 +66,23 @@ runner *trial_runner(const char *const names[][2], const char *build_options, ch
     return made;
 }
 
-runner *trial_runner_any(char *error)
+runner *trial_runner_number(size_t number, char *name, size_t size)
 {
+    char error[RUNNER_ERROR] = "the devices cannot be listed";
     device_list list;
     runner *made = NULL;
-    snprintf(error, RUNNER_ERROR, "no usable OpenCL device here");
-    if (devices_list(&list))
-        return NULL;
-    for (size_t i = 0; i < list.devices && !made; ++i) {
-        const runner_config config = {&list.device[i].id, 1, SBN_FORM_AUTO, NULL};
-        if (list.device[i].usable && runner_create(&config, &made, error))
-            made = NULL;
+    int failed = devices_list(&list);
+    for (size_t i = 0; i < list.devices && !failed && !made; ++i) {
+        const device_info *d = &list.device[i];
+        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL};
+        if (!d->usable || number-- > 0)
+            continue;
+        snprintf(name, size, "%s", d->name);
+        failed = runner_create(&config, &made, error);
+    }
+    if (failed) {
+        printf("Bail out! %s\n", error);
+        exit(1);
     }
     devices_free(&list);
     return made;

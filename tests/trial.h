@@ -30,7 +30,10 @@ void trial_free(trial *t);
  */
 runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
 
-/* A runner on the first usable device. */
-runner *trial_runner_any(char *error);
+/*
+ * A runner on the number-th usable device, whose name is copied out; NULL after the last. Tests of
+ * every device count up until then. One that fails otherwise ends the program.
+ */
+runner *trial_runner_number(size_t number, char *name, size_t size);
 
 #endif
