@@ -15,17 +15,31 @@
 /* A member has at most one request per pass and stream; this is more than SBN_MAX_PASSES. */
 #define RING 128
 
+/* Where a sum is made; passed on from meeting to meeting, so that few are ever needed. */
+typedef struct block {
+    int64_t *words;
+    size_t capacity;
+} block;
+
 typedef struct meeting {
-    int64_t *sum;
-    size_t capacity, count;
+    block sum;
+    size_t count;
     int arrived, taken;
     unsigned char *here; /* per rank */
 } meeting;
+
+typedef struct request {
+    meeting *meeting;
+    int64_t *words;
+    size_t count;
+    int stream;
+} request;
 
 typedef struct member {
     struct sbn_hub *hub;
     int rank;
     uint64_t started[SBN_STREAMS];
+    request requests[SBN_STREAMS][RING]; /* kept here: a pass allocates nothing */
 } member;
 
 struct sbn_hub {
@@ -33,19 +47,16 @@ struct sbn_hub {
     int world_size;
     member *members;
     meeting ring[SBN_STREAMS][RING];
+    block spare[SBN_STREAMS][RING];
+    int spares[SBN_STREAMS];
 };
-
-typedef struct request {
-    meeting *meeting;
-    int64_t *words;
-    size_t count;
-} request;
 
 static void free_hub(sbn_hub *hub)
 {
     for (int s = 0; s < SBN_STREAMS; ++s)
         for (int i = 0; i < RING; ++i) {
-            sbn_free(hub->ring[s][i].sum);
+            sbn_free(hub->ring[s][i].sum.words);
+            sbn_free(hub->spare[s][i].words);
             sbn_free(hub->ring[s][i].here);
         }
     sbn_free(hub->members);
@@ -89,25 +100,40 @@ void sbn_hub_destroy(sbn_hub *hub)
     free_hub(hub);
 }
 
+/* Zeroed words for a meeting's sum, with the mutex held. */
+static int open_sum(sbn_hub *hub, int stream, meeting *m, size_t count)
+{
+    block *sum = &m->sum;
+    if (!sum->words && hub->spares[stream] > 0) {
+        block *spare = &hub->spare[stream][--hub->spares[stream]];
+        *sum = *spare;
+        *spare = (block){NULL, 0};
+    }
+    if (sum->capacity < count) {
+        sbn_free(sum->words);
+        sum->words = sbn_allocate(sizeof(int64_t) * count);
+        sum->capacity = sum->words ? count : 0;
+    }
+    if (sum->capacity < count)
+        return SBN_OUT_OF_MEMORY;
+    memset(sum->words, 0, sizeof(int64_t) * count);
+    m->count = count;
+    return SBN_SUCCESS;
+}
+
 /* Joins a meeting, with the mutex held. */
-static int join(meeting *m, int rank, const int64_t *words, size_t count)
+static int join(sbn_hub *hub, int stream, meeting *m, int rank, const int64_t *words, size_t count)
 {
     if (m->arrived == 0) {
-        if (m->capacity < count) {
-            sbn_free(m->sum);
-            m->sum = sbn_allocate(sizeof(int64_t) * count);
-            m->capacity = m->sum ? count : 0;
-        }
-        if (m->capacity < count)
-            return SBN_OUT_OF_MEMORY;
-        memset(m->sum, 0, sizeof(int64_t) * count);
-        m->count = count;
+        const int status = open_sum(hub, stream, m, count);
+        if (status != SBN_SUCCESS)
+            return status;
     }
     /* The ring is full, or the members' counts differ. */
     if (m->here[rank] || m->count != count)
         return SBN_TRANSPORT_ERROR;
     for (size_t i = 0; i < count; ++i)
-        m->sum[i] = (int64_t)((uint64_t)m->sum[i] + (uint64_t)words[i]);
+        m->sum.words[i] = (int64_t)((uint64_t)m->sum.words[i] + (uint64_t)words[i]);
     m->here[rank] = 1;
     ++m->arrived;
     return SBN_SUCCESS;
@@ -117,40 +143,41 @@ static int start(void *context, int stream, int64_t *words, size_t count, void *
 {
     member *self = context;
     sbn_hub *hub = self->hub;
-    request *made = sbn_allocate(sizeof *made);
-    if (!made)
-        return SBN_OUT_OF_MEMORY;
-    meeting *m = &hub->ring[stream][self->started[stream] % RING];
+    const size_t place = self->started[stream] % RING;
+    meeting *m = &hub->ring[stream][place];
     pthread_mutex_lock(&hub->mutex);
-    const int status = join(m, self->rank, words, count);
+    const int status = join(hub, stream, m, self->rank, words, count);
     pthread_mutex_unlock(&hub->mutex);
-    if (status != SBN_SUCCESS) {
-        sbn_free(made);
+    if (status != SBN_SUCCESS)
         return status;
-    }
     ++self->started[stream];
-    *made = (request){m, words, count};
-    *handle = made;
+    self->requests[stream][place] = (request){m, words, count, stream};
+    *handle = &self->requests[stream][place];
     return SBN_SUCCESS;
+}
+
+/* Everybody has the sum: the meeting may be used again, and its words elsewhere. */
+static void end_meeting(sbn_hub *hub, int stream, meeting *m)
+{
+    m->arrived = m->taken = 0;
+    memset(m->here, 0, (size_t)hub->world_size);
+    hub->spare[stream][hub->spares[stream]++] = m->sum;
+    m->sum = (block){NULL, 0};
 }
 
 static int test(void *context, void *handle, int *done)
 {
     sbn_hub *hub = ((member *)context)->hub;
-    request *pending = handle;
+    const request *pending = handle;
     meeting *m = pending->meeting;
     pthread_mutex_lock(&hub->mutex);
     *done = m->arrived == hub->world_size;
     if (*done) {
-        memcpy(pending->words, m->sum, sizeof(int64_t) * pending->count);
-        if (++m->taken == hub->world_size) {
-            m->arrived = m->taken = 0;
-            memset(m->here, 0, (size_t)hub->world_size);
-        }
+        memcpy(pending->words, m->sum.words, sizeof(int64_t) * pending->count);
+        if (++m->taken == hub->world_size)
+            end_meeting(hub, pending->stream, m);
     }
     pthread_mutex_unlock(&hub->mutex);
-    if (*done)
-        sbn_free(pending);
     return SBN_SUCCESS;
 }
 
