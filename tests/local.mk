@@ -116,3 +116,12 @@ tests_exact_LDADD = libsyncbn_check.la libsyncbn_core.la
 tests_gradient_SOURCES = tests/gradient.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_gradient_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/exact tests/gradient
+
+# Threaded groups: tests/members.c runs them.
+members_sources = tests/members.c tests/members.h $(wraps_sources)
+check_PROGRAMS += tests/hub
+tests_hub_SOURCES = tests/hub.c $(members_sources)
+tests_hub_LDFLAGS = $(wraps)
+tests_hub_LDADD = $(on_fixture)
+TESTS += tests/hub
+ASAN_TESTS += tests/hub
