@@ -119,9 +119,19 @@ TESTS += tests/exact tests/gradient
 
 # Threaded groups: tests/members.c runs them.
 members_sources = tests/members.c tests/members.h $(wraps_sources)
-check_PROGRAMS += tests/hub
+check_PROGRAMS += tests/hub tests/hub_timeout tests/soak
 tests_hub_SOURCES = tests/hub.c $(members_sources)
 tests_hub_LDFLAGS = $(wraps)
 tests_hub_LDADD = $(on_fixture)
-TESTS += tests/hub
-ASAN_TESTS += tests/hub
+tests_hub_timeout_SOURCES = tests/hub_timeout.c $(members_sources)
+tests_hub_timeout_LDFLAGS = $(wraps)
+tests_hub_timeout_LDADD = $(on_fixture)
+tests_soak_SOURCES = tests/soak.c $(members_sources)
+tests_soak_LDFLAGS = $(wraps)
+tests_soak_LDADD = $(on_fixture)
+TESTS += tests/hub tests/hub_timeout tests/soak
+ASAN_TESTS += tests/hub tests/hub_timeout tests/soak
+
+# What the kernels' source must not say.
+dist_check_SCRIPTS += tests/source.sh
+TESTS += tests/source.sh
