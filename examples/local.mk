@@ -42,7 +42,7 @@ examples_train_fashion_CPPFLAGS = -I$(top_srcdir)/include $(OPENCL_CFLAGS) $(CLB
 	$(ZLIB_CFLAGS)
 examples_train_fashion_LDADD = libsyncbn.la $(OPENCL_LIBS) $(CLBLAST_LIBS) $(ZLIB_LIBS) -lm
 
-EXTRA_DIST += examples/fashion/kernels.cl
+EXTRA_DIST += examples/fashion/kernels.cl examples/fashion/curves.png
 CLEANFILES += examples/fashion/kernels.c
 
 # The demo's kernels as an array of characters: see build-aux/embed-kernels.sh.
