@@ -135,3 +135,16 @@ ASAN_TESTS += tests/hub tests/hub_timeout tests/soak
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
 TESTS += tests/source.sh
+
+# What passes promise: their order, running statistics, events, no allocation.
+check_PROGRAMS += tests/passes tests/running tests/events tests/steady
+tests_passes_LDADD = $(on_fixture)
+tests_running_SOURCES = tests/running.c $(members_sources)
+tests_running_LDFLAGS = $(wraps)
+tests_running_LDADD = $(on_fixture)
+tests_events_LDADD = $(on_fixture)
+tests_steady_SOURCES = tests/steady.c $(members_sources)
+tests_steady_LDFLAGS = $(wraps)
+tests_steady_LDADD = $(on_fixture)
+TESTS += tests/passes tests/running tests/events tests/steady
+ASAN_TESTS += tests/passes tests/running tests/events tests/steady
