@@ -44,8 +44,8 @@ typedef struct sbn_transport {
      * Begins to add `count` words over all members and returns at once. The
      * sum replaces `words` on every member when the request is done; until
      * then the library leaves them alone. Wrapping int64 addition; the order
-     * of the members does not matter. Returns 0 or an error, which ends the
-     * group with SBN_TRANSPORT_ERROR.
+     * of the members does not matter. *request must not be left NULL. Returns 0
+     * or an error, which ends the group with SBN_TRANSPORT_ERROR.
      */
     int (*start)(void *context, int stream, int64_t *words, size_t count, void **request);
 
