@@ -116,6 +116,7 @@ tests_exact_LDADD = libsyncbn_check.la libsyncbn_core.la
 tests_gradient_SOURCES = tests/gradient.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_gradient_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/exact tests/gradient
+ASAN_TESTS += tests/exact tests/gradient
 
 # Threaded groups: tests/members.c runs them.
 members_sources = tests/members.c tests/members.h $(wraps_sources)
@@ -148,3 +149,11 @@ tests_steady_LDFLAGS = $(wraps)
 tests_steady_LDADD = $(on_fixture)
 TESTS += tests/passes tests/running tests/events tests/steady
 ASAN_TESTS += tests/passes tests/running tests/events tests/steady
+
+# Every kernel in odd sizes; Oclgrind watches this one.
+check_PROGRAMS += tests/kernels
+tests_kernels_LDADD = $(on_fixture)
+TESTS += tests/kernels
+ASAN_TESTS += tests/kernels
+OCLGRIND_TESTS += tests/kernels
+VALGRIND_TESTS += tests/passes tests/hub
