@@ -117,6 +117,7 @@ tests_gradient_SOURCES = tests/gradient.c tests/tap.c tests/tap.h tests/trial.c 
 tests_gradient_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/exact tests/gradient
 ASAN_TESTS += tests/exact tests/gradient
+OCLGRIND_TESTS += tests/exact
 
 # Threaded groups: tests/members.c runs them.
 members_sources = tests/members.c tests/members.h $(wraps_sources)
