@@ -158,3 +158,7 @@ TESTS += tests/kernels
 ASAN_TESTS += tests/kernels
 OCLGRIND_TESTS += tests/kernels
 VALGRIND_TESTS += tests/passes tests/hub
+
+# The demo, a few steps of it.
+dist_check_SCRIPTS += tests/demo.sh
+TESTS += tests/demo.sh

@@ -1,0 +1,38 @@
+#!/bin/sh
+# The demo, a few steps of it: with real layers, images and gradients the same batches split 1, 2, 3
+# and 8 ways give the same digests. It exits with 1 if they do not. Runs in the
+# build directory.
+set -u
+demo=examples/train_fashion
+
+skip() {
+    if [ "${CI:-}" = true ]; then
+        echo '1..1'
+        echo "not ok 1 - $1"
+        exit 1
+    fi
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+[ -x "$demo" ] || skip 'the demo was not built: CLBlast or zlib is missing'
+[ -d /usr/share/datasets/fashion-mnist ] || skip 'the package dataset-fashion-mnist is not installed'
+
+out=$(mktemp) || exit 1
+trap 'rm -f "$out"' EXIT
+echo '1..2'
+"$demo" --verify --steps 3 > "$out" 2>&1
+status=$?
+sed 's/^/# /' "$out"
+if [ $status -eq 0 ]; then
+    echo 'ok 1 - the same digests 1, 2, 3 and 8 ways'
+else
+    echo "not ok 1 - the demo ended with status $status"
+fi
+# A demo that compared nothing would end well too: three layers, four splits and the control.
+rows=$(grep -cE '^[a-z0-9]+ +(1|2|3|8|half) ' "$out")
+if [ "$rows" -eq 15 ]; then
+    echo 'ok 2 - 15 rows were compared'
+else
+    echo "not ok 2 - $rows rows of 15 were compared"
+fi
