@@ -70,12 +70,16 @@ tests_libfixture_a_SOURCES = tests/fixture.c tests/fixture.h tests/tap.c tests/t
 on_fixture = tests/libfixture.a libsyncbn_core.la $(OPENCL_LIBS)
 
 # Bad input.
-check_PROGRAMS += tests/arguments tests/arguments_layer tests/arguments_pass
+arguments = tests/arguments tests/arguments_layer tests/arguments_pass tests/arguments_shares
+check_PROGRAMS += $(arguments)
 tests_arguments_LDADD = $(on_fixture)
 tests_arguments_layer_LDADD = $(on_fixture)
+tests_arguments_pass_SOURCES = tests/arguments_pass.c tests/refused.c tests/refused.h
 tests_arguments_pass_LDADD = $(on_fixture)
-TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
-ASAN_TESTS += tests/arguments tests/arguments_layer tests/arguments_pass
+tests_arguments_shares_SOURCES = tests/arguments_shares.c tests/refused.c tests/refused.h
+tests_arguments_shares_LDADD = $(on_fixture)
+TESTS += $(arguments)
+ASAN_TESTS += $(arguments)
 
 # Calls into OpenCL that are counted, fail or lie: tests/wraps.c stands between.
 wraps_sources = tests/wraps.c tests/wraps.h
