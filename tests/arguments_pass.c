@@ -9,7 +9,7 @@
 
 static stage s;
 
-/* Elsewhere a caller's mistake reads memory that is not an object: PoCL tells, where it can. */
+/* Handles of other kinds and of other layers, and flags of other passes. */
 static void check_handles(void)
 {
     sbn_saved *const no_saved = (sbn_saved *)s.layer;
