@@ -150,8 +150,9 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     if (!pass->local_error) {
         sbn_reduce_add(pass);
         for (size_t c = 0; c < pass->layer->channels; ++c) {
-            int64_t *flags = sbn_channel_words(pass->wire, window, c) + words - 1;
-            *flags = sbn_flags_to_counts(*flags);
+            int64_t *channel = sbn_channel_words(pass->wire, window, c);
+            sbn_carry_words(channel, window);
+            channel[words - 1] = sbn_flags_to_counts(channel[words - 1]);
         }
     } else if (pass->sums) {
         memset(pass->sums, 0, sizeof(int64_t) * (1 + words * pass->layer->channels));

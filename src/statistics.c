@@ -19,6 +19,22 @@ void sbn_add_words(const int64_t *words, const sbn_window *window, int64_t *wire
     *wire |= words[window->digits2];
 }
 
+static void carry(int64_t *digits, int count)
+{
+    const int64_t base = INT64_C(1) << SBN_WIRE_BITS;
+    for (int k = 0; k + 1 < count; ++k) {
+        const int64_t up = digits[k] >> SBN_WIRE_BITS;
+        digits[k] -= up * base;
+        digits[k + 1] += up;
+    }
+}
+
+void sbn_carry_words(int64_t *wire, const sbn_window *window)
+{
+    carry(wire, sbn_wire_digits1(window));
+    carry(wire + sbn_wire_digits1(window), sbn_wire_digits2(window));
+}
+
 int64_t sbn_flags_to_counts(int64_t flags)
 {
     int64_t counts = 0;

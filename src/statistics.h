@@ -17,6 +17,12 @@
 /* Adds one replica's kernel words of a channel to `wire`, whose last word collects flags by or. */
 void sbn_add_words(const int64_t *words, const sbn_window *window, int64_t *wire);
 
+/*
+ * Carries between the digits of both sums, so that each but the highest is
+ * below 2^48 again and 4095 members' digits add up within an int64.
+ */
+void sbn_carry_words(int64_t *wire, const sbn_window *window);
+
 /* Flags between a set of bits and a word that can be added over members: a count in 12 bits each. */
 int64_t sbn_flags_to_counts(int64_t flags);
 int64_t sbn_flags_from_counts(int64_t counts);

@@ -217,6 +217,31 @@ static void small_parts(void)
     tap_ok(isinf(infinite.high) && infinite.low == 0.0f, "two floats for 1e300: Inf and 0");
 }
 
+/* Many replicas' digits, carried, leave room for as many members as there may be. */
+static void carried(const char *name, const sbn_window *w)
+{
+    enum { REPLICAS = 30000 };
+    int64_t words[WORDS] = {0}, wire[WORDS] = {0}, all[WORDS] = {0};
+    for (int k = 0; k < w->digits1 + w->digits2; ++k)
+        words[k] = UINT32_MAX;
+    for (int r = 0; r < REPLICAS; ++r)
+        sbn_add_words(words, w, wire);
+    sbn_carry_words(wire, w);
+    const int digits1 = sbn_wire_digits1(w), digits = digits1 + sbn_wire_digits2(w);
+    int small = 1;
+    for (int k = 0; k < digits; ++k) {
+        if (k != digits1 - 1 && k != digits - 1)
+            small = small && wire[k] >= 0 && wire[k] < INT64_C(1) << SBN_WIRE_BITS;
+        for (int member = 0; member < 4095; ++member)
+            all[k] += wire[k];
+    }
+    tap_ok(small, "%s: digits of %d replicas are below 2^48 once carried", name, REPLICAS);
+    const double all_ones = ldexp(1.0, 32 * w->digits1 - w->low1);
+    const double mean = sbn_moments_of(all, w, (uint64_t)REPLICAS * 4095).mean;
+    tap_ok(fabs(mean / all_ones - 1.0) < 1e-15, "%s: their mean over 4095 members is %.17g", name,
+           mean);
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof windows / sizeof *windows; ++i) {
@@ -226,6 +251,7 @@ int main(void)
         spread_moments(windows[i].name, windows[i].window);
         bottom_of_window(windows[i].name, windows[i].window);
         flagged(windows[i].name, windows[i].window);
+        carried(windows[i].name, windows[i].window);
     }
     needs_wide();
     flags_of_members();

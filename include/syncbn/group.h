@@ -46,8 +46,12 @@ typedef struct sbn_group_config {
     double timeout;                 /* seconds to wait for other members, > 0 */
     sbn_timeout_action on_timeout;
     sbn_kernel_form form;
-    const char *build_options; /* added to the OpenCL compiler's; NULL: none. For experiments:
-                                       "-cl-denorms-are-zero" costs bits below 2^-60 */
+    /*
+     * Added to the OpenCL compiler's options; NULL: none. For experiments: with
+     * "-cl-denorms-are-zero" bits may differ where the standard deviation of a
+     * channel's x or dy is below 2^-48.
+     */
+    const char *build_options;
 } sbn_group_config;
 
 /* Always start from this: fields may be added at the end. */
