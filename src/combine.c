@@ -106,6 +106,15 @@ static void leave_header(sbn_pass *pass, int oldest)
     }
 }
 
+/* A failure of this member's device after the header: the others learn the status, and this
+ * member keeps its sentence. */
+static void keep_error(sbn_pass *pass, int status)
+{
+    pass->local_error = status;
+    if (status)
+        snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
+}
+
 /* The group's words are in pass->sums. */
 static void take(sbn_pass *pass)
 {
@@ -128,7 +137,7 @@ static void take(sbn_pass *pass)
     pass->result.wide = 1;
     pass->window = SBN_WIDE;
     pass->stage = SBN_STAGE_LOCAL;
-    pass->local_error = sbn_reduce_enqueue(pass, SBN_WIDE);
+    keep_error(pass, sbn_reduce_enqueue(pass, SBN_WIDE));
 }
 
 static void leave_local(sbn_pass *pass, int oldest, int may_send)
@@ -136,11 +145,11 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     const int joined = sbn_group_is_joined(pass->group);
     int done = 1;
     if (!pass->local_error)
-        pass->local_error = sbn_reduce_done(pass, &done);
+        keep_error(pass, sbn_reduce_done(pass, &done));
     if (!pass->local_error && !done)
         return;
     if (!joined && pass->local_error) {
-        settle(pass, pass->local_error);
+        settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
         return;
     }
     if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest)
@@ -193,7 +202,10 @@ static void leave_explanation(sbn_pass *pass)
     char sentence[SBN_SENTENCE_SIZE];
     const int status = sbn_explanation_read(pass->explanation, group->transport.rank,
                                             group->transport.world_size, sentence, sizeof sentence);
-    settle(pass, sbn_fail(status, "%s", sentence));
+    if (pass->local_error)
+        settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
+    else
+        settle(pass, sbn_fail(status, "%s", sentence));
 }
 
 void sbn_combine_progress(sbn_group *group)
@@ -250,7 +262,7 @@ static void restart_alone(sbn_pass *pass)
     if (!accept_count(pass, pass->call.count))
         return;
     pass->stage = SBN_STAGE_LOCAL;
-    pass->local_error = sbn_reduce_enqueue(pass, SBN_NARROW);
+    keep_error(pass, sbn_reduce_enqueue(pass, SBN_NARROW));
 }
 
 void sbn_combine_timeout(sbn_group *group)

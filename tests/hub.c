@@ -206,7 +206,7 @@ static void check_errors(members *all)
     refused(all, failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
             "clEnqueueReadBuffer", SBN_REMOTE_ERROR, device_error);
     refused(all, failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,
-            "rank 1", SBN_REMOTE_ERROR, device_error);
+            "replica 0|clGetEventInfo", SBN_REMOTE_ERROR, device_error);
 }
 
 /* After the sums were combined: rank 1's group has failed, which the others learn next time. */
