@@ -40,7 +40,10 @@ static int check_config(const sbn_batchnorm_config *config)
     return SBN_SUCCESS;
 }
 
-/* The layout is left out: members may store their shares as they like. */
+/*
+ * The layout is left out: members may store their shares as they like. The order of summation is
+ * in: members of different builds must not add what they sum differently.
+ */
 static uint32_t digest_settings(const sbn_batchnorm_config *config)
 {
     uint32_t digest = sbn_digest(SBN_DIGEST_START, &config->eps, sizeof config->eps);
@@ -51,6 +54,8 @@ static uint32_t digest_settings(const sbn_batchnorm_config *config)
         (unsigned char)config->affine,
         (unsigned char)config->track_running_stats,
     };
+    const uint32_t order[] = {SBN_ORDER_VERSION, SBN_BLOCK};
+    digest = sbn_digest(digest, order, sizeof order);
     return sbn_digest(digest, modes, sizeof modes);
 }
 
@@ -191,7 +196,8 @@ int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
 void sbn_batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                          uint64_t count)
 {
-    ++layer->batches;
+    if (layer->batches < INT64_MAX)
+        ++layer->batches;
     const double weight = layer->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->batches
                                                                    : layer->momentum;
     const double unbiased = (double)count / (double)(count - 1);

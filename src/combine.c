@@ -14,6 +14,14 @@ static void settle(sbn_pass *pass, int status)
     snprintf(pass->sentence, sizeof pass->sentence, "%s", status ? sbn_last_error() : "");
 }
 
+/* A request in flight may still write its words: they stay allocated, but no longer ours. */
+static void abandon(sbn_pass *pass)
+{
+    pass->header = pass->sums = pass->explanation = NULL;
+    pass->sums_size = pass->explanation_size = 0;
+    pass->request = NULL;
+}
+
 /* The transport broke: nothing of this group can be trusted to meet again. */
 static void fail_transport(sbn_group *group, int code, const char *what)
 {
@@ -21,19 +29,26 @@ static void fail_transport(sbn_group *group, int code, const char *what)
              what, code);
     sbn_group_fail(group, SBN_TRANSPORT_ERROR);
     group->unreachable = 1;
-    for (size_t i = 0; i < group->under_way_count; ++i)
-        if (group->under_way[i]->stage != SBN_STAGE_SETTLED)
-            settle(group->under_way[i], SBN_TRANSPORT_ERROR);
+    for (size_t i = 0; i < group->under_way_count; ++i) {
+        sbn_pass *pass = group->under_way[i];
+        if (pass->stage == SBN_STAGE_SETTLED)
+            continue;
+        if (pass->request)
+            abandon(pass);
+        settle(pass, SBN_TRANSPORT_ERROR);
+    }
 }
 
 static void start(sbn_pass *pass, int stream, int64_t *words, size_t count, sbn_stage stage)
 {
     const sbn_transport *transport = &pass->group->transport;
     const int code = transport->start(transport->context, stream, words, count, &pass->request);
-    if (code)
-        fail_transport(pass->group, code, "start");
-    else
+    if (!code) {
         pass->stage = stage;
+        return;
+    }
+    pass->request = NULL;
+    fail_transport(pass->group, code, "start");
 }
 
 static int arrived(sbn_pass *pass)
@@ -238,10 +253,10 @@ static void name_missing(const sbn_pass *pass, char *out, size_t size)
                      ? sbn_allocate(sizeof(int) * (size_t)transport->world_size)
                      : NULL;
     const int count = ranks ? transport->missing(transport->context, pass->request, ranks) : 0;
-    if (count == 0)
+    if (count <= 0)
         snprintf(out, size, "the other ranks");
     size_t used = 0;
-    for (int i = 0; i < count && used < size; ++i) {
+    for (int i = 0; i < count && i < transport->world_size && used < size; ++i) {
         const int length = snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
         used += length > 0 ? (size_t)length : 0;
     }
@@ -251,9 +266,7 @@ static void name_missing(const sbn_pass *pass, char *out, size_t size)
 /* Begins the pass again with this member's values alone. Its words in flight are abandoned. */
 static void restart_alone(sbn_pass *pass)
 {
-    pass->header = pass->sums = pass->explanation = NULL;
-    pass->request = NULL;
-    pass->sums_size = pass->explanation_size = 0;
+    abandon(pass);
     pass->window = SBN_NARROW;
     pass->result.wide = 0;
     pass->result.synchronised = 0;
@@ -288,8 +301,7 @@ void sbn_combine_timeout(sbn_group *group)
         if (local && !pass->call.error) {
             restart_alone(pass);
         } else {
-            pass->header = pass->sums = pass->explanation = NULL;
-            pass->sums_size = pass->explanation_size = 0;
+            abandon(pass);
             /* A pass that only told of an error of this member has that error. */
             settle(pass, pass->call.error ? pass->call.error : SBN_TIMEOUT);
         }

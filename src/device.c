@@ -153,7 +153,8 @@ int sbn_write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
 
 int sbn_marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
 {
-    const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, events, event);
+    const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,
+                                                    event);
     if (code != CL_SUCCESS)
         return fail_cl(replica, "clEnqueueMarkerWithWaitList", code);
     sbn_handle_opened();

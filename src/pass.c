@@ -143,7 +143,7 @@ static void describe_call(sbn_pass *pass, const sbn_saved *read)
         .code = pass->kind->code,
         .settings = sbn_digest(pass->layer->settings, &agreed, sizeof agreed),
         .channels = (uint32_t)pass->layer->channels,
-        .saved = read && read->filled ? read->pass : 0,
+        .saved = !pass->kind->fills && read && read->filled ? read->pass : 0,
     };
 }
 
@@ -304,6 +304,9 @@ static int finish(sbn_pass *pass)
     }
     if (!status)
         return SBN_SUCCESS;
+    /* Some device may lack what the host has. */
+    if (pass->kind->fills)
+        pass->saved->filled = 0;
     sbn_withdraw_events(group, pass->shares);
     return sbn_group_fail(group, status);
 }

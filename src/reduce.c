@@ -117,6 +117,9 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
             sbn_release_event(&read);
         }
     }
+    /* Not read: the memory is still free only after what was enqueued. */
+    if (status && reduced)
+        sbn_keep_event(&work->read, folded ? folded : reduced);
     sbn_release_event(&reduced);
     sbn_release_event(&folded);
     return status ? status : sbn_flush(replica);

@@ -48,9 +48,9 @@ int sbn_table_host(sbn_table *table, size_t replica, float **host)
         if (!table->written[r] || (!table->shared && r != replica))
             continue;
         const cl_int code = clWaitForEvents(1, &table->written[r]);
+        sbn_release_event(&table->written[r]);
         if (code != CL_SUCCESS)
             return sbn_fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
-        sbn_release_event(&table->written[r]);
     }
     *host = table->host + (table->shared ? 0 : replica * table->floats);
     return SBN_SUCCESS;
@@ -61,7 +61,7 @@ int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
     const size_t r = replica->index;
     const float *host = table->host + (table->shared ? 0 : r * table->floats);
     sbn_wait wait = {{NULL}, 0};
-    sbn_wait_add(&wait, table->last[r]);
+    sbn_wait_add(&wait, sbn_table_last(table, r));
     cl_event event;
     const int status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host, &wait,
                                  &event);

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the order of summation: doc/order.md. Members must have the same. */
+#define SBN_ORDER_VERSION 0
+
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 1024
 

@@ -191,6 +191,25 @@ static void check_disagreements(members *all)
             SBN_DISAGREEMENT, forwards);
 }
 
+/* What a forward fills may have been filled before, or not: that is no disagreement. */
+static int fresh_saved(member *m)
+{
+    if (m->rank != 1)
+        return member_forward(m);
+    sbn_saved *fresh;
+    must(sbn_saved_create(m->layer, &fresh), "sbn_saved_create");
+    const int status = member_says(m, sbn_forward(m->layer, m->shares, fresh, 0, NULL));
+    sbn_saved_destroy(fresh);
+    return status;
+}
+
+static void check_fresh_saved(members *all)
+{
+    members_do(all, fresh_saved);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
+}
+
 static void check_errors(members *all)
 {
     const char *const invalid = "rank 1 called forward of layer \"first\"|SBN_INVALID_ARGUMENT";
@@ -244,6 +263,7 @@ int main(void)
     members all;
     members_open(&all, &device, 3, ones, samples, NULL);
     members_do(&all, member_train);
+    check_fresh_saved(&all);
     check_disagreements(&all);
     check_errors(&all);
     check_failed_group(&all);

@@ -131,6 +131,7 @@ static void check_empty(sbn_group *group)
         uint64_t count = 77;
         none.shape[i ? 2 : 0] = 0;
         none.event = &event;
+        none.wait_list = &event; /* of no events: OpenCL alone would refuse the pair */
         none.x.mem = none.y.mem = i ? NULL : none.x.mem;
         slice_reset(&s);
         expect(sbn_forward(layer, &none, saved, 0, &result), SBN_SUCCESS, "", "an empty batch");

@@ -33,7 +33,11 @@ enum {
     SBN_REMOTE_ERROR = -20006,
     /* A rank did not come within the group's timeout. */
     SBN_TIMEOUT = -20007,
-    /* The group has failed or timed out earlier and takes no more calls. */
+    /*
+     * The group has failed or timed out earlier and takes no more passes; evaluation with running
+     * statistics and recomputation still work. End the passes under way, destroy the objects, and
+     * leave: after a timeout the other members may be gone.
+     */
     SBN_GROUP_FAILED = -20008,
     /* The transport broke. */
     SBN_TRANSPORT_ERROR = -20009

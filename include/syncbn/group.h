@@ -68,8 +68,8 @@ typedef struct sbn_group_config {
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
 /*
- * Ends a group. Its layers, saved statistics and passes must have been ended
- * before; waits for commands of the group still running on its queues. A group
+ * Ends a group. Its passes, saved statistics and layers must have been ended
+ * before, in that order; waits for commands of the group still running on its queues. A group
  * that timed out leaves the words of its unfinished requests allocated.
  */
 SBN_API void sbn_group_destroy(sbn_group *group);

@@ -80,7 +80,8 @@ typedef struct sbn_pass sbn_pass;
  *
  * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN,
  * and touch no other channel. A spread whose squares overflow a float (|x - mean|
- * beyond 2^58) gives variance +Inf and y = bias, and a backward of NaN.
+ * beyond 2^58) gives variance +Inf and y = bias, or NaN where x - mean overflows
+ * too; gradients of such a channel are 0 or NaN.
  *
  * begin enqueues the reduction and returns; end waits for it and for the other
  * members, and enqueues the rest. Between the two other work may be enqueued
@@ -89,11 +90,13 @@ typedef struct sbn_pass sbn_pass;
  * ended in any order. `saved`, shares' buffers and wait lists must live until
  * end returns; the shares themselves are copied. `result` may be NULL.
  *
- * If begin fails there is no pass. A pass ends exactly once, whatever end
+ * If begin fails there is no pass; in a group of several members it has waited
+ * for the others to tell them. (Not for a NULL handle, nor for a pass too many:
+ * those the others cannot learn of.) A pass ends exactly once, whatever end
  * returns. An error before the members have agreed changes nothing: no
  * statistics, outputs or gradients. A later one (of a device) leaves outputs
- * undefined and the group failed, which its other members learn at their next
- * pass.
+ * undefined and the group failed; begin one more pass, which fails at once
+ * here and tells the others.
  */
 SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
                               unsigned flags, sbn_pass **pass);
@@ -109,7 +112,8 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn
  * Ioffe & Szegedy 2015, section 3. With eps as a lower bound that decided, the
  * variance is a constant and the last term is 0. NaN and Inf in dy are no error:
  * bias_grad becomes NaN or Inf, weight_grad and dx of that channel NaN. The
- * backward of an empty total has zero gradients.
+ * backward of an empty total has zero gradients. On out-of-order queues end a
+ * pass that accumulates before beginning another that adds to the same buffers.
  */
 SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
                                const sbn_saved *saved, unsigned flags, sbn_pass **pass);
@@ -121,7 +125,8 @@ SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
  * Moves every pass of the group on as far as it will go without blocking, and
  * sets *ready (may be NULL) to 1 when end will not wait. Call it while other
  * work runs; some transports progress only when called. Errors are kept for
- * end: it returns SBN_SUCCESS for any valid pass.
+ * end: it returns SBN_SUCCESS for any valid pass. Only end knows the timeout:
+ * do not wait by calling this until ready.
  */
 SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
 

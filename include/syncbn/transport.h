@@ -52,8 +52,8 @@ typedef struct sbn_transport {
     /*
      * Sets *done to 1 when the sum has arrived (the request is released and
      * not used again), else to 0. Never blocks. The library never abandons a
-     * request but after a timeout, and then its words stay allocated for the
-     * life of the process.
+     * request but after a timeout or an error of the transport, and then its
+     * words stay allocated for the life of the process.
      */
     int (*test)(void *context, void *request, int *done);
 
@@ -67,7 +67,8 @@ typedef struct sbn_transport {
 
 /*
  * The in-memory transport: `world_size` threads of one process, each with a
- * group of its own, meet in a hub. The hub must outlive the groups that use it.
+ * group of its own, meet in a hub. The hub must outlive the groups that use it,
+ * and is spent with them after a timeout: new groups need a new hub.
  */
 typedef struct sbn_hub sbn_hub;
 
