@@ -38,10 +38,10 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
         SBN_ARG(out),
     };
     sbn_wait all = *wait;
-    sbn_wait_add(&all, sbn_table_last(statistics, r));
-    const int status = sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
-                                  sizeof arguments / sizeof *arguments, 2, slices->groups, &all,
-                                  event);
+    int status = sbn_table_wait(statistics, replica, &all);
+    if (!status)
+        status = sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
+                            sizeof arguments / sizeof *arguments, 2, slices->groups, &all, event);
     if (!status)
         sbn_table_touched(statistics, r, *event);
     return status;
@@ -133,10 +133,12 @@ static int apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
     };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, pass->work[r].ready);
-    sbn_wait_add(&wait, sbn_table_last(statistics, r));
-    sbn_wait_add(&wait, sbn_table_last(gradients, r));
-    const int status = sbn_launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
-                                        &wait, event);
+    int status = sbn_table_wait(statistics, replica, &wait);
+    if (!status)
+        status = sbn_table_wait(gradients, replica, &wait);
+    if (!status)
+        status = sbn_launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11, &wait,
+                                  event);
     if (!status) {
         sbn_table_touched(statistics, r, *event);
         sbn_table_touched(gradients, r, *event);
@@ -158,9 +160,10 @@ static int store_gradient(sbn_pass *pass, sbn_replica *replica, const sbn_buffer
                                       SBN_ARG(out->mem), SBN_ARG(to), SBN_ARG(accumulate)};
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, pass->work[r].ready);
-    sbn_wait_add(&wait, sbn_table_last(gradients, r));
-    const int status = sbn_launch(replica, &replica->kernels.store_gradient, arguments, 5, 1,
-                                  &pass->layer->channels, &wait, event);
+    int status = sbn_table_wait(gradients, replica, &wait);
+    if (!status)
+        status = sbn_launch(replica, &replica->kernels.store_gradient, arguments, 5, 1,
+                            &pass->layer->channels, &wait, event);
     if (!status)
         sbn_table_touched(gradients, r, *event);
     return status;

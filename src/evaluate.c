@@ -54,9 +54,9 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)
         sbn_replica *replica = &group->replicas[r];
         if (!layer->running_fresh[r])
             status = sbn_table_write(&layer->running, replica, layer->running.floats);
-        layer->running_fresh[r] = !status;
         if (!status)
             status = apply_replica(layer, &shares[r], &layer->running, replica);
+        layer->running_fresh[r] = !status;
     }
     if (status)
         sbn_withdraw_events(group, shares);

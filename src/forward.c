@@ -97,9 +97,10 @@ int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sb
     };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, ready);
-    sbn_wait_add(&wait, sbn_table_last(statistics, r));
-    status = sbn_launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
-                              &applied);
+    status = sbn_table_wait(statistics, replica, &wait);
+    if (!status)
+        status = sbn_launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
+                                  &applied);
     if (status)
         return status;
     sbn_table_touched(statistics, r, applied);

@@ -56,26 +56,59 @@ int sbn_table_host(sbn_table *table, size_t replica, float **host)
     return SBN_SUCCESS;
 }
 
+/* The state of a command: negative if it failed. */
+static int query(const sbn_replica *replica, cl_event event, cl_int *state)
+{
+    *state = CL_COMPLETE;
+    if (!event)
+        return SBN_SUCCESS;
+    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
+                                       state, NULL);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "replica %zu: clGetEventInfo: %s", replica->index,
+                        sbn_strerror(code));
+    return SBN_SUCCESS;
+}
+
+/* Adds the last command, or forgets it if it has failed. */
+static int wait_for_last(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
+{
+    cl_event *last = &table->last[replica->index];
+    cl_int state;
+    const int status = query(replica, *last, &state);
+    if (!status && state < 0)
+        sbn_release_event(last);
+    else if (!status)
+        sbn_wait_add(wait, *last);
+    return status;
+}
+
+int sbn_table_wait(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
+{
+    cl_int state;
+    const int status = query(replica, table->written[replica->index], &state);
+    if (!status && state < 0)
+        return sbn_fail(state, "replica %zu: writing a table failed: %s", replica->index,
+                        sbn_strerror(state));
+    return status ? status : wait_for_last(table, replica, wait);
+}
+
 int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
 {
     const size_t r = replica->index;
     const float *host = table->host + (table->shared ? 0 : r * table->floats);
     sbn_wait wait = {{NULL}, 0};
-    sbn_wait_add(&wait, sbn_table_last(table, r));
     cl_event event;
-    const int status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host, &wait,
-                                 &event);
+    int status = wait_for_last(table, replica, &wait);
+    if (!status)
+        status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host, &wait,
+                           &event);
     if (status != SBN_SUCCESS)
         return status;
     sbn_keep_event(&table->written[r], event);
     sbn_table_touched(table, r, event);
     sbn_release_event(&event);
     return SBN_SUCCESS;
-}
-
-cl_event sbn_table_last(const sbn_table *table, size_t replica)
-{
-    return table->last[replica];
 }
 
 void sbn_table_touched(sbn_table *table, size_t replica, cl_event event)

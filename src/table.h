@@ -31,8 +31,12 @@ int sbn_table_host(sbn_table *table, size_t replica, float **host);
 /* Enqueues the first `floats` of a replica's host copy -> device. */
 int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats);
 
-/* What a command that reads the device's copy must wait for, and after it was enqueued: itself. */
-cl_event sbn_table_last(const sbn_table *table, size_t replica);
+/*
+ * What a command that reads the device's copy must wait for, added to `wait`: the last one, unless
+ * it has failed (by an event in the caller's list, for one) and so is over. A copy whose write has
+ * failed is an error. Once enqueued, the command is the last.
+ */
+int sbn_table_wait(sbn_table *table, const sbn_replica *replica, sbn_wait *wait);
 void sbn_table_touched(sbn_table *table, size_t replica, cl_event event);
 
 #endif
