@@ -135,16 +135,17 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
                                     sizeof kernel->local, kernel->local, NULL);
     if (code != CL_SUCCESS)
         return sbn_fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
+    /* Of the device, for rusticl's CL_KERNEL_WORK_GROUP_SIZE is less than it runs. */
     size_t most = 0;
-    code = clGetKernelWorkGroupInfo(kernel->kernel, device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most,
-                                    &most, NULL);
+    code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     if (code != CL_SUCCESS)
-        return sbn_fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
+        return sbn_fail(code, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_GROUP_SIZE): %s",
+                        sbn_strerror(code));
     const size_t needed = kernel->local[0] * kernel->local[1] * kernel->local[2];
     if (most < needed)
         return sbn_fail(SBN_UNSUPPORTED_DEVICE,
-                        "the device runs %s with groups of %zu items at most; %zu are needed", name,
-                        most, needed);
+                        "the device has groups of %zu items at most; %s needs %zu", most, name,
+                        needed);
     return SBN_SUCCESS;
 }
 
