@@ -2,7 +2,11 @@
 
 #include "apply.h"
 #include "pass.h"
+#include "reduce.h"
 #include "share.h"
+
+/* pass->columns */
+enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
 /* The rows of pass->gradients. */
 enum { ROW_G, ROW_G_LOW, ROW_K, ROW_WEIGHT, ROW_BIAS, ROWS };
@@ -54,44 +58,71 @@ static float *row(const sbn_pass *pass, size_t replica, int which)
            (size_t)which * pass->layer->channels;
 }
 
-static void put_gradients(const sbn_pass *pass, size_t replica, size_t c, sbn_products sums)
+/* A replica's weight_grad and bias_grad from sums over its own share or the group. */
+static void put_gradients(const sbn_pass *pass, size_t replica, const unsigned char *only,
+                          const double *dy, const double *dy_xmu)
 {
-    row(pass, replica, ROW_WEIGHT)[c] = (float)(sums.dy_xmu * pass->saved->invstd[c]);
-    row(pass, replica, ROW_BIAS)[c] = (float)sums.dy;
-}
-
-/* A replica's own sums. Its words' flags are still a set of bits; an empty share has no words. */
-static sbn_products own_products(const sbn_pass *pass, size_t replica, size_t c,
-                                 const sbn_window *window, double mean_low)
-{
-    if (pass->geometries[replica].values == 0)
-        return (sbn_products){0.0, 0.0};
-    return sbn_products_of(sbn_channel_words(pass->work[replica].wire, window, c), window,
-                           mean_low);
-}
-
-static int take(sbn_pass *pass, size_t c, int which)
-{
-    const sbn_window *window = sbn_backward_window(which);
-    const sbn_saved *saved = pass->saved;
-    const int64_t *words = sbn_channel_words(pass->wire, window, c);
-    const double invstd = saved->invstd[c], n = (double)pass->count;
-    /* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
-    const double mean_low = saved->mean[c] - (double)sbn_split(saved->mean[c]).high;
-    const sbn_products sums = sbn_products_of(words, window, mean_low);
-    const sbn_two_floats g = sbn_split(sums.dy / n);
-    const int clamped = sbn_is_clamped(saved->var[c], pass->layer->eps);
-    const double k = clamped ? 0.0 : invstd * invstd * sums.dy_xmu / n;
-    for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        row(pass, r, ROW_G)[c] = g.high;
-        row(pass, r, ROW_G_LOW)[c] = g.low;
-        row(pass, r, ROW_K)[c] = (float)k;
-        put_gradients(pass, r, c,
-                      pass->flags & SBN_GLOBAL_GRADIENTS
-                          ? sums
-                          : own_products(pass, r, c, window, mean_low));
+    const double *invstd = pass->saved->invstd;
+    float *weight = row(pass, replica, ROW_WEIGHT), *bias = row(pass, replica, ROW_BIAS);
+    for (size_t c = 0; c < pass->layer->channels; ++c) {
+        if (only && !only[c])
+            continue;
+        weight[c] = (float)(dy_xmu[c] * invstd[c]);
+        bias[c] = (float)dy[c];
     }
-    return which == SBN_NARROW && sbn_backward_needs_wide(words, invstd);
+}
+
+static void put_own_gradients(const sbn_pass *pass, size_t replica, const unsigned char *only)
+{
+    const size_t channels = pass->layer->channels;
+    double *dy = pass->columns[OWN_DY], *dy_xmu = pass->columns[OWN_DY_XMU];
+    if (pass->geometries[replica].values > 0) {
+        const sbn_words words = sbn_reduce_words(pass, replica);
+        sbn_products_of(&words, channels, only, pass->saved->mean, dy, dy_xmu);
+    } else {
+        memset(dy, 0, sizeof(double) * channels);
+        memset(dy_xmu, 0, sizeof(double) * channels);
+    }
+    put_gradients(pass, replica, only, dy, dy_xmu);
+}
+
+/* What dx needs, the same for all replicas. */
+static void put_means(const sbn_pass *pass, const double *dy, const double *dy_xmu)
+{
+    const sbn_saved *saved = pass->saved;
+    const size_t channels = pass->layer->channels;
+    const double n = (double)pass->count;
+    float *high = row(pass, 0, ROW_G), *low = row(pass, 0, ROW_G_LOW), *ks = row(pass, 0, ROW_K);
+    for (size_t c = 0; c < channels; ++c) {
+        const sbn_two_floats g = sbn_split(dy[c] / n);
+        const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
+        high[c] = g.high;
+        low[c] = g.low;
+        ks[c] = sbn_is_clamped(saved->var[c], pass->layer->eps) ? 0.0f : (float)k;
+    }
+    for (size_t r = 1; r < pass->group->replica_count; ++r)
+        memcpy(row(pass, r, ROW_G), high, sizeof(float) * ROW_WEIGHT * channels);
+}
+
+static int take(sbn_pass *pass, const sbn_words *words)
+{
+    const sbn_saved *saved = pass->saved;
+    const size_t channels = pass->layer->channels;
+    const int wide = words->window->wide;
+    const unsigned char *only = wide ? pass->repeat : NULL;
+    double *dy = pass->columns[DY], *dy_xmu = pass->columns[DY_XMU];
+    sbn_products_of(words, channels, only, saved->mean, dy, dy_xmu);
+    if (pass->group->replica_count > 0)
+        put_means(pass, dy, dy_xmu);
+    /* A replica that is the whole group has the group's sums. */
+    const int all = pass->flags & SBN_GLOBAL_GRADIENTS || !sbn_reduce_must_add(pass);
+    for (size_t r = 0; r < pass->group->replica_count; ++r) {
+        if (all)
+            put_gradients(pass, r, only, dy, dy_xmu);
+        else
+            put_own_gradients(pass, r, only);
+    }
+    return !wide && sbn_backward_needs_wide(words, channels, saved->invstd, pass->repeat);
 }
 
 /* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */

@@ -25,6 +25,7 @@ libsyncbn_core_la_SOURCES = \
 	src/handles.c \
 	src/handles.h \
 	src/kernels.h \
+	src/narrow.h \
 	src/pass.c \
 	src/pass.h \
 	src/program.c \
@@ -42,7 +43,9 @@ libsyncbn_core_la_SOURCES = \
 	src/table.h \
 	src/transport_hub.c \
 	src/window.c \
-	src/window.h
+	src/window.h \
+	src/words.c \
+	src/words.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 

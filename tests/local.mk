@@ -41,14 +41,18 @@ EXTRA_DIST += \
 	tests/inputs/shares
 
 # The arithmetic on the host.
-check_PROGRAMS += tests/sum tests/statistics
+check_PROGRAMS += tests/narrow tests/statistics tests/sum tests/words
+tests_narrow_SOURCES = tests/narrow.c tests/tap.c tests/tap.h
+tests_narrow_LDADD = libsyncbn_core.la
+tests_words_SOURCES = tests/words.c tests/tap.c tests/tap.h
+tests_words_LDADD = libsyncbn_core.la
 tests_sum_SOURCES = tests/sum.c tests/tap.c tests/tap.h
 tests_sum_LDADD = libsyncbn_core.la
 tests_statistics_SOURCES = tests/statistics.c tests/tap.c tests/tap.h
 tests_statistics_LDADD = libsyncbn_core.la
-TESTS += tests/sum tests/statistics
-ASAN_TESTS += tests/sum tests/statistics
-VALGRIND_TESTS += tests/sum tests/statistics
+TESTS += tests/narrow tests/statistics tests/sum tests/words
+ASAN_TESTS += tests/narrow tests/statistics tests/sum tests/words
+VALGRIND_TESTS += tests/statistics tests/sum tests/words
 
 # The same bits in every configuration; compilers' first builds make it long.
 check_PROGRAMS += tests/bits
