@@ -177,54 +177,60 @@ static int apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
     return status;
 }
 
-/* weight_grad or bias_grad of a replica; nothing where it is not wanted. */
-static int store_gradient(sbn_pass *pass, sbn_replica *replica, const sbn_buffer *out, int which,
-                          cl_event *event)
+/* weight_grad and bias_grad of a replica, as far as they are wanted. */
+static int store_gradients(sbn_pass *pass, sbn_replica *replica, cl_event *event)
 {
     const size_t r = replica->index;
-    if (!pass->layer->affine || !out->mem)
-        return SBN_SUCCESS;
+    const sbn_share *share = &pass->shares[r];
     sbn_table *gradients = &pass->gradients;
-    const cl_ulong from = (cl_ulong)which * pass->layer->channels, to = out->offset;
+    const cl_mem table = gradients->device[r].mem;
+    /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
+    const cl_uint has_weight = share->weight_grad.mem != NULL,
+                  has_bias = share->bias_grad.mem != NULL;
+    const cl_mem weight = has_weight ? share->weight_grad.mem : table;
+    const cl_mem bias = has_bias ? share->bias_grad.mem : table;
+    const cl_ulong from = (cl_ulong)ROW_WEIGHT * pass->layer->channels;
+    const cl_ulong weight_offset = share->weight_grad.offset, bias_offset = share->bias_grad.offset;
     const cl_uint accumulate = (pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    const sbn_argument arguments[] = {SBN_ARG(gradients->device[r].mem), SBN_ARG(from),
-                                      SBN_ARG(out->mem), SBN_ARG(to), SBN_ARG(accumulate)};
+    const sbn_argument arguments[] = {
+        SBN_ARG(table),         SBN_ARG(from),       SBN_ARG(weight),
+        SBN_ARG(weight_offset), SBN_ARG(has_weight), SBN_ARG(bias),
+        SBN_ARG(bias_offset),   SBN_ARG(has_bias),   SBN_ARG(accumulate),
+    };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, pass->work[r].ready);
     int status = sbn_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn_launch(replica, &replica->kernels.store_gradient, arguments, 5, 1,
-                            &pass->layer->channels, &wait, event);
+        status = sbn_launch(replica, &replica->kernels.store_gradients, arguments,
+                            sizeof arguments / sizeof *arguments, 1, &pass->layer->channels, &wait,
+                            event);
     if (!status)
         sbn_table_touched(gradients, r, *event);
     return status;
 }
 
+/* The commands touch one table, so they are chained and the last one's event stands for all. */
 static int finish(sbn_pass *pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     const sbn_share *share = &pass->shares[r];
-    cl_event events[3] = {NULL, NULL, NULL};
-    int status = sbn_table_write(&pass->gradients, replica, ROWS * pass->layer->channels);
+    const int stores = pass->layer->affine && (share->weight_grad.mem || share->bias_grad.mem);
+    const int applies = pass->geometries[r].elements > 0 && share->dx.mem;
+    cl_event stored = NULL, last = NULL;
+    int status = SBN_SUCCESS;
+    if (stores || applies)
+        status = sbn_table_write(&pass->gradients, replica, ROWS * pass->layer->channels);
+    else if (share->event)
+        status = sbn_marker(replica, share->num_wait, share->wait_list, &last);
+    if (!status && stores)
+        status = store_gradients(pass, replica, applies ? &stored : &last);
+    if (!status && applies)
+        status = apply(pass, replica, &last);
+    sbn_release_event(&stored);
     if (!status)
-        status = store_gradient(pass, replica, &share->weight_grad, ROW_WEIGHT, &events[0]);
-    if (!status)
-        status = store_gradient(pass, replica, &share->bias_grad, ROW_BIAS, &events[1]);
-    if (!status && pass->geometries[r].elements > 0 && share->dx.mem)
-        status = apply(pass, replica, &events[2]);
-    if (!status && share->event) {
-        /* One event for all three, and for the caller's own list where there is none. */
-        sbn_wait all = {{NULL}, 0};
-        for (int i = 0; i < 3; ++i)
-            sbn_wait_add(&all, events[i]);
-        sbn_wait_add(&all, pass->work[r].ready);
-        cl_event done = NULL;
-        status = sbn_marker(replica, all.count, all.count ? all.events : NULL, &done);
-        if (!status)
-            sbn_hand_over(share, done);
-    }
-    for (int i = 0; i < 3; ++i)
-        sbn_release_event(&events[i]);
+        sbn_hand_over(share, last);
+    else
+        sbn_release_event(&last);
     return status;
 }
 
