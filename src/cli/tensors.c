@@ -96,6 +96,14 @@ void tensors_free(tensors *t)
     memset(t, 0, sizeof *t);
 }
 
+int tensors_overwrite(const tensors *t, tensor_id id)
+{
+    size_t size = t->offset[id] + t->count[id] + GUARD;
+    int status = clEnqueueFillBuffer(t->queue, t->mem[id], &guard_value, sizeof guard_value, 0,
+                                     size * sizeof guard_value, 0, NULL, NULL);
+    return status ? status : clFinish(t->queue);
+}
+
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id)
 {
     return (sbn_buffer){.mem = t->mem[id], .offset = t->offset[id]};

@@ -43,6 +43,9 @@ void tensors_free(tensors *t);
 /* A tensor as the library takes it. */
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
 
+/* Fills all of a tensor's memory, guards and contents, with the value that no right result has. */
+int tensors_overwrite(const tensors *t, tensor_id id);
+
 /*
  * Reads a tensor's contents into `to` (count[id] floats). *spoilt becomes 1 if
  * something was written before or behind them.
