@@ -94,6 +94,8 @@ bin_PROGRAMS += src/cli/syncbn
 src_cli_syncbn_SOURCES = \
 	src/cli/bench.c \
 	src/cli/bench.h \
+	src/cli/bench_baseline.c \
+	src/cli/bench_baseline.h \
 	src/cli/bench_copy.c \
 	src/cli/bench_copy.h \
 	src/cli/bench_kernels.c \
@@ -105,7 +107,13 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench_report.c \
 	src/cli/bench_report.h \
 	src/cli/bench_report_json.c \
+	src/cli/bench_rough.c \
+	src/cli/bench_rough.h \
 	src/cli/bench_source.h \
+	src/cli/bench_stages.c \
+	src/cli/bench_stages.h \
+	src/cli/bench_unordered.c \
+	src/cli/bench_unordered.h \
 	src/cli/command.h \
 	src/cli/command_bench.c \
 	src/cli/command_check.c \
@@ -133,7 +141,11 @@ src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_
 # The benchmark's kernels.
 bench_kernels = \
 	$(srcdir)/src/cli/bench_vectors.cl \
-	$(srcdir)/src/cli/bench_copy.cl
+	$(srcdir)/src/cli/bench_copy.cl \
+	$(srcdir)/src/cli/bench_unordered.cl \
+	$(srcdir)/src/cli/bench_unordered_cpu.cl \
+	$(srcdir)/src/cli/bench_unordered_gpu.cl \
+	$(srcdir)/src/cli/bench_baseline.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
 CLEANFILES += src/cli/bench_source.c
 

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_baseline.h"
 #include "bench_copy.h"
 #include "bench_kernels.h"
 #include "bench_library.h"
+#include "bench_unordered.h"
 #include "check.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
@@ -64,7 +66,8 @@ void bench_close(bench *b)
 
 const char *bench_refuses(const problem *p)
 {
-    return p->has_sizes            ? "sizes: all samples are of one size here"
+    return p->offset               ? "off: tensors start where their memory does here"
+           : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
            : p->passes != PASS_ALL ? "passes: all are measured"
            : p->forward_flags      ? "keep: running statistics are updated here"
@@ -133,6 +136,12 @@ static int open_contenders(bench *b, scene *s, contender *list, size_t *count)
     *count += !status;
     status = status ? status : bench_copy_open(s, b->program, &list[*count], &copies);
     *count += copies;
+    status = status ? status : bench_unordered_open(s, b->program, &list[*count]);
+    *count += !status;
+    if (!status && s->p.layout == SBN_CHANNELS_FIRST) {
+        status = bench_baseline_open(s, b->program, &list[*count]);
+        *count += !status;
+    }
     return status;
 }
 

@@ -26,9 +26,7 @@ static int run(void *self, bench_pass pass)
     if (c->kernel.kernel) {
         status = bench_enqueue(s, &c->kernel);
     } else {
-        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y],
-                                     t->offset[TENSOR_X] * sizeof(float),
-                                     t->offset[TENSOR_Y] * sizeof(float),
+        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
                                      t->count[TENSOR_X] * sizeof(float), 0, NULL, NULL);
         if (status) {
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
@@ -49,8 +47,7 @@ static int check(void *self)
     float *y = status ? NULL : malloc((count + 1) * sizeof *y);
     if (y) {
         status = tensors_read(t, TENSOR_Y, y, &spoilt);
-        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X] + t->offset[TENSOR_X],
-                                         count * sizeof *y) != 0)) {
+        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X], count * sizeof *y) != 0)) {
             snprintf(s->error, sizeof s->error, "copy %s: y is not x%s", c->name,
                      spoilt ? ", or was written outside its contents" : "");
             status = RUNNER_SPOILT;
@@ -73,12 +70,9 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
                 contender *made, size_t *count)
 {
     const tensors *t = s->job.tensors;
-    const cl_ulong x_offset = t->offset[TENSOR_X], y_offset = t->offset[TENSOR_Y];
     const cl_ulong n = t->count[TENSOR_X], step = strip;
-    const bench_argument arguments[] = {
-        BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(x_offset), BENCH_ARG(t->mem[TENSOR_Y]),
-        BENCH_ARG(y_offset),         BENCH_ARG(n),        BENCH_ARG(step),
-    };
+    const bench_argument arguments[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(t->mem[TENSOR_Y]),
+                                        BENCH_ARG(n), BENCH_ARG(step)};
     int gpu = s->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);
     if (!c) {
@@ -88,7 +82,7 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
     c->name = name;
     int status = SBN_SUCCESS;
     if (kernel) {
-        status = bench_kernel_make(s, program, kernel, arguments, 6, (n + strip - 1) / strip,
+        status = bench_kernel_make(s, program, kernel, arguments, 4, (n + strip - 1) / strip,
                                    strip == 1 || gpu ? 256 : 1, &c->kernel);
         if (status || !c->kernel.kernel) {
             close(c);

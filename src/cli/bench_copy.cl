@@ -3,22 +3,20 @@
  * copies one element (copy_plain) or a strip of `strip` elements, in vectors;
  * a strip's first vector starts at a whole multiple of its size when y does.
  */
-kernel void copy_plain(global const float *restrict x, ulong x_offset, global float *restrict y,
-                       ulong y_offset, ulong n, ulong strip)
+kernel void copy_plain(global const float *restrict x, global float *restrict y,
+                       ulong n, ulong strip)
 {
     const size_t i = get_global_id(0);
     if (i < n)
-        y[y_offset + i] = x[x_offset + i];
+        y[i] = x[i];
 }
 
-kernel void copy_vector(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, ulong n, ulong strip)
+kernel void copy_vector(global const float *restrict x, global float *restrict y,
+                        ulong n, ulong strip)
 {
     const ulong from = get_global_id(0) * strip;
     const ulong to = min(from + strip, n);
     ulong i = from;
-    x += x_offset;
-    y += y_offset;
     for (; i + WIDTH <= to; i += WIDTH)
         STORE(LOAD(x + i), y + i);
     for (; i < to; ++i)
@@ -26,14 +24,12 @@ kernel void copy_vector(global const float *restrict x, ulong x_offset, global f
 }
 
 #ifdef STREAM
-kernel void copy_stream(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, ulong n, ulong strip)
+kernel void copy_stream(global const float *restrict x, global float *restrict y,
+                        ulong n, ulong strip)
 {
     const ulong from = get_global_id(0) * strip;
     const ulong to = min(from + strip, n);
     ulong i = from;
-    x += x_offset;
-    y += y_offset;
     if (ALIGNED(y))
         for (; i + WIDTH <= to; i += WIDTH)
             STREAM(LOAD(x + i), y + i);

@@ -2,9 +2,9 @@
 #include "bench_library.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "bench_kernels.h"
+#include "bench_rough.h"
 #include "compare.h"
 
 static int run(void *self, bench_pass pass)
@@ -38,18 +38,10 @@ static int refuse(scene *s, const comparison *judged)
 
 static int check(void *self)
 {
-    static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y, TENSOR_EVAL,
-                                        TENSOR_DX};
     scene *s = self;
     comparison judged;
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof written / sizeof *written && !status; i++) {
-        status = tensors_overwrite(s->job.tensors, written[i]);
-    }
-    if (status) {
-        return job_failed_here(s->error, "overwriting the outputs", status);
-    }
-    status = job_reset(&s->job);
+    int status = bench_overwrite(s);
+    status = status ? status : job_reset(&s->job);
     for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; pass++) {
         status = run(s, pass);
     }
