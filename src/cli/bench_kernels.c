@@ -9,10 +9,15 @@
 /* The compiler's words, as far as they fit. */
 static int build_failed(scene *s, cl_program program, cl_int status)
 {
-    char log[RUNNER_ERROR / 2] = "";
-    clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    size_t size = 0;
+    clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *log = calloc(size + 1, 1);
+    if (log) {
+        clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+    }
     snprintf(s->error, sizeof s->error, "building the benchmark's kernels: %s: %s",
-             sbn_strerror(status), log);
+             sbn_strerror(status), log ? log : "");
+    free(log);
     return status;
 }
 

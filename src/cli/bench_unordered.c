@@ -38,7 +38,9 @@ static void cut_cpu(cut *k)
     cl_ulong takes = clamped(all / 64, CPU_TAKES / 8, CPU_TAKES);
     k->sum_local = k->apply_local = 1;
     if (k->rows) {
-        k->slice = clamped(takes / k->channels, 8, k->samples * k->plane);
+        /* Of wide rows enough that the sums between them cost little. */
+        const cl_ulong rows = k->samples * k->plane;
+        k->slice = clamped(takes / k->channels, clamped(rows / 16, 1, 64), rows);
         k->slices = divided(k->samples * k->plane, k->slice);
         k->sum_items = k->slices;
         k->run = k->slice;

@@ -196,48 +196,57 @@ kernel void planes_dx(global const float *restrict x, global const float *restri
 }
 
 /*
- * Sums over rows: an item takes `slice` rows, eight at a time, 16 channels
- * after the other; its sums stand in `partial`, which fits the cache.
+ * Sums over rows: an item takes `slice` rows. Narrow rows are taken in strips of
+ * 64 channels, with the strip's sums in registers; of wide ones, which would
+ * make the strip's reads jump too far, 8 rows at a time, 16 channels after the
+ * other, with the sums in `partial`.
  */
+#define NARROW 256
+
+#define STRIPS \
+    for (; c + 64 <= channels && channels <= NARROW; c += 64) { \
+        floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
+        for (ulong row = k * slice; row < end; ++row) { \
+            ADD(floats, LOAD, s0, q0, row, c); \
+            ADD(floats, LOAD, s1, q1, row, c + 16); \
+            ADD(floats, LOAD, s2, q2, row, c + 32); \
+            ADD(floats, LOAD, s3, q3, row, c + 48); \
+        } \
+        STORE(s0, ss + c); \
+        STORE(s1, ss + c + 16); \
+        STORE(s2, ss + c + 32); \
+        STORE(s3, ss + c + 48); \
+        STORE(q0, qs + c); \
+        STORE(q1, qs + c + 16); \
+        STORE(q2, qs + c + 32); \
+        STORE(q3, qs + c + 48); \
+    }
+
 #define ROWS \
-    const ulong k = get_global_id(0), r1 = min((k + 1) * slice, rows); \
+    const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
     global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
-    for (ulong c = 0; c < channels; ++c) \
+    ulong c = 0; \
+    STRIPS; \
+    const ulong done = c; \
+    for (; c < channels; ++c) \
         ss[c] = qs[c] = 0; \
-    ulong row = k * slice; \
-    for (; row + 8 <= r1; row += 8) { \
-        ulong c = 0; \
-        for (; c + 16 <= channels; c += 16) { \
-            ROW_CHANNEL(floats, LOAD); \
-            floats s0 = LOAD(ss + c), q0 = LOAD(qs + c), s1 = 0, q1 = 0; \
-            const ulong at = row * channels + c; \
-            ROW_TERMS(floats, LOAD, s0, q0, at); \
-            ROW_TERMS(floats, LOAD, s1, q1, at + channels); \
-            ROW_TERMS(floats, LOAD, s0, q0, at + 2 * channels); \
-            ROW_TERMS(floats, LOAD, s1, q1, at + 3 * channels); \
-            ROW_TERMS(floats, LOAD, s0, q0, at + 4 * channels); \
-            ROW_TERMS(floats, LOAD, s1, q1, at + 5 * channels); \
-            ROW_TERMS(floats, LOAD, s0, q0, at + 6 * channels); \
-            ROW_TERMS(floats, LOAD, s1, q1, at + 7 * channels); \
-            STORE(s0 + s1, ss + c); \
-            STORE(q0 + q1, qs + c); \
+    for (ulong row = k * slice; row < end && done < channels; row += 8) { \
+        const ulong last = min(row + 8, end); \
+        for (c = done; c + 16 <= channels; c += 16) { \
+            floats s = LOAD(ss + c), q = LOAD(qs + c); \
+            for (ulong r = row; r < last; ++r) \
+                ADD(floats, LOAD, s, q, r, c); \
+            STORE(s, ss + c); \
+            STORE(q, qs + c); \
         } \
         for (; c < channels; ++c) \
-            for (ulong r = row; r < row + 8; ++r) { \
-                ROW_CHANNEL(float, *); \
-                ROW_TERMS(float, *, ss[c], qs[c], r * channels + c); \
-            } \
-    } \
-    for (; row < r1; ++row) \
-        for (ulong c = 0; c < channels; ++c) { \
-            ROW_CHANNEL(float, *); \
-            ROW_TERMS(float, *, ss[c], qs[c], row * channels + c); \
-        }
+            for (ulong r = row; r < last; ++r) \
+                ADD(float, *, ss[c], qs[c], r, c); \
+    }
 
-#define ROW_CHANNEL(type, load) const type shift = load(x + c)
-#define ROW_TERMS(type, load, s, q, i) \
+#define ADD(type, load, s, q, row, c) \
     { \
-        const type d = load(x + (i)) - shift; \
+        const type d = load(x + (row)*channels + (c)) - load(x + (c)); \
         s += d; \
         q = fma(d, d, q); \
     }
@@ -248,14 +257,12 @@ kernel void rows_forward(global const float *restrict x, ulong rows, ulong chann
     ROWS
 }
 
-#undef ROW_CHANNEL
-#undef ROW_TERMS
-#define ROW_CHANNEL(type, load) const type mean = load(saved + c)
-#define ROW_TERMS(type, load, s, q, i) \
+#undef ADD
+#define ADD(type, load, s, q, row, c) \
     { \
-        const type g = load(dy + (i)); \
+        const type g = load(dy + (row)*channels + (c)); \
         s += g; \
-        q = fma(g, load(x + (i)) - mean, q); \
+        q = fma(g, load(x + (row)*channels + (c)) - load(saved + (c)), q); \
     }
 
 kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
