@@ -98,17 +98,21 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench_baseline.h \
 	src/cli/bench_copy.c \
 	src/cli/bench_copy.h \
+	src/cli/bench_judge.c \
+	src/cli/bench_judge.h \
 	src/cli/bench_kernels.c \
 	src/cli/bench_kernels.h \
 	src/cli/bench_library.c \
 	src/cli/bench_library.h \
+	src/cli/bench_onednn.c \
+	src/cli/bench_onednn.h \
 	src/cli/bench_options.c \
 	src/cli/bench_options.h \
 	src/cli/bench_report.c \
 	src/cli/bench_report.h \
 	src/cli/bench_report_json.c \
-	src/cli/bench_rough.c \
-	src/cli/bench_rough.h \
+	src/cli/bench_replicas.c \
+	src/cli/bench_replicas.h \
 	src/cli/bench_source.h \
 	src/cli/bench_stages.c \
 	src/cli/bench_stages.h \
@@ -135,8 +139,8 @@ src_cli_syncbn_SOURCES = \
 	src/cli/timing.c \
 	src/cli/timing.h
 nodist_src_cli_syncbn_SOURCES = src/cli/bench_source.c
-src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
+src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(DNNL_CPPFLAGS)
+src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS) $(DNNL_LIBS) -lm
 
 # The benchmark's kernels.
 bench_kernels = \

@@ -9,6 +9,8 @@
 #include "bench_copy.h"
 #include "bench_kernels.h"
 #include "bench_library.h"
+#include "bench_onednn.h"
+#include "bench_replicas.h"
 #include "bench_unordered.h"
 #include "check.h"
 
@@ -21,6 +23,7 @@ struct bench {
     /* The benchmark's kernels as they were built last, which is mostly as they are needed next. */
     cl_program program;
     sbn_kernel_form form;
+    apart_groups apart;
 };
 
 int bench_open(const bench_config *config, bench **made, char *error)
@@ -59,6 +62,7 @@ void bench_close(bench *b)
 {
     if (b) {
         forget_program(b);
+        apart_groups_free(&b->apart);
         queues_close(b->queues);
         free(b);
     }
@@ -67,6 +71,7 @@ void bench_close(bench *b)
 const char *bench_refuses(const problem *p)
 {
     return p->offset               ? "off: tensors start where their memory does here"
+           : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
            : p->passes != PASS_ALL ? "passes: all are measured"
@@ -127,9 +132,9 @@ static void close_scene(scene *s)
     geometry_free(&s->g);
 }
 
-static int open_contenders(bench *b, scene *s, contender *list, size_t *count)
+static int open_contenders(bench *b, const problem *p, scene *s, contender *list, size_t *count)
 {
-    size_t copies = 0;
+    size_t copies = 0, replicas = 0, layouts = 0;
     *count = 0;
     int status = program_for(b, s);
     status = status ? status : bench_library_open(s, &list[*count]);
@@ -141,6 +146,15 @@ static int open_contenders(bench *b, scene *s, contender *list, size_t *count)
     if (!status && s->p.layout == SBN_CHANNELS_FIRST) {
         status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
+    }
+    status = status ? status
+                    : bench_replicas_open(s, p, b->queues, b->config.build_options, &b->apart,
+                                          &list[*count], &replicas);
+    *count += replicas;
+    /* A CPU's peer: on another device its times would say nothing. */
+    if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0) {
+        status = bench_onednn_open(s, &list[*count], &layouts);
+        *count += layouts;
     }
     return status;
 }
@@ -199,7 +213,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     }
     int status = open_scene(b, p, s);
     result->elements = s->g.elements;
-    status = status ? status : open_contenders(b, s, result->contenders, &contenders);
+    status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
     result->ok = !status;
     memcpy(result->error, s->error, sizeof result->error);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench_rough.h"
+#include "bench_judge.h"
 
 int stages_buffer(stages *s, size_t which, size_t floats)
 {
@@ -43,7 +43,7 @@ static int check(void *self)
 {
     stages *s = self;
     int affine = s->scene->p.affine;
-    int status = bench_overwrite(s->scene);
+    int status = bench_overwrite(s->scene, s->scene->job.tensors);
     status = status ? status : run(s, BENCH_FORWARD);
     status = status ? status : bench_judge(s->scene, s->name, TENSOR_Y, OUT_Y);
     status = status ? status : run(s, BENCH_BACKWARD);

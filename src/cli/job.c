@@ -14,7 +14,7 @@ int job_reset(job *j)
     return status ? job_failed(j->error, "sbn_batchnorm_set_running_stats", status) : SBN_SUCCESS;
 }
 
-static int make_layer(job *j, sbn_group *group)
+int job_make_layer(job *j, sbn_group *group)
 {
     const problem *p = j->p;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
@@ -102,7 +102,7 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
     if (!j->tensors || !j->shares || !j->done) {
         return job_failed_here(j->error, "making the shares", SBN_OUT_OF_MEMORY);
     }
-    int status = make_layer(j, group);
+    int status = job_make_layer(j, group);
     return status ? status : make_shares(j, queue);
 }
 

@@ -32,6 +32,9 @@ int job_failed_here(char *error, const char *call, int status);
 int job_open(job *j, sbn_group *group, cl_command_queue *queue);
 void job_close(job *j);
 
+/* The layer and what its forward saves, for a job whose buffers are another's. */
+int job_make_layer(job *j, sbn_group *group);
+
 /* Running statistics as they are before the passes. */
 int job_reset(job *j);
 
