@@ -118,6 +118,8 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench_stages.h \
 	src/cli/bench_unordered.c \
 	src/cli/bench_unordered.h \
+	src/cli/bench_wire.c \
+	src/cli/bench_wire.h \
 	src/cli/command.h \
 	src/cli/command_bench.c \
 	src/cli/command_check.c \

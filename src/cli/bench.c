@@ -24,7 +24,18 @@ struct bench {
     cl_program program;
     sbn_kernel_form form;
     apart_groups apart;
+    wire wire[BENCH_PASSES];
 };
+
+static int count_wire(bench *b, char *error)
+{
+    cl_command_queue *queue;
+    sbn_group *group;
+    problem any = {.form = SBN_FORM_AUTO};
+    int status = queues_group(b->queues, &any, 1, &group, &queue);
+    return status ? job_failed(error, "making the group", status)
+                  : bench_wire_count(*queue, b->wire, error);
+}
 
 int bench_open(const bench_config *config, bench **made, char *error)
 {
@@ -46,8 +57,18 @@ int bench_open(const bench_config *config, bench **made, char *error)
         free(b);
         return job_failed_here(error, "opening the devices", status);
     }
+    status = count_wire(b, error);
+    if (status) {
+        bench_close(b);
+        return status;
+    }
     *made = b;
     return SBN_SUCCESS;
+}
+
+const wire *bench_wire(const bench *b, bench_pass pass)
+{
+    return &b->wire[pass];
 }
 
 static void forget_program(bench *b)
@@ -122,6 +143,17 @@ static int open_scene(bench *b, const problem *p, scene *s)
     s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
     status = job_open(&s->job, s->group, queue);
     return status ? status : bench_finish(s);
+}
+
+/* The memory that the library takes once its passes have run, in a group that had none before. */
+static int weigh(scene *s, size_t before, size_t *workspace)
+{
+    int status = job_forward(&s->job, NULL);
+    status = status ? status : job_backward(&s->job, NULL);
+    status = status ? status : job_evaluate(&s->job);
+    status = status ? status : bench_finish(s);
+    *workspace = sbn_device_memory() - before;
+    return status;
 }
 
 static void close_scene(scene *s)
@@ -211,7 +243,12 @@ void bench_run(bench *b, const problem *p, bench_result *result)
         job_failed_here(result->error, "measuring", SBN_OUT_OF_MEMORY);
         return;
     }
+    /* A group keeps its working memory: this problem's is to be weighed alone. */
+    queues_forget_groups(b->queues);
+    apart_groups_free(&b->apart);
+    size_t before = sbn_device_memory();
     int status = open_scene(b, p, s);
+    status = status ? status : weigh(s, before, &result->workspace);
     result->elements = s->g.elements;
     status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
@@ -223,10 +260,6 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     }
     close_scene(s);
     free(s);
-    if (status) {
-        /* A group may have failed for good: the next problem gets another. */
-        queues_forget_groups(b->queues);
-    }
     result->seconds = check_clock() - start;
 }
 

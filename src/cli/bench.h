@@ -2,6 +2,7 @@
 #ifndef SYNCBN_CLI_BENCH_H
 #define SYNCBN_CLI_BENCH_H
 
+#include "bench_wire.h"
 #include "devices.h"
 #include "queues.h"
 #include "timing.h"
@@ -21,11 +22,15 @@ typedef struct bench bench;
 int bench_open(const bench_config *config, bench **made, char *error);
 void bench_close(bench *b);
 
+/* What its passes send, counted once. */
+const wire *bench_wire(const bench *b, bench_pass pass);
+
 /* What was measured. */
 typedef struct bench_result {
     int ok;
     char error[RUNNER_ERROR]; /* why not */
     size_t elements;          /* of the tensor */
+    size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
     series *series;
