@@ -96,6 +96,7 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench.h \
 	src/cli/bench_baseline.c \
 	src/cli/bench_baseline.h \
+	src/cli/bench_compare.c \
 	src/cli/bench_copy.c \
 	src/cli/bench_copy.h \
 	src/cli/bench_judge.c \

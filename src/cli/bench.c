@@ -17,6 +17,12 @@
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
 
+/*
+ * Values per channel from which on others are timed too: of fewer, a variance may be so small by
+ * chance that E[x^2] - mean^2 has no digit of it.
+ */
+enum { PEER_VALUES = 32 };
+
 struct bench {
     bench_config config;
     queues *queues;
@@ -175,7 +181,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     *count += copies;
     status = status ? status : bench_unordered_open(s, b->program, &list[*count]);
     *count += !status;
-    if (!status && s->p.layout == SBN_CHANNELS_FIRST) {
+    if (!status && s->p.layout == SBN_CHANNELS_FIRST && s->g.values >= PEER_VALUES) {
         status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
     }
@@ -184,7 +190,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
                                           &list[*count], &replicas);
     *count += replicas;
     /* A CPU's peer: on another device its times would say nothing. */
-    if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0) {
+    if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0 && s->g.values >= PEER_VALUES) {
         status = bench_onednn_open(s, &list[*count], &layouts);
         *count += layouts;
     }
@@ -206,19 +212,6 @@ static int make_series(bench_result *result, size_t contenders)
     return result->series ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
 }
 
-static void name_fastest_copy(bench_result *result)
-{
-    double fastest = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        const series *s = &result->series[i];
-        double median = spread_of(s->seconds, result->rounds).median;
-        if (s->pass == BENCH_COPY && (!result->copy || median < fastest)) {
-            fastest = median;
-            result->copy = s->of->name;
-        }
-    }
-}
-
 static int measure(bench *b, scene *s, size_t contenders, bench_result *result)
 {
     int status = make_series(result, contenders);
@@ -229,7 +222,7 @@ static int measure(bench *b, scene *s, size_t contenders, bench_result *result)
     for (size_t i = 0; i < contenders && !status; i++) {
         status = result->contenders[i].check(result->contenders[i].self);
     }
-    name_fastest_copy(result);
+    result->copy = bench_copy_fastest(result);
     return status;
 }
 
@@ -267,21 +260,4 @@ void bench_result_free(bench_result *result)
 {
     free(result->series);
     result->series = NULL;
-}
-
-const series *bench_series(const bench_result *result, const char *name, bench_pass pass)
-{
-    return timing_find(result->series, result->count, name, pass);
-}
-
-double bench_bytes(const bench_result *result, bench_pass pass)
-{
-    return bench_pass_moves[pass] * (double)result->elements * sizeof(float);
-}
-
-spread bench_share_of_copy(const bench_result *result, const series *s)
-{
-    const series *copy = bench_series(result, result->copy, BENCH_COPY);
-    double moves = bench_pass_moves[s->pass] / bench_pass_moves[BENCH_COPY];
-    return spread_times(spread_of_quotients(copy->seconds, s->seconds, result->rounds), moves);
 }

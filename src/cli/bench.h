@@ -2,6 +2,7 @@
 #ifndef SYNCBN_CLI_BENCH_H
 #define SYNCBN_CLI_BENCH_H
 
+#include "bench_onednn.h"
 #include "bench_wire.h"
 #include "devices.h"
 #include "queues.h"
@@ -57,5 +58,29 @@ double bench_bytes(const bench_result *result, bench_pass pass);
  * the rounds' own quotients: 1 is as fast as copying.
  */
 spread bench_share_of_copy(const bench_result *result, const series *s);
+
+/*
+ * Two contenders' one pass, by the rounds' own quotients and differences of seconds: a quotient
+ * above 1 says that `of` takes longer than `with`.
+ */
+typedef struct comparison_of {
+    bench_pass pass;
+    const char *of, *with;
+    spread quotient, difference;
+} comparison_of;
+
+enum { BENCH_MAX_COMPARISONS = 32 };
+
+/*
+ * The library with every other implementation, and the replicas synchronised with those apart.
+ * Returns how many there are.
+ */
+size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);
+
+/* The fastest copy's name; NULL before any was timed. */
+const char *bench_copy_fastest(const bench_result *result);
+
+/* oneDNN's fastest layout in a pass, a contender's name; NULL without oneDNN. */
+const char *bench_onednn_fastest(const bench_result *result, bench_pass pass);
 
 #endif

@@ -60,6 +60,10 @@ static int run(const device_list *list, const bench_options *o)
             bench_report_device(devices[i], chosen[i]);
         }
     }
+    bench_json_wire(&json, b);
+    if (!o->json || strcmp(o->json, "-") != 0) {
+        bench_report_wire(b);
+    }
     exit_status = run_list(b, o, &json);
     bench_close(b);
     if (bench_json_end(&json, o->json)) {
