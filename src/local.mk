@@ -90,8 +90,9 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/tolerance.c \
 	src/cli/tolerance.h
 
-bin_PROGRAMS += src/cli/syncbn
-src_cli_syncbn_SOURCES = \
+# The benchmark, in the same way.
+noinst_LTLIBRARIES += libsyncbn_bench.la
+libsyncbn_bench_la_SOURCES = \
 	src/cli/bench.c \
 	src/cli/bench.h \
 	src/cli/bench_baseline.c \
@@ -107,11 +108,6 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench_library.h \
 	src/cli/bench_onednn.c \
 	src/cli/bench_onednn.h \
-	src/cli/bench_options.c \
-	src/cli/bench_options.h \
-	src/cli/bench_report.c \
-	src/cli/bench_report.h \
-	src/cli/bench_report_json.c \
 	src/cli/bench_replicas.c \
 	src/cli/bench_replicas.h \
 	src/cli/bench_source.h \
@@ -121,11 +117,26 @@ src_cli_syncbn_SOURCES = \
 	src/cli/bench_unordered.h \
 	src/cli/bench_wire.c \
 	src/cli/bench_wire.h \
+	src/cli/contender.h \
+	src/cli/spread.c \
+	src/cli/spread.h \
+	src/cli/timing.c \
+	src/cli/timing.h
+nodist_libsyncbn_bench_la_SOURCES = src/cli/bench_source.c
+libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
+libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
+
+bin_PROGRAMS += src/cli/syncbn
+src_cli_syncbn_SOURCES = \
+	src/cli/bench_options.c \
+	src/cli/bench_options.h \
+	src/cli/bench_report.c \
+	src/cli/bench_report.h \
+	src/cli/bench_report_json.c \
 	src/cli/command.h \
 	src/cli/command_bench.c \
 	src/cli/command_check.c \
 	src/cli/command_devices.c \
-	src/cli/contender.h \
 	src/cli/device_choice.c \
 	src/cli/device_choice.h \
 	src/cli/json.h \
@@ -136,14 +147,9 @@ src_cli_syncbn_SOURCES = \
 	src/cli/problem_list.h \
 	src/cli/report.c \
 	src/cli/report.h \
-	src/cli/report_json.c \
-	src/cli/spread.c \
-	src/cli/spread.h \
-	src/cli/timing.c \
-	src/cli/timing.h
-nodist_src_cli_syncbn_SOURCES = src/cli/bench_source.c
-src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(DNNL_CPPFLAGS)
-src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS) $(DNNL_LIBS) -lm
+	src/cli/report_json.c
+src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+src_cli_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 # The benchmark's kernels.
 bench_kernels = \

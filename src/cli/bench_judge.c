@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bounds.h"
 #include "compare.h"
 
 /* The first output that failed, in a sentence. */
@@ -47,19 +48,23 @@ static double root_mean_square(const float *data, size_t count)
     return sqrt(squares / (double)count);
 }
 
-/* dx is a difference of terms the size of weight invstd dy: of few values almost nothing is left. */
-static double scale_of(const scene *s, output_id id)
+/* How far a value may be off: see bench_judge.h. */
+static double allowed_for(const scene *s, output_id id)
 {
     const output *right = &s->right.of[id];
-    if (id != OUT_DX) {
-        return root_mean_square(right->data, right->count);
+    double of_size = BENCH_ROUGH * root_mean_square(right->data, right->count);
+    double dy = root_mean_square(s->in.dy, s->g.elements), n = (double)s->g.values, most = 0;
+    switch (id) {
+    case OUT_WEIGHT_GRAD:
+    case OUT_BIAS_GRAD: return fmax(of_size, 2 * BOUND_UNIT * sqrt(n) * n * dy);
+    case OUT_DX:
+        for (size_t c = 0; c < s->g.channels; c++) {
+            double weight = s->p.affine ? fabs(s->in.weight[c]) : 1;
+            most = fmax(most, weight * reference_invstd(&s->p, s->right.of[OUT_VAR].data[c]));
+        }
+        return BENCH_ROUGH * most * dy;
+    default: return of_size;
     }
-    double most = 0;
-    for (size_t c = 0; c < s->g.channels; c++) {
-        double weight = s->p.affine ? fabs(s->in.weight[c]) : 1;
-        most = fmax(most, weight * reference_invstd(&s->p, s->right.of[OUT_VAR].data[c]));
-    }
-    return most * root_mean_square(s->in.dy, s->g.elements);
 }
 
 double bench_distance(const float *got, const float *right, size_t count)
@@ -75,7 +80,7 @@ double bench_distance(const float *got, const float *right, size_t count)
 int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right)
 {
     double off = bench_distance(got, s->right.of[right].data, s->right.of[right].count);
-    double allowed = BENCH_ROUGH * scale_of(s, right);
+    double allowed = allowed_for(s, right);
     if (off <= allowed) {
         return SBN_SUCCESS;
     }

@@ -11,8 +11,15 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const geom
 /*
  * All others are judged roughly: their sums are rounded in an order of their own, so that no bound
  * of the library's holds for them. A value may be off the library's, which has been verified, by
- * 1e-3 of the root mean square of what is expected (for dx: of its first term); sums of squares in floats are good to 1e-5 for
- * the data that is timed, and a wrong kernel misses by 1.
+ *
+ *   y               1e-3 of the root mean square of y
+ *   dx              1e-3 of that of its first term, weight invstd dy: of few values all cancels
+ *   gradients       1e-3 of that of theirs, or 2 u sqrt(n) of n terms of dy's size, u = 2^-24: so
+ *                   much do n roundings lose where terms are added one after the other, and
+ *                   signs let the sum itself cancel
+ *
+ * Sums of squares in floats are good to 1e-5 for the data that is timed, and a wrong kernel misses
+ * by the whole value.
  */
 #define BENCH_ROUGH 1e-3
 
