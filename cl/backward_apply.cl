@@ -10,69 +10,146 @@
  * statistics: means, means_low, invstds; gradients: gs, gs_low, ks;
  * [channels] each. Work: tiles.cl.
  */
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_first(global const float *restrict x, ulong x_offset,
-                          global const float *restrict dy, ulong dy_offset,
-                          global float *restrict dx, ulong dx_offset,
-                          global const float *restrict statistics,
-                          global const float *restrict gradients,
-                          global const float *restrict weight, ulong weight_offset, uint affine,
-                          uint samples, uint channels, uint plane, uint chunk,
-                          uint channels_per_group)
+
+/* p, q and r of a channel. */
+static float backward_p(global const float *statistics, global const float *weight, uint affine,
+                        uint channels, uint c)
 {
-    const uint first = get_group_id(0) * channels_per_group;
-    const uint last = min(channels, first + channels_per_group);
-    const uint begin = get_group_id(1) * chunk, end = min(plane, begin + chunk);
-    for (uint c = first; c < last; ++c) {
-        const float mean = statistics[c], g = gradients[c];
-        const float p = (affine ? weight[weight_offset + c] : 1.0f) * statistics[2 * channels + c];
-        const float q = -p * gradients[2 * channels + c];
-        const float q_low = q * statistics[channels + c];
-        const float r = fma(-p, gradients[channels + c], -q_low);
-        for (uint n = get_group_id(2); n < samples; n += get_num_groups(2)) {
-            const ulong place = ((ulong)n * channels + c) * plane;
-            global const float *px = x + x_offset + place;
-            global const float *pdy = dy + dy_offset + place;
-            global float *pdx = dx + dx_offset + place;
-            for (uint i = begin + get_local_id(0) * WIDTH; i < end; i += TILE_STEP) {
-                const real d = load_edge(px, i, end, 0.0f) - mean;
-                const real e = load_edge(pdy, i, end, 0.0f) - g;
-                store_edge(fma((real)p, e, fma((real)q, d, (real)r)), pdx, i, end);
-            }
-        }
-    }
+    return (affine ? weight[c] : 1.0f) * statistics[2 * channels + c];
+}
+
+static float backward_q(global const float *gradients, uint channels, uint c, float p)
+{
+    return -p * gradients[2 * channels + c];
+}
+
+static float backward_r(global const float *statistics, global const float *gradients,
+                        uint channels, uint c, float p, float q)
+{
+    const float q_low = q * statistics[channels + c];
+    return fma(-p, gradients[channels + c], -q_low);
+}
+
+static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
+{
+    return plus_zero(fma(p, dy - g, fma(q, x - mean, r)));
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_last(global const float *restrict x, ulong x_offset,
+void backward_apply_flat(global const float *restrict x, ulong x_offset,
                          global const float *restrict dy, ulong dy_offset,
                          global float *restrict dx, ulong dx_offset,
                          global const float *restrict statistics,
                          global const float *restrict gradients,
-                         global const float *restrict weight, ulong weight_offset, uint affine,
-                         uint channels, ulong rows, uint rows_per_tile)
+                         global const float *restrict weights, ulong weight_offset, uint affine,
+                         uint channels, uint plane, ulong elements, uint range, uint stream)
 {
-    const ulong begin = (ulong)get_group_id(0) * rows_per_tile;
-    const ulong end = min(rows, begin + rows_per_tile);
-    for (uint c = get_local_id(0) * WIDTH; c < channels; c += TILE_STEP) {
-        const real mean = load_edge(statistics, c, channels, 0.0f);
-        const real mean_low = load_edge(statistics + channels, c, channels, 0.0f);
-        const real invstd = load_edge(statistics + 2 * channels, c, channels, 0.0f);
-        const real g = load_edge(gradients, c, channels, 0.0f);
-        const real g_low = load_edge(gradients + channels, c, channels, 0.0f);
-        const real k = load_edge(gradients + 2 * channels, c, channels, 0.0f);
-        real w = 1.0f;
-        if (affine)
-            w = load_edge(weight + weight_offset, c, channels, 0.0f);
-        const real p = w * invstd;
-        const real q = -p * k;
-        const real q_low = q * mean_low;
-        const real r = fma(-p, g_low, -q_low);
-        for (ulong row = begin; row < end; ++row) {
-            const ulong place = row * channels;
-            const real d = load_edge(x + x_offset + place, c, channels, 0.0f) - mean;
-            const real e = load_edge(dy + dy_offset + place, c, channels, 0.0f) - g;
-            store_edge(fma(p, e, fma(q, d, r)), dx + dx_offset + place, c, channels);
+    const ulong begin = flat_begin(range), end = min(elements, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint first = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset, *pdy = dy + dy_offset, *weight = weights + weight_offset;
+    global float *pdx = dx + dx_offset;
+#if CPU_FORM
+    const uint past = may_stream(pdx + begin, stream);
+    float mean = statistics[first], g = gradients[first];
+    float p = backward_p(statistics, weight, affine, channels, first);
+    float q = backward_q(gradients, channels, first, p);
+    float r = backward_r(statistics, gradients, channels, first, p, q);
+    ulong i = begin, plane_end = begin + (plane - within);
+    for (uint c = first; i < end;) {
+        const ulong stop = min(end, plane_end);
+        if (past)
+            for (; i + WIDTH <= stop; i += WIDTH)
+                STREAM_STORE(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
+        else
+            for (; i + WIDTH <= stop; i += WIDTH)
+                put(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
+        const uint left = (uint)(stop - i);
+        const float mean_before = mean, g_before = g, p_before = p, q_before = q, r_before = r;
+        c = c + 1 < channels ? c + 1 : 0;
+        mean = statistics[c];
+        g = gradients[c];
+        p = backward_p(statistics, weight, affine, channels, c);
+        q = backward_q(gradients, channels, c, p);
+        r = backward_r(statistics, gradients, channels, c, p, q);
+        plane_end += plane;
+        if (left == 0)
+            continue;
+        const ints before = EACH < left;
+        const uint count = (uint)min((ulong)WIDTH, end - i);
+        const real v = backward_value(load_edge(px + i, 0, count, px + elements, 0.0f),
+                                      load_edge(pdy + i, 0, count, pdy + elements, 0.0f),
+                                      select((real)mean, (real)mean_before, before),
+                                      select((real)g, (real)g_before, before),
+                                      select((real)p, (real)p_before, before),
+                                      select((real)q, (real)q_before, before),
+                                      select((real)r, (real)r_before, before));
+        if (count < WIDTH)
+            put_edge(v, pdx + i, count);
+        else if (past)
+            STREAM_STORE(v, pdx + i);
+        else
+            put(v, pdx + i);
+        i += count;
+    }
+#else
+    for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
+        const uint further = first + quotient(within + i, plane);
+        const uint c = further - quotient(further, channels) * channels;
+        const float p = backward_p(statistics, weight, affine, channels, c);
+        const float q = backward_q(gradients, channels, c, p);
+        const float r = backward_r(statistics, gradients, channels, c, p, q);
+        put(backward_value(px[begin + i], pdy[begin + i], statistics[c], gradients[c], p, q, r),
+            pdx + begin + i);
+    }
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void backward_apply_rows(global const float *restrict x, ulong x_offset,
+                         global const float *restrict dy, ulong dy_offset,
+                         global float *restrict dx, ulong dx_offset,
+                         global const float *restrict statistics,
+                         global const float *restrict gradients,
+                         global const float *restrict weights, ulong weight_offset, uint affine,
+                         uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
+{
+    const uint width = channels * plane, tile = rows_tile() * TILE;
+    const uint count = min((uint)TILE, width - tile);
+    float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
+    for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
+        const uint c = quotient(tile + i, plane);
+        means[k] = statistics[c];
+        gs[k] = gradients[c];
+        ps[k] = backward_p(statistics, weights + weight_offset, affine, channels, c);
+        qs[k] = backward_q(gradients, channels, c, ps[k]);
+        rs[k] = backward_r(statistics, gradients, channels, c, ps[k], qs[k]);
+    }
+    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    for (ulong row = begin; row < end; ++row) {
+        const ulong place = row * width + tile;
+        global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
+        global float *pdx = dx + dx_offset + place;
+#if CPU_FORM
+        const uint past = may_stream(pdx, stream);
+        uint i = 0;
+        for (; i + WIDTH <= count; i += WIDTH) {
+            const real v = backward_value(LOAD(px + i), LOAD(pdy + i), LOAD(means + i), LOAD(gs + i),
+                                          LOAD(ps + i), LOAD(qs + i), LOAD(rs + i));
+            if (past)
+                STREAM_STORE(v, pdx + i);
+            else
+                put(v, pdx + i);
         }
+        for (; i < count; ++i) {
+            const float v = fma(ps[i], pdy[i] - gs[i], fma(qs[i], px[i] - means[i], rs[i]));
+            pdx[i] = v == 0.0f ? 0.0f : v;
+        }
+#else
+        const uint i = get_local_id(0);
+        if (i < count)
+            put(backward_value(px[i], pdy[i], means[0], gs[0], ps[0], qs[0], rs[0]), pdx + i);
+#endif
     }
 }

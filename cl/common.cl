@@ -4,65 +4,106 @@
  *
  * The order (doc/order.md): a plane, one channel of one sample, is cut into
  * blocks of BLOCK elements; element i of a block belongs to lane i mod LANES;
- * a lane adds its elements in ascending order; lanes are folded 32, 16, 8, 4,
- * 2, 1. Which work-item holds which lane is free: both forms give the same
- * bits.
+ * a lane adds its elements in ascending order; lanes are folded 8, 4, 2, 1.
+ * Which work-item holds which lane is free: both forms give the same bits.
  *
  * CPU_FORM 1: one work-item per group, vectors of 16. CPU_FORM 0: work-groups
- * whose items are one element wide and meet in local memory.
+ * whose items are one element wide and meet in local memory. `real` is what an
+ * item holds of a block's lanes, or one value for each of its WIDTH blocks.
  */
 #pragma OPENCL FP_CONTRACT OFF
 
-#define LANES 64
+#define LANES 16
+#define LANES_RECIPROCAL 0x1p-4f
 /* BLOCK, BLOCK_RECIPROCAL and CPU_FORM come from src/program.c. */
 
 #if CPU_FORM
 #define WIDTH 16
-typedef float16 real;
 #define LOAD(p) vload16(0, p)
-#define STORE(v, p) vstore16(v, 0, p)
+#define VECTOR(type) type##16
+#define AS(type, v) as_##type##16(v)
+#define CONVERT(type, v) convert_##type##16(v)
+/* Comparisons of vectors are masks already. */
+#define MASK(condition) (condition)
+#define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#define ANY(mask) any(mask)
 #else
 #define WIDTH 1
-typedef float real;
 #define LOAD(p) (*(p))
-#define STORE(v, p) (*(p) = (v))
+#define VECTOR(type) type
+#define AS(type, v) as_##type(v)
+#define CONVERT(type, v) convert_##type(v)
+#define MASK(condition) (-(int)(condition))
+#define EACH 0u
+#define ANY(mask) (mask)
 #endif
 
-/* Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`. */
-static real load_edge(global const float *p, uint i, uint n, float fill)
+typedef VECTOR(float) real;
+typedef VECTOR(int) ints;
+typedef VECTOR(uint) uints;
+typedef VECTOR(long) wides;
+typedef VECTOR(ulong) uwides;
+
+/* v, but +0 where the mask is set. */
+static real zero_where(real v, ints mask)
 {
+    return AS(float, AS(int, v) & ~mask);
+}
+
+/*
+ * Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`.
+ * Up to `end`, the tensor's, more may be read.
+ */
+static real load_edge(global const float *p, uint i, uint n, global const float *end, float fill)
+{
+#if CPU_FORM
     if (i + WIDTH <= n)
         return LOAD(p + i);
-#if CPU_FORM
+    if (p + i + WIDTH <= end)
+        return select((real)fill, LOAD(p + i), EACH + i < n);
     float edge[WIDTH];
     for (uint j = 0; j < WIDTH; ++j)
         edge[j] = i + j < n ? p[i + j] : fill;
     return vload16(0, edge);
 #else
-    return fill;
+    return i < n ? p[i] : fill;
 #endif
 }
 
-/*
- * Stores those that exist. A zero is stored as +0: what sign it has depends on how a compiler
- * spells a negation (Mesa's gives others than IEEE's).
- */
-static void store_edge(real v, global float *p, uint i, uint n)
+/* One by one. */
+static void spread(real v, private float *out)
 {
 #if CPU_FORM
-    v = select(v, (real)0.0f, v == 0.0f);
+    vstore16(v, 0, out);
 #else
-    v = v == 0.0f ? 0.0f : v;
+    out[0] = v;
 #endif
-    if (i + WIDTH <= n) {
-        STORE(v, p + i);
-        return;
-    }
+}
+
+static real gather(private const float *in)
+{
 #if CPU_FORM
-    float edge[WIDTH];
-    vstore16(v, 0, edge);
-    for (uint j = 0; i + j < n; ++j)
-        p[i + j] = edge[j];
+    return vload16(0, in);
+#else
+    return in[0];
+#endif
+}
+
+static void spread_ints(ints v, private int *out)
+{
+#if CPU_FORM
+    vstore16(v, 0, out);
+#else
+    out[0] = v;
+#endif
+}
+
+static ints gather_ints(private const int *in)
+{
+#if CPU_FORM
+    return vload16(0, in);
+#else
+    return in[0];
 #endif
 }
 
@@ -72,8 +113,7 @@ static uint quotient(uint a, uint b)
     return a / b;
 }
 
-/* 1/n of a block's n elements; the host knows that of a plane's last block. */
-static float reciprocal(uint n, float last_reciprocal)
+static ulong quotient_long(ulong a, ulong b)
 {
-    return n == BLOCK ? BLOCK_RECIPROCAL : last_reciprocal;
+    return a / b;
 }

@@ -3,10 +3,14 @@
 KERNELS = \
 	cl/common.cl \
 	cl/sum.cl \
-	cl/lanes_first.cl \
-	cl/lanes_last.cl \
-	cl/forward_reduce.cl \
-	cl/backward_reduce.cl \
+	cl/batch.cl \
+	cl/rows.cl \
+	cl/forward_terms.cl \
+	cl/forward_first.cl \
+	cl/forward_last.cl \
+	cl/backward_terms.cl \
+	cl/backward_first.cl \
+	cl/backward_last.cl \
 	cl/fold.cl \
 	cl/tiles.cl \
 	cl/forward_apply.cl \

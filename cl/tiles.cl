@@ -1,17 +1,85 @@
 /*
- * How the apply kernels walk a tensor: groups of TILE_ITEMS items, WIDTH
- * elements at a time.
+ * How the apply kernels walk a tensor. Both walks begin at its end, for that
+ * is what the reduction has left in caches.
  *
- * Channels first: group (`channels_per_group` channels, chunk of a plane,
- * every num_groups-th sample). An item takes every TILE_ITEMS-th vector of the
- * chunk.
+ * Flat (channels first): group g takes `range` elements in a row, whatever
+ * planes they lie in. In the CPU form a vector may reach from one plane into
+ * the next: planes have WIDTH elements or more.
  *
- * Channels last: group (tile of rows); a row is one position of one sample. An
- * item takes every TILE_ITEMS-th vector of channels, down the tile's rows.
+ * Rows (channels last, and small planes): a tensor of `rows` rows of
+ * channels x plane elements, element i of which belongs to channel i / plane;
+ * plane is 1 where channels are last. Group (TILE elements of a row,
+ * `rows_per_tile` rows).
+ *
+ * `stream`: results go past the caches, where compiler and address allow. They
+ * must be aligned, and pay where the tensor is larger than the caches.
  */
 #if CPU_FORM
 #define TILE_ITEMS 1
+#define TILE 1024
 #else
 #define TILE_ITEMS 64
+#define TILE TILE_ITEMS
 #endif
-#define TILE_STEP (TILE_ITEMS * WIDTH)
+
+/* Coefficients in a row: of each element of a TILE in the CPU form, else of the item's own. */
+#define TILE_VALUES (CPU_FORM ? TILE : 1)
+
+#if CPU_FORM && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#define STREAM_STORE(v, p) __builtin_nontemporal_store(v, (global real *)(p))
+#endif
+#endif
+#ifndef STREAM_STORE
+#define STREAM_STORE(v, p) put(v, p)
+#endif
+
+/* Whether a vector at p may be stored past the caches. */
+static uint may_stream(global const float *p, uint stream)
+{
+    return stream && ((uintptr_t)p & (sizeof(real) - 1)) == 0;
+}
+
+/*
+ * A zero is stored as +0: what sign it has depends on how a compiler spells a
+ * negation (Mesa's gives others than IEEE's).
+ */
+static real plus_zero(real v)
+{
+    return select(v, (real)0.0f, MASK(v == 0.0f));
+}
+
+static void put(real v, global float *p)
+{
+#if CPU_FORM
+    vstore16(v, 0, p);
+#else
+    *p = v;
+#endif
+}
+
+/* The first `count` of a vector. */
+static void put_edge(real v, global float *p, uint count)
+{
+    float each[WIDTH];
+    spread(v, each);
+    for (uint j = 0; j < WIDTH && j < count; ++j)
+        p[j] = each[j];
+}
+
+/* Where a flat walk's group begins. */
+static ulong flat_begin(uint range)
+{
+    return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * range;
+}
+
+/* The tile of a row, and the first row, of a walk by rows: groups (tiles, parts of the rows). */
+static uint rows_tile(void)
+{
+    return get_group_id(0);
+}
+
+static ulong rows_begin(uint rows_per_tile)
+{
+    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * rows_per_tile;
+}

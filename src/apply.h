@@ -7,8 +7,8 @@
 /* Room that `arguments` must have after `count` for those that say how to walk. */
 #define SBN_WALK_ARGUMENTS 5
 
-/* Enqueues one of a kernel's two layouts over a whole tensor. */
-int sbn_launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_LAYOUTS], const sbn_geometry *g,
+/* Enqueues one of a kernel's two walks over a whole tensor. */
+int sbn_launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_geometry *g,
                      sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event);
 
 #endif

@@ -11,41 +11,23 @@ enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 /* The rows of pass->gradients. */
 enum { ROW_G, ROW_G_LOW, ROW_K, ROW_WEIGHT, ROW_BIAS, ROWS };
 
-static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
-{
-    return &replica->kernels.backward_reduce[layout][window];
-}
-
 static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_share *share = &pass->shares[r];
     const sbn_geometry *g = &pass->geometries[r];
-    const sbn_work *work = &pass->work[r];
     sbn_table *statistics = &pass->saved->table;
     const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
-    const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
-    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
-    const sbn_argument arguments[] = {
-        SBN_ARG(share->x.mem),
-        SBN_ARG(x_offset),
-        SBN_ARG(share->dy.mem),
-        SBN_ARG(dy_offset),
+    sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(share->x.mem), SBN_ARG(x_offset), SBN_ARG(share->dy.mem), SBN_ARG(dy_offset),
         SBN_ARG(statistics->device[r].mem),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(g->numbers),
-        SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal),
-        SBN_ARG(out),
     };
     sbn_wait all = *wait;
     int status = sbn_table_wait(statistics, replica, &all);
     if (!status)
-        status = sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
-                            sizeof arguments / sizeof *arguments, 2, slices->groups, &all, event);
+        status = sbn_reduce_launch(pass, replica, &replica->kernels.backward_reduce[g->layout][window],
+                             arguments, 5, slices, &all, event);
     if (!status)
         sbn_table_touched(statistics, r, *event);
     return status;
@@ -235,7 +217,7 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind backward = {
-    "backward", 2, 0, 1, sbn_backward_window, reduce, reduce_kernel, take, commit, fill, finish,
+    "backward", 2, 0, 1, sbn_backward_window, reduce, take, commit, fill, finish,
 };
 
 static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)

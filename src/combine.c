@@ -165,7 +165,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         take(pass, &own);
         return;
     }
-    const size_t words = 1 + sbn_wire_words(window) * channels;
+    const size_t words = 1 + sbn_window_words(window) * channels;
     if (!pass->local_error) {
         sbn_reduce_add(pass);
     } else if (pass->sums) {
@@ -176,7 +176,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         return;
     }
     if (!joined) {
-        const sbn_words all = sbn_words_on_wire(pass->sums + 1, window);
+        const sbn_words all = sbn_words_at(pass->sums + 1, window);
         take(pass, &all);
         return;
     }
@@ -200,7 +200,7 @@ static void leave_sent(sbn_pass *pass, int oldest)
         return;
     }
     const sbn_window *window = pass->kind->window(pass->window);
-    const sbn_words all = sbn_words_on_wire(pass->sums + 1, window);
+    const sbn_words all = sbn_words_at(pass->sums + 1, window);
     sbn_words_open(pass->sums + 1, window, pass->layer->channels);
     take(pass, &all);
 }

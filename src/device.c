@@ -74,6 +74,9 @@ int sbn_replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
                                sizeof replica->max_allocation, &replica->max_allocation, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(replica->device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
+                               sizeof replica->cache_size, &replica->cache_size, NULL);
     if (code != CL_SUCCESS)
         return fail_cl(replica, "reading the queue's device", code);
     const int status = sbn_device_check(replica->device);

@@ -14,7 +14,7 @@ typedef struct sbn_replica {
     cl_context context;
     cl_device_id device;
     size_t compute_units;
-    cl_ulong max_allocation;
+    cl_ulong max_allocation, cache_size;
     sbn_kernel_form form;
     sbn_kernels kernels;
 } sbn_replica;

@@ -4,6 +4,7 @@
 
 #include "apply.h"
 #include "pass.h"
+#include "reduce.h"
 #include "share.h"
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
@@ -11,33 +12,15 @@
 /* pass->columns */
 enum { MEAN, VAR, INVSTD };
 
-static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
-{
-    return &replica->kernels.forward_reduce[layout][window];
-}
-
 static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event)
 {
     const sbn_share *share = &pass->shares[replica->index];
     const sbn_geometry *g = &pass->geometries[replica->index];
-    const sbn_work *work = &pass->work[replica->index];
     const cl_ulong x_offset = share->x.offset;
-    const cl_uint channels = (cl_uint)g->channels, plane = (cl_uint)g->plane;
-    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
-    const sbn_argument arguments[] = {
-        SBN_ARG(share->x.mem),
-        SBN_ARG(x_offset),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(g->numbers),
-        SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal),
-        SBN_ARG(out),
-    };
-    return sbn_launch(replica, reduce_kernel(replica, g->layout, window), arguments,
-                      sizeof arguments / sizeof *arguments, 2, slices->groups, wait, event);
+    sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(share->x.mem), SBN_ARG(x_offset)};
+    return sbn_reduce_launch(pass, replica, &replica->kernels.forward_reduce[g->layout][window],
+                             arguments, 2, slices, wait, event);
 }
 
 static int take(sbn_pass *pass, const sbn_words *words)
@@ -141,12 +124,12 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind training = {
-    "forward",       1,    1,      2, sbn_forward_window, reduce, reduce_kernel, take,
+    "forward",       1,    1,      2, sbn_forward_window, reduce, take,
     commit_training, fill, finish,
 };
 
 static const sbn_pass_kind evaluation = {
-    "evaluation", 3, 1, 1, sbn_forward_window, reduce, reduce_kernel, take, commit, fill, finish,
+    "evaluation", 3, 1, 1, sbn_forward_window, reduce, take, commit, fill, finish,
 };
 
 static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)

@@ -21,11 +21,6 @@ static size_t ceil_div(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
-static size_t at_most(size_t a, size_t limit)
-{
-    return a < limit ? a : limit;
-}
-
 static size_t at_least(size_t a, size_t limit)
 {
     return a > limit ? a : limit;
@@ -83,42 +78,101 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
     return SBN_SUCCESS;
 }
 
-/* Groups that keep a device busy: several for each compute unit, more where groups are small. */
-static size_t wanted_groups(const sbn_replica *replica)
+/*
+ * The choice of work-groups, for all kernels. What the numbers of the CPU form
+ * balance was measured (doc/performance.md); those of the GPU form follow from
+ * what such devices need: many groups, neighbouring items on neighbouring
+ * elements.
+ */
+typedef struct sbn_form_sizes {
+    size_t groups_per_unit;   /* that keep a compute unit busy to the end */
+    size_t reduce_elements;   /* of a group that reduces */
+    size_t components;        /* blocks of a sample that a group keeps apart: SETS x BATCH */
+    size_t batch;             /* blocks at a time: cl/batch.cl */
+    size_t rows_strip;        /* STRIP of cl/rows.cl */
+    size_t rows_batch;        /* blocks at a time there */
+    size_t flat_elements;     /* of a group that applies */
+    size_t tile, tile_elements; /* TILE of cl/tiles.cl, and what a group of rows has in all */
+    size_t vector;            /* of a flat walk: planes must be as large */
+} sbn_form_sizes;
+
+static const sbn_form_sizes cpu_sizes = {4, 65536, 64, 16, 1024, 1, 16384, 1024, 65536, 16};
+static const sbn_form_sizes gpu_sizes = {32, 16384, 64, 64, 32, 8, 2048, 64, 2048, 1};
+
+static const sbn_form_sizes *sizes_of(const sbn_replica *replica)
 {
-    return replica->compute_units * (replica->form == SBN_FORM_CPU ? 4 : 32);
+    return replica->form == SBN_FORM_CPU ? &cpu_sizes : &gpu_sizes;
 }
 
-sbn_slices sbn_slices_of(const sbn_geometry *geometry, const sbn_replica *replica,
-                         const sbn_kernel *kernel)
+static size_t at_most(size_t a, size_t limit)
 {
-    const size_t channels_per_group = geometry->layout == SBN_CHANNELS_FIRST
-                                          ? 1
-                                          : kernel->local[0] * replica->kernels.width;
-    const size_t groups = ceil_div(geometry->channels, channels_per_group);
-    size_t count = at_most(ceil_div(wanted_groups(replica), groups), geometry->numbers);
-    const size_t per_slice = ceil_div(geometry->numbers, at_least(count, 1));
-    count = ceil_div(geometry->numbers, at_least(per_slice, 1));
-    return (sbn_slices){{groups, count}, (cl_uint)count, (cl_uint)per_slice};
+    return a < limit ? a : limit;
 }
 
-sbn_tiles sbn_tiles_of(const sbn_geometry *geometry, const sbn_replica *replica)
+static size_t round_up(size_t a, size_t step)
 {
-    /* Elements of a group: enough to outweigh its start; and some devices count only to 65535. */
-    const size_t wanted = replica->form == SBN_FORM_CPU ? 16384 : 2048, most = 32768;
-    sbn_tiles tiles = {{1, 1, 1}, 0, 0, 0};
-    if (geometry->layout == SBN_CHANNELS_LAST) {
-        const size_t rows = at_least(wanted / geometry->channels, 4);
-        tiles.rows_per_tile = (cl_uint)rows;
-        tiles.groups[0] = ceil_div(geometry->values, rows);
-        return tiles;
+    return ceil_div(a, step) * step;
+}
+
+/* Slices that a share's workspace may have: half a percent of its tensor, or half a megabyte. */
+static size_t slices_allowed(const sbn_geometry *g, size_t words_per_channel)
+{
+    const size_t bytes = at_least(g->elements * sizeof(float) / 200, (size_t)1 << 19);
+    return at_most(at_least(bytes / (g->channels * words_per_channel * sizeof(int64_t)), 1), 256);
+}
+
+/*
+ * Several channels at once while their blocks of a sample have components of
+ * their own; fewer where that would leave units idle.
+ */
+static size_t strip_of(const sbn_geometry *g, const sbn_form_sizes *sizes, size_t wanted)
+{
+    size_t strip = at_least(at_most(sizes->components / g->blocks, g->channels), 1);
+    while (strip > 1 && ceil_div(g->channels, strip) * g->samples < wanted)
+        strip = ceil_div(strip, 2);
+    return strip;
+}
+
+sbn_slices sbn_slices_of(const sbn_geometry *g, const sbn_replica *replica,
+                         size_t words_per_channel)
+{
+    const sbn_form_sizes *sizes = sizes_of(replica);
+    const size_t wanted = replica->compute_units * sizes->groups_per_unit;
+    const int first = g->layout == SBN_CHANNELS_FIRST;
+    const size_t strip = first ? strip_of(g, sizes, wanted) : at_most(sizes->rows_strip, g->channels);
+    const size_t groups = ceil_div(g->channels, strip);
+    /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
+    const int samples = first && strip > 1;
+    const size_t units = samples ? g->samples : g->numbers;
+    const size_t elements = strip * (samples ? g->plane : at_most(g->plane, SBN_BLOCK));
+    const size_t step = samples ? 1 : first ? sizes->batch : sizes->rows_batch;
+
+    size_t per_slice = at_least(sizes->reduce_elements / elements, 1);
+    per_slice = at_most(per_slice, at_least(groups * units / wanted, 1));
+    per_slice = at_least(per_slice, ceil_div(units, slices_allowed(g, words_per_channel)));
+    per_slice = round_up(per_slice, step);
+    const size_t count = ceil_div(units, per_slice);
+    return (sbn_slices){{groups, count}, (cl_uint)count, (cl_uint)per_slice, (cl_uint)strip};
+}
+
+sbn_tiles sbn_tiles_of(const sbn_geometry *g, const sbn_replica *replica)
+{
+    const sbn_form_sizes *sizes = sizes_of(replica);
+    const size_t wanted = replica->compute_units * sizes->groups_per_unit;
+    const cl_uint stream = g->elements * sizeof(float) > replica->cache_size;
+    if (g->layout == SBN_CHANNELS_FIRST && g->plane >= sizes->vector) {
+        const size_t fair = at_least(g->elements / wanted, 1);
+        const size_t range = round_up(at_most(sizes->flat_elements, fair), 64);
+        return (sbn_tiles){SBN_WALK_FLAT, {ceil_div(g->elements, range), 1}, 1, g->elements,
+                           (cl_uint)range, stream};
     }
-    const size_t chunk = at_least(wanted, ceil_div(geometry->plane, most));
-    const size_t planes = replica->form == SBN_FORM_CPU ? at_least(wanted / geometry->plane, 1) : 1;
-    tiles.chunk = (cl_uint)at_most(chunk, geometry->plane);
-    tiles.channels_per_group = (cl_uint)at_most(planes, geometry->channels);
-    tiles.groups[0] = ceil_div(geometry->channels, tiles.channels_per_group);
-    tiles.groups[1] = ceil_div(geometry->plane, tiles.chunk);
-    tiles.groups[2] = at_most(geometry->samples, most);
-    return tiles;
+    const size_t plane = g->layout == SBN_CHANNELS_FIRST ? g->plane : 1;
+    const size_t width = g->channels * plane, rows = g->elements / width;
+    const size_t tiles = ceil_div(width, sizes->tile);
+    size_t per_group = at_least(sizes->tile_elements / at_most(width, sizes->tile), 1);
+    per_group = at_most(per_group, at_least(rows * tiles / wanted, 1));
+    /* Some devices count the second dimension to 65535 only. */
+    per_group = at_least(per_group, ceil_div(rows, 32768));
+    return (sbn_tiles){SBN_WALK_ROWS, {tiles, ceil_div(rows, per_group)}, 2, rows,
+                       (cl_uint)per_group, stream};
 }

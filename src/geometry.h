@@ -23,20 +23,24 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
 /* "(2,64,7,7)" */
 void sbn_print_shape(const sbn_share *share, char *out, size_t size);
 
-/* Work-groups of a reduction: groups of channels, slices of a channel's blocks. */
+/* Work-groups of a reduction (cl/batch.cl, cl/rows.cl). */
 typedef struct sbn_slices {
     size_t groups[2];
     cl_uint count, per_slice;
+    cl_uint strip; /* channels of a group, channels first */
 } sbn_slices;
 
 sbn_slices sbn_slices_of(const sbn_geometry *geometry, const sbn_replica *replica,
-                         const sbn_kernel *kernel);
+                         size_t words_per_channel);
 
-/* Work-groups of an apply kernel and its chunk sizes (cl/tiles.cl). */
+/* Work-groups of an apply kernel (cl/tiles.cl): which walk, and how much each group does. */
 typedef struct sbn_tiles {
-    size_t groups[3];
-    cl_uint chunk, channels_per_group; /* channels first */
-    cl_uint rows_per_tile;             /* channels last */
+    int walk;
+    size_t groups[2];
+    cl_uint dimensions;
+    cl_ulong length;    /* elements in all, or rows */
+    cl_uint per_group;  /* elements of a group, or rows */
+    cl_uint stream;     /* results go past the caches */
 } sbn_tiles;
 
 sbn_tiles sbn_tiles_of(const sbn_geometry *geometry, const sbn_replica *replica);

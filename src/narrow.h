@@ -26,28 +26,21 @@ static inline sbn_int128 sbn_narrow_place(int64_t digit, int places)
     return (sbn_int128)((sbn_uint128)(sbn_int128)digit << places);
 }
 
-/* Up to four digits; constants for `bits` make it short. */
-static inline int sbn_narrow_add_digits(sbn_narrow *a, const int64_t *digits, int count, int bits)
+/* Three or four digits of 48 bits. */
+static inline int sbn_narrow_from_digits(sbn_narrow *a, const int64_t *digits, int count)
 {
     if (count < 3 || count > 4)
         return 0;
-    const sbn_int128 two = digits[0] + sbn_narrow_place(digits[1], bits);
+    const sbn_int128 two = digits[0] + sbn_narrow_place(digits[1], 48);
     a->low = (uint64_t)two;
-    a->high = (two >> 64) + sbn_narrow_place(digits[2], 2 * bits - 64);
+    a->high = (two >> 64) + sbn_narrow_place(digits[2], 32);
     if (count == 3)
         return 1;
-    /* The fourth digit of 48 bits lies 16 bits higher. */
-    if (bits > 32 && digits[3] >> 45 != digits[3] >> 63)
+    /* The fourth lies 80 bits above the second 64. */
+    if (digits[3] >> 45 != digits[3] >> 63)
         return 0;
-    a->high += sbn_narrow_place(digits[3], 3 * bits - 64);
+    a->high += sbn_narrow_place(digits[3], 80);
     return 1;
-}
-
-/* Three or four digits of 32 or 48 bits. */
-static inline int sbn_narrow_from_digits(sbn_narrow *a, const int64_t *digits, int count, int bits)
-{
-    return bits == 32 ? sbn_narrow_add_digits(a, digits, count, 32)
-                      : sbn_narrow_add_digits(a, digits, count, 48);
 }
 
 /* 2^exponent, far from the ends of a double's range. */

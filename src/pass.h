@@ -36,7 +36,6 @@ typedef struct sbn_pass_kind {
     /* Enqueues a replica's reduction into `partial`. */
     int (*reduce)(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event);
-    sbn_kernel *(*kernel)(sbn_replica *replica, sbn_layout layout, int window);
     /*
      * Takes the group's words: of all channels in the narrow window, of pass->repeat's in the
      * wide one. Narrow, it fills pass->repeat and returns whether there is any.

@@ -20,19 +20,31 @@ const sbn_window *sbn_backward_window(int window)
 int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
 {
     cl_device_type type = 0;
-    const cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    cl_uint width = 0;
+    cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width,
+                               NULL);
     if (code != CL_SUCCESS)
         return sbn_fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
-    *form = wanted != SBN_FORM_AUTO                                    ? wanted
-            : type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR) ? SBN_FORM_GPU
-                                                                       : SBN_FORM_CPU;
+    /* A compiler for CPUs without vectors makes its own, of work-items (Mesa's llvmpipe). */
+    *form = wanted != SBN_FORM_AUTO                     ? wanted
+            : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
+                                                        : SBN_FORM_GPU;
     return SBN_SUCCESS;
 }
 
 /* The sources of a program, found by name among the embedded ones. */
-static const char *const reduce_sources[] = {"common.cl",         "sum.cl",
-                                             "lanes_first.cl",    "lanes_last.cl",
-                                             "forward_reduce.cl", "backward_reduce.cl"};
+static const char *const reduce_sources[] = {"common.cl",
+                                             "sum.cl",
+                                             "batch.cl",
+                                             "rows.cl",
+                                             "forward_terms.cl",
+                                             "forward_first.cl",
+                                             "forward_last.cl",
+                                             "backward_terms.cl",
+                                             "backward_first.cl",
+                                             "backward_last.cl"};
 static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
                                             "backward_apply.cl", "fold.cl",  "gradients.cl"};
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)
@@ -64,8 +76,8 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
 static int build(cl_program *program, const sbn_program *owner, const char *const *names,
                  size_t count, const char *options)
 {
-    const char *texts[8];
-    size_t lengths[8];
+    const char *texts[16];
+    size_t lengths[16];
     for (size_t i = 0; i < count; ++i) {
         const sbn_kernel_source *source = find_source(names[i]);
         texts[i] = source->text;
@@ -151,15 +163,14 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
 
 int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program)
 {
-    static const char *const names[4][SBN_LAYOUTS] = {
+    static const char *const names[4][2] = {
         {"forward_reduce_first", "forward_reduce_last"},
         {"backward_reduce_first", "backward_reduce_last"},
-        {"forward_apply_first", "forward_apply_last"},
-        {"backward_apply_first", "backward_apply_last"},
+        {"forward_apply_flat", "forward_apply_rows"},
+        {"backward_apply_flat", "backward_apply_rows"},
     };
     const cl_device_id device = program->device;
     memset(kernels, 0, sizeof *kernels);
-    kernels->width = program->form == SBN_FORM_CPU ? 16 : 1;
     int status = SBN_SUCCESS;
     for (int l = 0; l < SBN_LAYOUTS && !status; ++l) {
         for (int w = 0; w < SBN_WINDOWS && !status; ++w) {
@@ -169,11 +180,13 @@ int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program)
                 status = create_kernel(&kernels->backward_reduce[l][w], reduce, device,
                                        names[1][l]);
         }
+    }
+    for (int walk = 0; walk < SBN_WALKS && !status; ++walk) {
+        status = create_kernel(&kernels->forward_apply[walk], program->apply, device,
+                               names[2][walk]);
         if (!status)
-            status = create_kernel(&kernels->forward_apply[l], program->apply, device, names[2][l]);
-        if (!status)
-            status = create_kernel(&kernels->backward_apply[l], program->apply, device,
-                                   names[3][l]);
+            status = create_kernel(&kernels->backward_apply[walk], program->apply, device,
+                                   names[3][walk]);
     }
     if (!status)
         status = create_kernel(&kernels->fold, program->apply, device, "fold");
@@ -198,8 +211,10 @@ void sbn_kernels_release(sbn_kernels *kernels)
             release_kernel(&kernels->forward_reduce[l][w]);
             release_kernel(&kernels->backward_reduce[l][w]);
         }
-        release_kernel(&kernels->forward_apply[l]);
-        release_kernel(&kernels->backward_apply[l]);
+    }
+    for (int walk = 0; walk < SBN_WALKS; ++walk) {
+        release_kernel(&kernels->forward_apply[walk]);
+        release_kernel(&kernels->backward_apply[walk]);
     }
     release_kernel(&kernels->fold);
     release_kernel(&kernels->store_gradients);

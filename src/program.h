@@ -11,6 +11,8 @@
 
 enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_WINDOWS = 2 };
 enum { SBN_LAYOUTS = 2 };
+/* How apply kernels go over a tensor: cl/tiles.cl. */
+enum { SBN_WALK_FLAT = 0, SBN_WALK_ROWS = 1, SBN_WALKS = 2 };
 
 /* A kernel with the group size it was built for. */
 typedef struct sbn_kernel {
@@ -22,9 +24,8 @@ typedef struct sbn_kernel {
 /* The kernels of one replica: arguments are set per launch, so no two replicas share them. */
 typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_WINDOWS], backward_reduce[SBN_LAYOUTS][SBN_WINDOWS];
-    sbn_kernel forward_apply[SBN_LAYOUTS], backward_apply[SBN_LAYOUTS];
+    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     sbn_kernel fold, store_gradients;
-    size_t width; /* elements of an item's vectors */
 } sbn_kernels;
 
 /* The programs of a device in a context, shared by replicas. */

@@ -65,6 +65,26 @@ static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *windo
     return status;
 }
 
+int sbn_reduce_launch(sbn_pass *pass, sbn_replica *replica, sbn_kernel *kernel,
+                      sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                      const sbn_wait *wait, cl_event *event)
+{
+    const sbn_geometry *g = &pass->geometries[replica->index];
+    const sbn_work *work = &pass->work[replica->index];
+    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
+    const cl_uint plane = (cl_uint)g->plane;
+    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
+    const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(samples),       SBN_ARG(channels),          SBN_ARG(plane),
+        SBN_ARG(g->blocks),     SBN_ARG(slices->strip),     SBN_ARG(slices->per_slice),
+        SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+    };
+    for (size_t i = 0; i < SBN_SLICE_ARGUMENTS; ++i)
+        arguments[count + i] = walk[i];
+    return sbn_launch(replica, kernel, arguments, count + SBN_SLICE_ARGUMENTS, 2, slices->groups,
+                      wait, event);
+}
+
 /* partial -> words. A single slice has written the words already. */
 static int fold(sbn_pass *pass, sbn_replica *replica, const sbn_window *window, cl_uint slices,
                 const sbn_wait *wait, cl_event *event)
@@ -81,10 +101,9 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
     sbn_work *work = &pass->work[replica->index];
     const sbn_window *shape = pass->kind->window(window);
     const sbn_geometry *geometry = &pass->geometries[replica->index];
-    sbn_slices slices = {{0, 0}, 0, 0};
+    sbn_slices slices = {{0, 0}, 0, 0, 0};
     if (geometry->values > 0)
-        slices = sbn_slices_of(geometry, replica,
-                               pass->kind->kernel(replica, geometry->layout, window));
+        slices = sbn_slices_of(geometry, replica, sbn_window_words(shape));
     int status = reserve(pass, replica, shape, slices.count);
     if (status || slices.count == 0)
         return status;
@@ -121,7 +140,7 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
 
 int sbn_reduce_enqueue(sbn_pass *pass, int window)
 {
-    const size_t words = 1 + sbn_wire_words(pass->kind->window(window)) * pass->layer->channels;
+    const size_t words = 1 + sbn_window_words(pass->kind->window(window)) * pass->layer->channels;
     int status = SBN_SUCCESS;
     if (sbn_reduce_must_add(pass))
         status = sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words);
@@ -149,7 +168,7 @@ void sbn_reduce_wait(const sbn_pass *pass)
 
 sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
 {
-    return sbn_words_from_kernel(pass->work[replica].host, pass->kind->window(pass->window));
+    return sbn_words_at(pass->work[replica].host, pass->kind->window(pass->window));
 }
 
 int sbn_reduce_must_add(const sbn_pass *pass)
@@ -160,11 +179,10 @@ int sbn_reduce_must_add(const sbn_pass *pass)
 void sbn_reduce_add(sbn_pass *pass)
 {
     const size_t channels = pass->layer->channels;
-    const size_t words = sbn_wire_words(pass->kind->window(pass->window));
+    const sbn_window *window = pass->kind->window(pass->window);
+    const size_t words = sbn_window_words(window);
     memset(pass->sums, 0, sizeof(int64_t) * (1 + words * channels));
-    for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        const sbn_words own = sbn_reduce_words(pass, r);
+    for (size_t r = 0; r < pass->group->replica_count; ++r)
         if (pass->geometries[r].values > 0)
-            sbn_words_add(&own, channels, pass->sums + 1);
-    }
+            sbn_words_add(pass->work[r].host, window, channels, pass->sums + 1);
 }

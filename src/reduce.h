@@ -10,6 +10,14 @@ int sbn_reduce_prepare(sbn_pass *pass);
 /* Enqueues the reduction of every replica in a window. */
 int sbn_reduce_enqueue(sbn_pass *pass, int window);
 
+/* Room that `arguments` must have after `count` for those that say how to walk. */
+#define SBN_SLICE_ARGUMENTS 8
+
+/* Enqueues one of a kind's reductions, into partial, or words where there is one slice. */
+int sbn_reduce_launch(sbn_pass *pass, sbn_replica *replica, sbn_kernel *kernel,
+                      sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                      const sbn_wait *wait, cl_event *event);
+
 /* Have all words arrived? Never blocks. */
 int sbn_reduce_done(sbn_pass *pass, int *done);
 

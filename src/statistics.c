@@ -45,8 +45,8 @@ static inline double mean_low_of(double mean)
 static void wide_sums(const sbn_words *words, size_t c, sbn_big *first, sbn_big *second)
 {
     const int64_t *digits = sbn_words_of(words, c);
-    sbn_big_from_digits(first, digits, words->digits1, words->bits);
-    sbn_big_from_digits(second, digits + words->digits1, words->digits2, words->bits);
+    sbn_big_from_digits(first, digits, words->digits1, SBN_DIGIT_BITS);
+    sbn_big_from_digits(second, digits + words->digits1, words->digits2, SBN_DIGIT_BITS);
 }
 
 sbn_two_sums sbn_wide_moments_of(const sbn_words *words, size_t c, uint64_t count)
@@ -96,8 +96,8 @@ static inline int narrow_sums(const sbn_words *words, size_t c, sbn_narrow *firs
                               sbn_narrow *second)
 {
     const int64_t *digits = sbn_words_of(words, c);
-    return sbn_narrow_from_digits(first, digits, words->digits1, words->bits) &&
-           sbn_narrow_from_digits(second, digits + words->digits1, words->digits2, words->bits);
+    return sbn_narrow_from_digits(first, digits, words->digits1) &&
+           sbn_narrow_from_digits(second, digits + words->digits1, words->digits2);
 }
 
 /* The same for a channel of a narrow window without special flags; 0 where a number is too long. */

@@ -14,17 +14,16 @@
 #include <stdint.h>
 
 /* Of the order of summation: doc/order.md. Members must have the same. */
-#define SBN_ORDER_VERSION 0
+#define SBN_ORDER_VERSION 1
 
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
-#define SBN_BLOCK 1024
+#define SBN_BLOCK 256
 
-/* Blocks of one channel and replica: digits hold three terms of 32 bits a block. */
+/* Blocks of one channel and replica. */
 #define SBN_MAX_BLOCKS ((size_t)1 << 29)
 
-/* Bits of the fixed-point digits that kernels leave, and of those that are sent. */
-#define SBN_DIGIT_BITS 32
-#define SBN_WIRE_BITS 48
+/* Bits of a fixed-point digit, held in an int64: 4095 members' add up without a carry. */
+#define SBN_DIGIT_BITS 48
 
 /* Flags of a channel, as in cl/sum.cl. */
 enum {
@@ -37,8 +36,8 @@ enum {
 };
 
 typedef struct sbn_window {
-    int low1, digits1; /* first sum: digits of 32 bits, the lowest in units of 2^-low1 */
-    int low2, digits2; /* second sum */
+    int low1, bits1; /* first sum: bits of a term, the lowest worth 2^-low1 */
+    int low2, bits2; /* second sum */
     int limit_pivot;   /* a block fits below 2^these */
     int limit_sum, limit_second;
     int clear; /* a block is clear of the bottom from 2^this on */
@@ -47,13 +46,12 @@ typedef struct sbn_window {
 
 extern const sbn_window sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/* Words per channel that kernels leave: both sums' digits and the flags. */
-size_t sbn_window_words(const sbn_window *window);
+/* Digits of both sums: room for their terms' bits, 2^31 blocks of them and a sign. */
+int sbn_digits1(const sbn_window *window);
+int sbn_digits2(const sbn_window *window);
 
-/* Words per channel that are sent: digits of 48 bits, so that 4095 members' add without carry. */
-size_t sbn_wire_words(const sbn_window *window);
-int sbn_wire_digits1(const sbn_window *window);
-int sbn_wire_digits2(const sbn_window *window);
+/* Words per channel: both sums' digits and the flags. */
+size_t sbn_window_words(const sbn_window *window);
 
 /* Writes the macros of a pass ("FORWARD", "BACKWARD") for its window; returns snprintf's length. */
 int sbn_window_macros(const sbn_window *window, const char *pass, char *out, size_t size);

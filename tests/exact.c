@@ -26,7 +26,7 @@ typedef struct pattern {
 static const pattern patterns[] = {
     {"1, 2, 3, 4", "mb4ic2", 1, 1, 0},
     {"a large mean", "mb8ic3il64", 65536, 0, 1},
-    {"a large mean, blocks of 1024", "mb4ic2ih32iw32", 1000, 0, 3},
+    {"a large mean, blocks of 256", "mb4ic2ih32iw32", 1000, 0, 3},
     {"planes of two blocks", "mb2ic2ih32iw64", 1000, 4, 3},
     {"means that change from sample to sample", "mb16ic5ih4iw4", -300, 40, 2},
     {"values far apart", "mb64ic17", -1000000, 31250, 0},
@@ -34,9 +34,9 @@ static const pattern patterns[] = {
 };
 
 static const char *const spreads[] = {
-    "r1,form=cpu",
+    "r1",
     "r2,form=gpu",
-    "r2,last,form=cpu",
+    "r2,last",
     "r2,last,shuffle3,form=gpu,off3",
 };
 

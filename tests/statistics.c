@@ -24,31 +24,30 @@ static void put(int64_t *digits, int count, int low, double value)
 {
     double rest = fabs(value);
     for (int k = count; k-- > 0;) {
-        const double unit = ldexp(1.0, 32 * k - low), digit = floor(rest / unit);
+        const double unit = ldexp(1.0, SBN_DIGIT_BITS * k - low), digit = floor(rest / unit);
         rest -= digit * unit;
         digits[k] += (int64_t)(value < 0.0 ? -digit : digit);
     }
 }
 
-/* Wire words of one replica whose sums are these. */
+/* Adds the words of one replica whose sums are these to `wire`. */
 static void add(int64_t *wire, const sbn_window *w, double first, double second, int64_t flags)
 {
     int64_t words[WORDS] = {0};
-    put(words, w->digits1, w->low1, first);
-    put(words + w->digits1, w->digits2, w->low2, second);
-    words[w->digits1 + w->digits2] = flags;
-    const sbn_words from = sbn_words_from_kernel(words, w);
-    sbn_words_add(&from, 1, wire);
+    put(words, sbn_digits1(w), w->low1, first);
+    put(words + sbn_digits1(w), sbn_digits2(w), w->low2, second);
+    words[sbn_window_words(w) - 1] = flags;
+    sbn_words_add(words, w, 1, wire);
 }
 
 static int64_t flags_of(const int64_t *wire, const sbn_window *w)
 {
-    return wire[sbn_wire_words(w) - 1];
+    return wire[sbn_window_words(w) - 1];
 }
 
 static sbn_two_sums moments_of(const int64_t *wire, const sbn_window *w, uint64_t count)
 {
-    const sbn_words words = sbn_words_on_wire(wire, w);
+    const sbn_words words = sbn_words_at(wire, w);
     sbn_two_sums m;
     sbn_moments_of(&words, 1, NULL, count, &m.first, &m.second);
     return m;
@@ -56,7 +55,7 @@ static sbn_two_sums moments_of(const int64_t *wire, const sbn_window *w, uint64_
 
 static sbn_two_sums products_of(const int64_t *wire, const sbn_window *w, double mean)
 {
-    const sbn_words words = sbn_words_on_wire(wire, w);
+    const sbn_words words = sbn_words_at(wire, w);
     sbn_two_sums p;
     sbn_products_of(&words, 1, NULL, &mean, &p.first, &p.second);
     return p;
@@ -97,7 +96,7 @@ static void spread_moments(const char *name, const sbn_window *w)
     add(wire, w, 20, 15, SBN_FLAG_FAINT);
     add(other, w, -3, 4, SBN_FLAG_CLEAR);
     const int64_t flags = flags_of(wire, w);
-    for (size_t k = 0; k + 1 < sbn_wire_words(w); ++k)
+    for (size_t k = 0; k + 1 < sbn_window_words(w); ++k)
         wire[k] += other[k];
     const sbn_two_sums m = moments_of(wire, w, 4);
     tap_ok(m.first == 2.5 && m.second == 1.25,
@@ -177,8 +176,8 @@ static void needs_wide(void)
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
         int64_t wire[WORDS] = {0};
-        wire[sbn_wire_words(&sbn_forward_narrow) - 1] = list[i].flags;
-        const sbn_words words = sbn_words_on_wire(wire, &sbn_forward_narrow);
+        wire[sbn_window_words(&sbn_forward_narrow) - 1] = list[i].flags;
+        const sbn_words words = sbn_words_at(wire, &sbn_forward_narrow);
         const double invstd = sbn_invstd(list[i].var, *list[i].eps);
         unsigned char repeat = 9;
         int came = sbn_forward_needs_wide(&words, 1, &invstd, &repeat);
@@ -195,8 +194,8 @@ static void needs_wide(void)
                 {CLEAR, 4096, 0}, {CLEAR, 4097, 1},       {FAINT, NAN, 1}};
     for (size_t i = 0; i < sizeof back / sizeof *back; ++i) {
         int64_t wire[WORDS] = {0};
-        wire[sbn_wire_words(&sbn_backward_narrow) - 1] = back[i].flags;
-        const sbn_words words = sbn_words_on_wire(wire, &sbn_backward_narrow);
+        wire[sbn_window_words(&sbn_backward_narrow) - 1] = back[i].flags;
+        const sbn_words words = sbn_words_at(wire, &sbn_backward_narrow);
         unsigned char repeat = 9;
         int came = sbn_backward_needs_wide(&words, 1, &back[i].invstd, &repeat);
         came = came == repeat ? came : -1;

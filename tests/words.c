@@ -1,5 +1,5 @@
 /*
- * Words in both forms (src/words.h): what kernels leave, added up on the wire, carried and sent
+ * Words (src/words.h): what kernels leave, added up, carried and sent
  * by as many members as there may be, stays the same number, and flags stay flags.
  */
 #include <string.h>
@@ -28,11 +28,11 @@ static int same(const sbn_big *a, const sbn_big *b)
 static int same_numbers(const sbn_words *a, const sbn_words *b)
 {
     sbn_big of_a, of_b;
-    sbn_big_from_digits(&of_a, a->at, a->digits1, a->bits);
-    sbn_big_from_digits(&of_b, b->at, b->digits1, b->bits);
+    sbn_big_from_digits(&of_a, a->at, a->digits1, SBN_DIGIT_BITS);
+    sbn_big_from_digits(&of_b, b->at, b->digits1, SBN_DIGIT_BITS);
     const int first = same(&of_a, &of_b);
-    sbn_big_from_digits(&of_a, a->at + a->digits1, a->digits2, a->bits);
-    sbn_big_from_digits(&of_b, b->at + b->digits1, b->digits2, b->bits);
+    sbn_big_from_digits(&of_a, a->at + a->digits1, a->digits2, SBN_DIGIT_BITS);
+    sbn_big_from_digits(&of_b, b->at + b->digits1, b->digits2, SBN_DIGIT_BITS);
     return first && same(&of_a, &of_b);
 }
 
@@ -59,7 +59,7 @@ static int small_digits(const sbn_words *w)
     int small = 1;
     for (int k = 0; k < w->digits1 + w->digits2; ++k)
         if (k != w->digits1 - 1 && k != w->digits1 + w->digits2 - 1)
-            small = small && w->at[k] >= 0 && w->at[k] < INT64_C(1) << SBN_WIRE_BITS;
+            small = small && w->at[k] >= 0 && w->at[k] < INT64_C(1) << SBN_DIGIT_BITS;
     return small;
 }
 
@@ -70,9 +70,9 @@ static void one_replica(const char *name, const sbn_window *window)
     for (uint64_t round = 0; round < ROUNDS; ++round) {
         int64_t words[WORDS], wire[WORDS] = {0};
         fill(words, sbn_window_words(window) - 1, round);
-        const sbn_words from = sbn_words_from_kernel(words, window);
-        const sbn_words to = sbn_words_on_wire(wire, window);
-        sbn_words_add(&from, 1, wire);
+        const sbn_words from = sbn_words_at(words, window);
+        const sbn_words to = sbn_words_at(wire, window);
+        sbn_words_add(words, window, 1, wire);
         wrong += !same_numbers(&from, &to);
         large += !small_digits(&to);
         flags += sbn_flags_of(&from, 0) != sbn_flags_of(&to, 0);
@@ -86,7 +86,7 @@ static void one_replica(const char *name, const sbn_window *window)
 static void many_replicas(const char *name, const sbn_window *window)
 {
     enum { OF_MEMBER = 3, CHANNELS = 3 };
-    const size_t per_channel = sbn_window_words(window), wire_words = sbn_wire_words(window);
+    const size_t per_channel = sbn_window_words(window);
     int64_t all[CHANNELS * WORDS] = {0}, sent[CHANNELS * WORDS] = {0};
     int large = 0;
     for (uint64_t m = 0; m < MEMBERS; ++m) {
@@ -101,22 +101,21 @@ static void many_replicas(const char *name, const sbn_window *window)
                     all[c * per_channel + k] += own[k];
                 }
             }
-            const sbn_words from = sbn_words_from_kernel(words, window);
-            sbn_words_add(&from, CHANNELS, wire);
+            sbn_words_add(words, window, CHANNELS, wire);
         }
         sbn_words_seal(wire, window, CHANNELS);
         for (size_t c = 0; c < CHANNELS; ++c) {
-            const sbn_words of_channel = sbn_words_on_wire(wire + c * wire_words, window);
+            const sbn_words of_channel = sbn_words_at(wire + c * per_channel, window);
             large += !small_digits(&of_channel);
         }
-        for (size_t i = 0; i < CHANNELS * wire_words; ++i)
+        for (size_t i = 0; i < CHANNELS * per_channel; ++i)
             sent[i] += wire[i];
     }
     sbn_words_open(sent, window, CHANNELS);
     int wrong = 0, flags = 0;
     for (size_t c = 0; c < CHANNELS; ++c) {
-        const sbn_words sum = sbn_words_from_kernel(all + c * per_channel, window);
-        const sbn_words came = sbn_words_on_wire(sent + c * wire_words, window);
+        const sbn_words sum = sbn_words_at(all + c * per_channel, window);
+        const sbn_words came = sbn_words_at(sent + c * per_channel, window);
         wrong += !same_numbers(&sum, &came);
         flags += sbn_flags_of(&came, 0) != (1 << SBN_FLAGS) - 1;
     }
@@ -130,19 +129,19 @@ static void largest(const char *name, const sbn_window *window)
 {
     int64_t words[WORDS], wire[WORDS] = {0}, all[WORDS];
     for (size_t k = 0; k + 1 < sbn_window_words(window); ++k)
-        words[k] = UINT32_MAX;
+        words[k] = (INT64_C(1) << 35) - 1;
     words[sbn_window_words(window) - 1] = 0;
-    const sbn_words from = sbn_words_from_kernel(words, window);
+    const sbn_words from = sbn_words_at(words, window);
     for (int r = 0; r < REPLICAS; ++r)
-        sbn_words_add(&from, 1, wire);
+        sbn_words_add(words, window, 1, wire);
     sbn_words_seal(wire, window, 1);
-    const sbn_words of_member = sbn_words_on_wire(wire, window);
+    const sbn_words of_member = sbn_words_at(wire, window);
     const int small = small_digits(&of_member);
-    for (size_t k = 0; k < sbn_wire_words(window); ++k)
+    for (size_t k = 0; k < sbn_window_words(window); ++k)
         all[k] = wire[k] * MEMBERS;
     for (size_t k = 0; k < sbn_window_words(window); ++k)
         words[k] *= (int64_t)REPLICAS * MEMBERS;
-    const sbn_words came = sbn_words_on_wire(all, window);
+    const sbn_words came = sbn_words_at(all, window);
     tap_ok(small && same_numbers(&came, &from), "%s: %d members with %d replicas of all ones", name,
            MEMBERS, REPLICAS);
 }
@@ -151,7 +150,7 @@ static void largest(const char *name, const sbn_window *window)
 static void flags_of_members(void)
 {
     const sbn_window *window = &sbn_forward_narrow;
-    const size_t at = sbn_wire_words(window) - 1;
+    const size_t at = sbn_window_words(window) - 1;
     int wrong_all = 0, wrong_one = 0;
     for (int64_t flags = 0; flags < 1 << SBN_FLAGS; ++flags) {
         int64_t wire[WORDS] = {0};

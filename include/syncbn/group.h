@@ -33,7 +33,7 @@ typedef enum sbn_timeout_action {
 
 /* Which form of the kernels a replica runs; both give the same bits. */
 typedef enum sbn_kernel_form {
-    SBN_FORM_AUTO = 0, /* by device type: GPU form on GPUs and accelerators, else CPU form */
+    SBN_FORM_AUTO = 0, /* CPU form on CPUs whose compiler has vectors, else GPU form */
     SBN_FORM_CPU = 1,  /* one work-item per group, explicit vectors */
     SBN_FORM_GPU = 2   /* work-groups with local memory */
 } sbn_kernel_form;

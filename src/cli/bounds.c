@@ -10,11 +10,14 @@ static double steps(size_t n)
     return (double)((n + BOUND_LANES - 1) / BOUND_LANES) + BOUND_FOLDS + 2;
 }
 
-/* A block of one tensor: its mean, and how far its float pivot may be from that. */
+/*
+ * A block of one tensor. Its pivot is the mean of the first elements in the narrow window, of all
+ * in the wide one; which was taken is not known here, so both are bounded.
+ */
 typedef struct block {
     const float *at;
     size_t n;
-    double k, mean, pivot_error;
+    double k, pivot[2], pivot_error;
 } block;
 
 static block block_of(const float *plane, size_t from, size_t plane_size)
@@ -22,20 +25,25 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
     size_t left = plane_size - from;
     block b = {.at = plane + from, .n = left < BOUND_BLOCK ? left : BOUND_BLOCK};
     double total = 0, size = 0;
+    b.k = steps(b.n);
     for (size_t i = 0; i < b.n; i++) {
         total += b.at[i];
         size += fabs(b.at[i]);
+        if (i + 1 == BOUND_LANES || i + 1 == b.n) {
+            b.pivot[i + 1 > BOUND_LANES] = total / (double)(i + 1);
+            b.pivot_error = fmax(b.pivot_error, b.k * BOUND_UNIT * size / (double)(i + 1));
+        }
     }
-    b.k = steps(b.n);
-    b.mean = total / (double)b.n;
-    b.pivot_error = b.k * BOUND_UNIT * size / (double)b.n;
+    if (b.n <= BOUND_LANES) {
+        b.pivot[1] = b.pivot[0];
+    }
     return b;
 }
 
-/* Largest |element - pivot|. */
-static double distance(const block *b, size_t i)
+/* Largest |value - pivot|. */
+static double distance(const block *b, double value)
 {
-    return fabs(b->at[i] - b->mean) + b->pivot_error;
+    return fmax(fabs(value - b->pivot[0]), fabs(value - b->pivot[1])) + b->pivot_error;
 }
 
 static void forward_bounds(const problem *p, const geometry *g, const float *x, size_t c,
@@ -48,14 +56,14 @@ static void forward_bounds(const problem *p, const geometry *g, const float *x, 
             block b = block_of(plane, from, g->sample[s].plane);
             double first = 0, second = 0;
             for (size_t i = 0; i < b.n; i++) {
-                double d = distance(&b, i);
+                double d = distance(&b, b.at[i]);
                 first += d;
                 second += d * d;
             }
             first *= b.k * BOUND_UNIT;
             sum += first;
             squares += (b.k + 2) * BOUND_UNIT * second +
-                       2 * (fabs(b.mean - ch->mean) + b.pivot_error) * first;
+                       2 * distance(&b, ch->mean) * first;
         }
     }
     bound->mean = sum / n + BOUND_CUT_MEAN + BOUND_TWO_FLOATS * fabs(ch->mean);
@@ -78,9 +86,9 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
     for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
         block b = block_of(dy, from, plane);
-        double g = fabs(b.mean) + b.pivot_error, e_sum = 0, ed_sum = 0, d_sum = 0;
+        double g = distance(&b, 0), e_sum = 0, ed_sum = 0, d_sum = 0;
         for (size_t i = 0; i < b.n; i++) {
-            double e = distance(&b, i), d = fabs(x[from + i] - ch->mean) + off;
+            double e = distance(&b, b.at[i]), d = fabs(x[from + i] - ch->mean) + off;
             e_sum += e;
             ed_sum += e * d;
             d_sum += d;

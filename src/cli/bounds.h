@@ -42,7 +42,7 @@
 #define BOUND_UNIT 0x1p-24
 
 /* The reduction's shape: change these with the kernels' block size and lane count. */
-enum { BOUND_BLOCK = 1024, BOUND_LANES = 64, BOUND_FOLDS = 6 };
+enum { BOUND_BLOCK = 256, BOUND_LANES = 16, BOUND_FOLDS = 4 };
 
 /* The narrow window's cut, for each value that is summed. */
 #define BOUND_CUT_MEAN 0x1p-63

@@ -1,0 +1,253 @@
+/*
+ * Channels first: BATCH blocks at a time, of which component j of the results
+ * belongs to block j.
+ *
+ * CPU form: one item takes the blocks one after the other, holds all lanes in
+ * a vector, and folds 16 blocks at once by exchanging halves. GPU form: of 64
+ * items each 16 take the lanes of a block, four blocks at once; then item j
+ * folds block j.
+ *
+ * A group sums a strip of channels. Strips of several channels go sample by
+ * sample, their blocks in the order of memory: block t of a sample belongs to
+ * channel t / blocks, and components keep to their t (`SETS` of them). A strip
+ * of one channel numbers its blocks over all samples, and components share.
+ */
+#if CPU_FORM
+#define FIRST_ITEMS 1
+#define BATCH 16
+#define SETS 4
+#define BLOCKS_AT_ONCE 1
+#define LANES_OF_BATCH(name) real name[BATCH]
+#define LANES_POINTER private real *
+#define SHARED(type, name, count) type name[count]
+#define SHARED_POINTER(type) private type *
+#define MEET()
+#else
+#define FIRST_ITEMS 64
+#define BATCH 64
+#define SETS 1
+#define BLOCKS_AT_ONCE 4
+#define BANKS (LANES + 1)
+#define LANES_OF_BATCH(name) local float name[BATCH * BANKS]
+#define LANES_POINTER local float *
+#define SHARED(type, name, count) local type name[count]
+#define SHARED_POINTER(type) local type *
+#define MEET() barrier(CLK_LOCAL_MEM_FENCE)
+#endif
+
+/* The first block that this item takes part in, and its lane there. */
+static uint first_block(void)
+{
+    return get_local_id(0) >> (CPU_FORM ? 0 : 4);
+}
+
+static uint first_lane(void)
+{
+    return get_local_id(0) & (CPU_FORM ? 0 : LANES - 1);
+}
+
+/* The block of this item's first component. */
+static uint own_block(void)
+{
+    return get_local_id(0);
+}
+
+/* Where block t begins: after whole planes, `stride` apart. */
+static ulong place_of(uint t, uint blocks, ulong stride)
+{
+    const uint row = quotient(t, blocks);
+    return row * stride + (t - row * blocks) * BLOCK;
+}
+
+/* A plane's last block is shorter. */
+static uint size_of(uint t, uint blocks, uint plane)
+{
+    const uint block = t - quotient(t, blocks) * blocks;
+    return min((uint)BLOCK, plane - block * BLOCK);
+}
+
+static void keep_lanes(LANES_POINTER lanes, uint j, real v)
+{
+#if CPU_FORM
+    lanes[j] = v;
+#else
+    lanes[j * BANKS + first_lane()] = v;
+#endif
+}
+
+#if CPU_FORM
+/* The fold over lanes of one block. */
+static float fold_lanes(real v)
+{
+#ifdef REVERSED_LANES
+    /* The tests' control: folding 1, 2, 4, 8 must give other bits. */
+    const float8 a = v.even + v.odd;
+    const float4 b = a.even + a.odd;
+    const float2 c = b.even + b.odd;
+#else
+    const float8 a = v.lo + v.hi;
+    const float4 b = a.lo + a.hi;
+    const float2 c = b.lo + b.hi;
+#endif
+    return c.x + c.y;
+}
+#endif
+
+/* The fold over lanes, of each block of the batch. */
+static real fold_batch(LANES_POINTER v)
+{
+#if CPU_FORM && defined(REVERSED_LANES)
+    float each[BATCH];
+    for (uint j = 0; j < BATCH; ++j)
+        each[j] = fold_lanes(v[j]);
+    return vload16(0, each);
+#elif CPU_FORM
+    real a[8], b[4], c[2];
+#pragma unroll
+    for (uint j = 0; j < 8; ++j)
+        a[j] = (real)(v[j].lo, v[j + 8].lo) + (real)(v[j].hi, v[j + 8].hi);
+#pragma unroll
+    for (uint j = 0; j < 4; ++j)
+        b[j] = (real)(a[j].s012389ab, a[j + 4].s012389ab) +
+               (real)(a[j].s4567cdef, a[j + 4].s4567cdef);
+#pragma unroll
+    for (uint j = 0; j < 2; ++j)
+        c[j] = (real)(b[j].s014589cd, b[j + 2].s014589cd) +
+               (real)(b[j].s2367abef, b[j + 2].s2367abef);
+    const real d = (real)(c[0].even, c[1].even) + (real)(c[0].odd, c[1].odd);
+    return d.s084c2a6e195d3b7f;
+#else
+    local const float *own = v + get_local_id(0) * BANKS;
+    float s[LANES >> 1];
+    for (uint l = 0; l < LANES >> 1; ++l)
+        s[l] = own[l] + own[l + (LANES >> 1)];
+    for (uint half_way = LANES >> 2; half_way > 0; half_way >>= 1)
+        for (uint l = 0; l < half_way; ++l)
+            s[l] += s[l + half_way];
+    return s[0];
+#endif
+}
+
+/* The largest over lanes; any order gives the same. */
+static real largest_of_batch(LANES_POINTER v)
+{
+#if CPU_FORM
+    float each[BATCH];
+    for (uint j = 0; j < BATCH; ++j) {
+        const float8 a = fmax(v[j].lo, v[j].hi);
+        const float4 b = fmax(a.lo, a.hi);
+        const float2 c = fmax(b.lo, b.hi);
+        each[j] = fmax(c.x, c.y);
+    }
+    return vload16(0, each);
+#else
+    local const float *own = v + get_local_id(0) * BANKS;
+    float largest = own[0];
+    for (uint l = 1; l < LANES; ++l)
+        largest = fmax(largest, own[l]);
+    return largest;
+#endif
+}
+
+/*
+ * The pivot of block j, from its first LANES elements, or from all in the wide
+ * window. Items of the CPU form keep what they find; those of the GPU form have
+ * all met over prepare_pivots before.
+ */
+static float pivot_of(global const float *p, uint n, float last_reciprocal,
+                      global const float *end, SHARED_POINTER(float) pivots, uint j)
+{
+#if CPU_FORM && WIDE
+    pivots[j] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
+#elif CPU_FORM
+    const real first = load_edge(p, 0, n, end, 0.0f) * pivot_reciprocal(n, last_reciprocal);
+    pivots[j] = fold_lanes(first);
+#endif
+    return pivots[j];
+}
+
+static void prepare_pivots(global const float *base, uint t, uint count, uint blocks, uint plane,
+                           ulong stride, float last_reciprocal, SHARED_POINTER(float) pivots)
+{
+#if !CPU_FORM
+    const uint own = get_local_id(0);
+    if (own < count) {
+        global const float *p = base + place_of(t + own, blocks, stride);
+        const uint n = size_of(t + own, blocks, plane);
+#if WIDE
+        pivots[own] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
+#else
+        pivots[own] = mean_of_block(p, min(n, (uint)LANES), 1, pivot_reciprocal(n, last_reciprocal));
+#endif
+    }
+#endif
+    MEET();
+}
+
+/* What belongs to this item's components; those without a block have 0. */
+static real own_values(SHARED_POINTER(float) all, uint count)
+{
+#if CPU_FORM
+    return zero_where(vload16(0, all), EACH >= count);
+#else
+    return get_local_id(0) < count ? all[get_local_id(0)] : 0.0f;
+#endif
+}
+
+static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
+{
+#if CPU_FORM
+    return select((uints)0, vload16(0, sizes), EACH < count);
+#else
+    return get_local_id(0) < count ? sizes[get_local_id(0)] : 0;
+#endif
+}
+
+/* Flags of the blocks under the mask, whose elements may not be finite. */
+static ints flags_of_batch(ints unknown, global const float *base, uint t, uint blocks, uint plane,
+                           ulong stride, float last_reciprocal)
+{
+    int each[WIDTH];
+    spread_ints(unknown, each);
+    for (uint j = 0; j < WIDTH; ++j) {
+        const uint own = t + own_block() + j, size = size_of(own, blocks, plane);
+        if (each[j])
+            each[j] = flags_of(mean_of_block(base + place_of(own, blocks, stride), size, 1,
+                                             reciprocal(size, last_reciprocal)));
+    }
+    return gather_ints(each);
+}
+
+/*
+ * Hands out the words of the group's channels at `out`: of each channel
+ * `per_channel` components in a row are added. `all` has room for every
+ * component.
+ */
+static void store_batch(private wides *sums, private ints *flags, int digits1, int digits2,
+                        uint channels, uint per_channel, SHARED_POINTER(long) all,
+                        global long *out)
+{
+    const int digits = digits1 + digits2;
+    for (int set = 0; set < SETS; ++set)
+        carry_sums(sums + set * digits, digits1, digits2);
+    for (int k = 0; k <= digits; ++k) {
+#if CPU_FORM
+        for (int set = 0; set < SETS; ++set)
+            vstore16(k < digits ? sums[set * digits + k] : convert_long16(flags[set]), set, all);
+#else
+        all[get_local_id(0)] = k < digits ? sums[k] : flags[0];
+#endif
+        MEET();
+        for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS) {
+            long total = 0, either = 0;
+            for (uint t = i * per_channel; t < (i + 1) * per_channel; ++t) {
+                total += all[t];
+                either |= all[t];
+            }
+            out[i * (digits + 1) + k] = k < digits ? total : either;
+        }
+        MEET();
+    }
+    for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS)
+        carry_words(out + i * (digits + 1), digits1, digits2);
+}

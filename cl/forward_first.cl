@@ -1,0 +1,79 @@
+/*
+ * Forward, step 1, channels first: x -> words of sum x and sum x^2.
+ *
+ * Group (strip of channels, slice). With a strip of one channel a slice is
+ * `per_slice` of its samples x blocks blocks, else of the samples (batch.cl).
+ * The words of channel c go to partial[(slice * channels + c) * FORWARD_WORDS];
+ * fold.cl adds the slices.
+ */
+kernel __attribute__((reqd_work_group_size(FIRST_ITEMS, 1, 1)))
+void forward_reduce_first(global const float *restrict x, ulong x_offset, uint samples,
+                          uint channels, uint plane, uint blocks, uint strip, uint per_slice,
+                          float last_reciprocal, global long *restrict partial)
+{
+    LANES_OF_BATCH(lanes_a);
+    LANES_OF_BATCH(lanes_q);
+    SHARED(float, pivots, BATCH);
+    SHARED(uint, sizes, BATCH);
+    SHARED(long, components, SETS * BATCH);
+    const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
+    const uint strip_channels = min(strip, channels - c), single = strip == 1;
+    const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
+    const uint rounds = single ? 1 : stop - begin;
+    const uint from = single ? begin : 0, to = single ? stop : strip_channels * blocks;
+    const ulong row = (ulong)channels * plane, stride = single ? row : plane;
+    global const float *tensor = x + x_offset, *end = tensor + row * samples;
+
+    wides sums[SETS * FORWARD_SUMS];
+    ints flags[SETS];
+    zero_sums(sums, SETS * FORWARD_SUMS);
+    for (uint set = 0; set < SETS; ++set)
+        flags[set] = 0;
+    uint batches = 0;
+    for (uint round = 0; round < rounds; ++round) {
+        global const float *base = tensor + (ulong)c * plane + (single ? 0 : (begin + round) * row);
+        for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
+            const uint count = min((uint)BATCH, to - t);
+            prepare_pivots(base, t, count, blocks, plane, stride, last_reciprocal, pivots);
+            for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
+                const uint n = size_of(t + j, blocks, plane);
+                global const float *p = base + place_of(t + j, blocks, stride);
+                const float pivot = pivot_of(p, n, last_reciprocal, end, pivots, j);
+                real a = 0.0f, q = 0.0f;
+                uint i = first_lane();
+#pragma unroll 4
+                for (; i + WIDTH <= n; i += LANES) {
+                    const real d = LOAD(p + i) - pivot;
+                    a += d;
+                    q = fma(d, d, q);
+                }
+                if (i < n) {
+                    const real d = load_edge(p, i, n, end, pivot) - pivot;
+                    a += d;
+                    q = fma(d, d, q);
+                }
+                sizes[j] = n;
+                keep_lanes(lanes_a, j, a);
+                keep_lanes(lanes_q, j, q);
+            }
+            MEET();
+            const ints none = MASK(own_block() + EACH >= count);
+            const ints unknown = add_forward(sums + set * FORWARD_SUMS, flags + set,
+                                             own_sizes(sizes, count), own_values(pivots, count),
+                                             zero_where(fold_batch(lanes_a), none),
+                                             zero_where(fold_batch(lanes_q), none));
+            if (ANY(unknown))
+                flags[set] |= flags_of_batch(unknown, base, t, blocks, plane, stride,
+                                             last_reciprocal);
+            MEET();
+            if (++batches == BATCHES_TO_CARRY) {
+                for (uint s = 0; s < SETS; ++s)
+                    carry_sums(sums + s * FORWARD_SUMS, FORWARD_DIGITS1, FORWARD_DIGITS2);
+                batches = 0;
+            }
+        }
+    }
+    store_batch(sums, flags, FORWARD_DIGITS1, FORWARD_DIGITS2, single ? 1 : strip_channels,
+                single ? BATCH : blocks, components,
+                partial + ((ulong)slice * channels + c) * FORWARD_WORDS);
+}

@@ -1,0 +1,50 @@
+/*
+ * Forward, step 1, what a block adds: of n elements, pivot p = the mean of its
+ * first LANES elements (narrow window; of all in the wide one), d = x - p,
+ * A = sum d, Q = sum d^2 by fma. Then, without rounding,
+ *
+ *   sum x   += n p + A
+ *   sum x^2 += n p^2 + 2 p A + Q
+ *
+ * with the same A in both, so that its rounding nearly cancels in the variance.
+ * Why so few elements will do for a pivot: doc/order.md.
+ */
+
+/*
+ * Adds a block to each component; n is 0 where there is none. Gives a mask of
+ * those whose elements, or only their sum, may not be finite: they are left
+ * out, and the caller finds out.
+ */
+static ints add_forward(private wides *sums, private ints *flags, uints n, real pivot, real a,
+                        real q)
+{
+    const ints fits = MASK(fabs(pivot) < FORWARD_LIMIT_PIVOT) & MASK(fabs(a) < FORWARD_LIMIT_SUM) &
+                      MASK(q < FORWARD_LIMIT_SECOND);
+    ints unknown = 0;
+    if (ANY(~fits)) {
+        unknown = ~MASK(isfinite(pivot));
+#if WIDE
+        /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
+        a = zero_where(a, unknown | ~MASK(isfinite(a)));
+        q = zero_where(q, ~fits);
+        pivot = zero_where(pivot, unknown);
+#else
+        unknown |= ~MASK(isfinite(a));
+        a = zero_where(a, ~fits);
+        q = zero_where(q, ~fits);
+        pivot = zero_where(pivot, ~fits);
+#endif
+        *flags |= ~fits & ~unknown & FLAG_OVER;
+    }
+    const ints clear = MASK(fabs(pivot) >= FORWARD_CLEAR) | MASK(q >= FORWARD_CLEAR * FORWARD_CLEAR);
+    /* d^2 may have underflowed */
+    const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
+    *flags |= (clear & FLAG_CLEAR) | (some & ~clear & FLAG_FAINT);
+    private wides *second = sums + FORWARD_DIGITS1;
+    add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, n, pivot);
+    add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, 1, a);
+    add_product(second, FORWARD_PLACED2, FORWARD_LOW2, n, pivot, pivot);
+    add_product(second, FORWARD_PLACED2, FORWARD_LOW2, 2, pivot, a);
+    add_term(second, FORWARD_PLACED2, FORWARD_LOW2, 1, q);
+    return unknown;
+}

@@ -1,0 +1,187 @@
+/*
+ * Channels last: blocks whose elements lie `channels` apart, neighbouring
+ * channels at once; component j of the results belongs to channel j.
+ *
+ * CPU form: one item has a strip of up to STRIP channels, in vectors of WIDTH,
+ * two at a time. Blocks are walked in chunks of rows that stay in a core's
+ * cache: first a look at each line in the order of memory, which the hardware
+ * foresees, then lane by lane down the vectors.
+ *
+ * GPU form: LAST_ITEMS channels x LAST_ROWS items, each with every
+ * LAST_ROWS-th lane of its channel. A row of items keeps one of LAST_ROWS
+ * blocks, so that all add at once.
+ */
+#if CPU_FORM
+#define LAST_ITEMS 1
+#define LAST_ROWS 1
+#define STRIP 1024
+#define VECTORS 64
+#define CHUNK_ELEMENTS 65536
+#else
+#define LAST_ITEMS 32
+#define LAST_ROWS 8
+#define STRIP LAST_ITEMS
+#define COLUMN (LAST_ITEMS + 1)
+#endif
+
+#if CPU_FORM
+/* The fold over the lanes of WIDTH channels. */
+static real fold_column(private const real *s)
+{
+    real a[8], b[4];
+#pragma unroll
+    for (uint l = 0; l < 8; ++l)
+        a[l] = s[l] + s[l + 8];
+#pragma unroll
+    for (uint l = 0; l < 4; ++l)
+        b[l] = a[l] + a[l + 4];
+    return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+static real largest_of_column(private const real *s)
+{
+    real largest = s[0];
+    for (uint l = 1; l < LANES; ++l)
+        largest = fmax(largest, s[l]);
+    return largest;
+}
+
+/* WIDTH channels of a row. What lies beyond the row is another's, beyond the tensor 0. */
+static real load_row(global const float *p, global const float *end)
+{
+    if (p + WIDTH <= end)
+        return LOAD(p);
+    float edge[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j)
+        edge[j] = p + j < end ? p[j] : 0.0f;
+    return vload16(0, edge);
+}
+
+/* A look at each cache line of `count` rows, `width` elements of `channels`. */
+static void look_ahead(global const float *p, uint count, uint width, uint channels)
+{
+    for (uint row = 0; row < count; ++row)
+        for (uint i = 0; i < width; i += WIDTH)
+            (void)*(volatile global const float *)(p + (ulong)row * channels + i);
+}
+
+/* Rows that one chunk has. */
+static uint rows_of_chunk(uint elements, uint width)
+{
+    return clamp(quotient(elements, width) & ~(uint)(LANES - 1), (uint)LANES, (uint)BLOCK);
+}
+
+/* The pivots of WIDTH channels. */
+static real pivot_of_rows(global const float *p, uint n, uint channels, float last_reciprocal,
+                          global const float *end)
+{
+#if WIDE
+    float means[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j)
+        means[j] = p + (ulong)(n - 1) * channels + j < end
+                       ? mean_of_block(p + j, n, channels, reciprocal(n, last_reciprocal))
+                       : 0.0f;
+    return vload16(0, means);
+#else
+    real s[LANES];
+    for (uint l = 0; l < LANES; ++l)
+        s[l] = 0.0f;
+    for (uint l = 0; l < LANES && l < n; ++l)
+        s[l] = load_row(p + (ulong)l * channels, end) * pivot_reciprocal(n, last_reciprocal);
+    return fold_column(s);
+#endif
+}
+
+/* Flags of the channels under the mask, whose elements may not be finite. */
+static ints flags_of_rows(ints unknown, global const float *p, uint n, uint channels,
+                          float last_reciprocal, global const float *end)
+{
+    int each[WIDTH];
+    spread_ints(unknown, each);
+    for (uint j = 0; j < WIDTH; ++j)
+        if (each[j])
+            each[j] = p + (ulong)(n - 1) * channels + j < end
+                          ? flags_of(mean_of_block(p + j, n, channels,
+                                                   reciprocal(n, last_reciprocal)))
+                          : 0;
+    return gather_ints(each);
+}
+
+/* Words of WIDTH channels, of which `count` exist. */
+static void store_rows(private wides *sums, ints flags, int digits1, int digits2, uint count,
+                       global long *out)
+{
+    const int digits = digits1 + digits2;
+    carry_sums(sums, digits1, digits2);
+    for (int k = 0; k <= digits; ++k) {
+        long each[WIDTH];
+        vstore16(k < digits ? sums[k] : convert_long16(flags), 0, each);
+        for (uint j = 0; j < WIDTH && j < count; ++j)
+            out[j * (digits + 1) + k] = each[j];
+    }
+}
+#else
+/* The fold over the lanes of a column of `scratch`, which holds LANES rows of COLUMN. */
+static float fold_column(local const float *scratch)
+{
+    float s[LANES];
+    for (uint l = 0; l < LANES; ++l)
+        s[l] = scratch[l * COLUMN + get_local_id(0)];
+    for (uint half_way = LANES >> 1; half_way > 0; half_way >>= 1)
+        for (uint l = 0; l < half_way; ++l)
+            s[l] += s[l + half_way];
+    return s[0];
+}
+
+static float largest_of_column(local const float *scratch)
+{
+    float largest = 0.0f;
+    for (uint l = 0; l < LANES; ++l)
+        largest = fmax(largest, scratch[l * COLUMN + get_local_id(0)]);
+    return largest;
+}
+
+/* The pivot of this item's channel, known to all its items. */
+static float pivot_of_rows(global const float *p, uint n, uint channels, float last_reciprocal,
+                           bool exists, local float *scratch)
+{
+    float pivot = 0.0f;
+#if WIDE
+    if (exists)
+        pivot = mean_of_block(p, n, channels, reciprocal(n, last_reciprocal));
+#else
+    for (uint l = get_local_id(1); l < LANES; l += LAST_ROWS)
+        scratch[l * COLUMN + get_local_id(0)] =
+            exists && l < n ? p[(ulong)l * channels] * pivot_reciprocal(n, last_reciprocal)
+                            : 0.0f;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    pivot = fold_column(scratch);
+#endif
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return pivot;
+}
+
+/* Adds the rows of items and hands out the words of their channels. */
+static void store_rows(private wides *sums, ints flags, int digits1, int digits2, bool exists,
+                       local long *all, global long *out)
+{
+    const int digits = digits1 + digits2;
+    const uint item = get_local_id(0), row = get_local_id(1);
+    carry_sums(sums, digits1, digits2);
+    for (int k = 0; k <= digits; ++k) {
+        all[row * LAST_ITEMS + item] = k < digits ? sums[k] : flags;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (row == 0 && exists) {
+            long total = 0, either = 0;
+            for (uint r = 0; r < LAST_ROWS; ++r) {
+                total += all[r * LAST_ITEMS + item];
+                either |= all[r * LAST_ITEMS + item];
+            }
+            out[k] = k < digits ? total : either;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (row == 0 && exists)
+        carry_words(out, digits1, digits2);
+}
+#endif
