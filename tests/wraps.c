@@ -16,6 +16,7 @@ const char *const wraps_names[WRAPS] = {
     "clEnqueueMarkerWithWaitList",
     "clFlush",
     "clGetEventInfo",
+    "clCreateProgramWithBinary",
 };
 
 static atomic_long calls[WRAPS];
@@ -67,6 +68,18 @@ WRAP(cl_program, clCreateProgramWithSource,
         return NULL;
     }
     return __real_clCreateProgramWithSource(context, count, texts, lengths, code);
+}
+
+WRAP(cl_program, clCreateProgramWithBinary,
+     (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
+      const unsigned char **binaries, cl_int *of_binaries, cl_int *code))
+{
+    if (fails(WRAP_CREATE_BINARY)) {
+        *code = CL_INVALID_BINARY;
+        return NULL;
+    }
+    return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, of_binaries,
+                                            code);
 }
 
 typedef void(CL_CALLBACK *build_callback)(cl_program, void *);

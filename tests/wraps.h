@@ -22,6 +22,7 @@ enum {
     WRAP_MARKER,
     WRAP_FLUSH,
     WRAP_EVENT_INFO,
+    WRAP_CREATE_BINARY,
     WRAPS,
     WRAP_ANY = WRAPS
 };
