@@ -39,6 +39,8 @@ libsyncbn_core_la_SOURCES = \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
+	src/staging.c \
+	src/staging.h \
 	src/statistics.c \
 	src/statistics.h \
 	src/sum.c \

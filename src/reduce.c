@@ -57,7 +57,7 @@ static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *windo
     sbn_work *work = &pass->work[replica->index];
     const size_t channels = pass->layer->channels;
     const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * channels;
-    int status = sbn_grow((void **)&work->host, &work->host_size, bytes);
+    int status = sbn_staging_reserve(replica, &work->host, bytes);
     if (!status && slices > 0)
         status = sbn_reserve(replica, &work->words, bytes);
     if (!status && slices > 1)
@@ -105,7 +105,7 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
         sbn_wait_add(&done, folded ? folded : reduced);
         status = sbn_read(replica, work->words.mem,
                           sizeof(int64_t) * sbn_window_words(shape) * pass->layer->channels,
-                          work->host, &done, &read);
+                          work->host.at, &done, &read);
         if (!status) {
             sbn_keep_event(&work->read, read);
             sbn_release_event(&read);
@@ -149,7 +149,7 @@ void sbn_reduce_wait(const sbn_pass *pass)
 
 sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
 {
-    return sbn_words_from_kernel(pass->work[replica].host, pass->kind->window(pass->window));
+    return sbn_words_from_kernel(pass->work[replica].host.at, pass->kind->window(pass->window));
 }
 
 int sbn_reduce_must_add(const sbn_pass *pass)

@@ -89,7 +89,8 @@ ASAN_TESTS += $(arguments)
 wraps_sources = tests/wraps.c tests/wraps.h
 wrap = -Wl,--wrap=
 wraps = \
-	$(wrap)clBuildProgram $(wrap)clCreateBuffer $(wrap)clCreateKernel \
+	$(wrap)clBuildProgram $(wrap)clCreateBuffer $(wrap)clCreateCommandQueue \
+	$(wrap)clCreateKernel $(wrap)clEnqueueMapBuffer \
 	$(wrap)clCreateProgramWithBinary $(wrap)clCreateProgramWithSource \
 	$(wrap)clEnqueueMarkerWithWaitList \
 	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueReadBuffer $(wrap)clEnqueueWriteBuffer \

@@ -17,6 +17,8 @@ const char *const wraps_names[WRAPS] = {
     "clFlush",
     "clGetEventInfo",
     "clCreateProgramWithBinary",
+    "clCreateCommandQueue",
+    "clEnqueueMapBuffer",
 };
 
 static atomic_long calls[WRAPS];
@@ -155,6 +157,29 @@ WRAP(cl_int, clEnqueueMarkerWithWaitList,
     if (fails(WRAP_MARKER))
         return CL_OUT_OF_RESOURCES;
     return __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
+}
+
+WRAP(cl_command_queue, clCreateCommandQueue,
+     (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+      cl_int *code))
+{
+    if (fails(WRAP_CREATE_QUEUE)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    return __real_clCreateCommandQueue(context, device, properties, code);
+}
+
+WRAP(void *, clEnqueueMapBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+      size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code))
+{
+    if (fails(WRAP_MAP)) {
+        *code = CL_MAP_FAILURE;
+        return NULL;
+    }
+    return __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
+                                     event, code);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))

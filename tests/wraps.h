@@ -23,6 +23,8 @@ enum {
     WRAP_FLUSH,
     WRAP_EVENT_INFO,
     WRAP_CREATE_BINARY,
+    WRAP_CREATE_QUEUE,
+    WRAP_MAP,
     WRAPS,
     WRAP_ANY = WRAPS
 };
