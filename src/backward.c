@@ -36,8 +36,7 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
 /* The host copy of a replica: free since the pass began. */
 static float *row(const sbn_pass *pass, size_t replica, int which)
 {
-    return pass->gradients.host + replica * pass->gradients.floats +
-           (size_t)which * pass->layer->channels;
+    return sbn_table_rows(&pass->gradients, replica) + (size_t)which * pass->layer->channels;
 }
 
 /* A replica's weight_grad and bias_grad from sums over its own share or the group. */

@@ -88,16 +88,23 @@ int sbn_replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
         return fail_cl(replica, "clRetainCommandQueue", code);
     sbn_handle_opened();
     replica->queue = queue;
+    cl_command_queue mapping = clCreateCommandQueue(replica->context, replica->device, 0, &code);
+    if (code != CL_SUCCESS)
+        return fail_cl(replica, "clCreateCommandQueue", code);
+    sbn_handle_opened();
+    replica->mapping = mapping;
     return SBN_SUCCESS;
 }
 
 void sbn_replica_close(sbn_replica *replica)
 {
+    const cl_command_queue queues[] = {replica->mapping, replica->queue};
     sbn_kernels_release(&replica->kernels);
-    if (replica->queue) {
-        clReleaseCommandQueue(replica->queue);
-        sbn_handle_closed();
-    }
+    for (int i = 0; i < 2; ++i)
+        if (queues[i]) {
+            clReleaseCommandQueue(queues[i]);
+            sbn_handle_closed();
+        }
 }
 
 void sbn_wait_add(sbn_wait *wait, cl_event event)

@@ -11,6 +11,7 @@
 typedef struct sbn_replica {
     size_t index;
     cl_command_queue queue;
+    cl_command_queue mapping; /* one of our own: mapping waits for none of the caller's commands */
     cl_context context;
     cl_device_id device;
     size_t compute_units;

@@ -22,7 +22,7 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_share *share, sbn_table
 static int fill(sbn_batchnorm *layer)
 {
     const size_t channels = layer->channels;
-    if (layer->running_filled)
+    if (layer->running_filled || layer->group->replica_count == 0)
         return SBN_SUCCESS;
     float *host;
     const int status = sbn_table_host(&layer->running, 0, &host);

@@ -104,6 +104,8 @@ static int fill(sbn_pass *pass)
 {
     sbn_saved *saved = pass->saved;
     float *host;
+    if (pass->group->replica_count == 0)
+        return SBN_SUCCESS;
     const int status = sbn_table_host(&saved->table, 0, &host);
     if (!status)
         sbn_fill_statistics(host, pass->layer->channels, saved->mean, saved->invstd);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache.h"
 #include "handles.h"
 #include "pass.h"
 
@@ -73,7 +74,7 @@ static int check_config(const sbn_group_config *config)
 }
 
 /* The program for a replica, built unless an earlier replica has the same device and context. */
-static int program_for(sbn_group *group, const sbn_replica *replica, const char *options,
+static int program_for(sbn_group *group, const sbn_replica *replica, const sbn_group_config *config,
                        const sbn_program **found)
 {
     for (size_t i = 0; i < group->program_count; ++i) {
@@ -82,8 +83,13 @@ static int program_for(sbn_group *group, const sbn_replica *replica, const char 
             return SBN_SUCCESS;
     }
     sbn_program *program = &group->programs[group->program_count++];
+    const int use = config->program_cache || sbn_program_is_worth_caching(replica->device);
+    const int cache = use ? sbn_cache_open(config->program_cache) : -1;
     *found = program;
-    return sbn_program_build(program, replica->context, replica->device, replica->form, options);
+    const int status = sbn_program_build(program, replica->context, replica->device, replica->form,
+                                         config->build_options, cache);
+    sbn_cache_close(cache);
+    return status;
 }
 
 static int open_replicas(sbn_group *group, const sbn_group_config *config)
@@ -100,7 +106,7 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (!status)
             status = sbn_program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = program_for(group, replica, config->build_options, &program);
+            status = program_for(group, replica, config, &program);
         if (!status)
             status = sbn_kernels_create(&replica->kernels, program);
         if (status)

@@ -9,6 +9,10 @@ libsyncbn_core_la_SOURCES = \
 	src/backward.c \
 	src/batchnorm.c \
 	src/batchnorm.h \
+	src/binary.c \
+	src/binary.h \
+	src/cache.c \
+	src/cache.h \
 	src/combine.c \
 	src/combine.h \
 	src/device.c \
@@ -35,6 +39,8 @@ libsyncbn_core_la_SOURCES = \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
+	src/staging.c \
+	src/staging.h \
 	src/statistics.c \
 	src/statistics.h \
 	src/sum.c \

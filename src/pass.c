@@ -32,7 +32,7 @@ void sbn_pass_free(sbn_pass *pass)
         sbn_release_event(&work->read);
         sbn_release_buffer(&work->partial);
         sbn_release_buffer(&work->words);
-        sbn_free(work->host);
+        sbn_staging_release(&work->host);
     }
     sbn_table_destroy(&pass->gradients);
     sbn_free(pass->work);

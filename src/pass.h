@@ -51,10 +51,9 @@ typedef struct sbn_pass_kind {
 /* A replica's working memory, kept from pass to pass. */
 typedef struct sbn_work {
     sbn_device_buffer partial, words;
-    int64_t *host; /* the words as they come from the device */
-    size_t host_size;
-    cl_event ready; /* after the caller's wait list */
-    cl_event read;  /* the words are on the host */
+    sbn_staging host; /* the words as they come from the device */
+    cl_event ready;   /* after the caller's wait list */
+    cl_event read;    /* the words are on the host */
 } sbn_work;
 
 #define SBN_COLUMNS 4

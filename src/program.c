@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "binary.h"
 #include "error.h"
 #include "handles.h"
 #include "kernels.h"
@@ -32,6 +33,13 @@ int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_for
             : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
                                                         : SBN_FORM_GPU;
     return SBN_SUCCESS;
+}
+
+int sbn_program_is_worth_caching(cl_device_id device)
+{
+    cl_device_type type = CL_DEVICE_TYPE_CPU;
+    return clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+           !(type & CL_DEVICE_TYPE_CPU);
 }
 
 /* The sources of a program, found by name among the embedded ones. */
@@ -73,18 +81,12 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
                     sbn_strerror(code), log);
 }
 
-static int build(cl_program *program, const sbn_program *owner, const char *const *names,
-                 size_t count, const char *options)
+static int build_sources(cl_program *program, const sbn_program *owner, const sbn_sources *sources,
+                         const char *options)
 {
-    const char *texts[16];
-    size_t lengths[16];
-    for (size_t i = 0; i < count; ++i) {
-        const sbn_kernel_source *source = find_source(names[i]);
-        texts[i] = source->text;
-        lengths[i] = source->length;
-    }
     cl_int code;
-    *program = clCreateProgramWithSource(owner->context, (cl_uint)count, texts, lengths, &code);
+    *program = clCreateProgramWithSource(owner->context, sources->count,
+                                         (const char **)sources->texts, sources->lengths, &code);
     if (code != CL_SUCCESS)
         return sbn_fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn_handle_opened();
@@ -92,8 +94,37 @@ static int build(cl_program *program, const sbn_program *owner, const char *cons
     return code == CL_SUCCESS ? SBN_SUCCESS : fail_build(*program, owner->device, code);
 }
 
+/* From the cache if it is there; else from source, and into the cache. */
+static int build(cl_program *program, const sbn_program *owner, const char *const *names,
+                 size_t count, const char *options, int cache)
+{
+    sbn_sources sources = {.count = (cl_uint)count};
+    sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
+    for (size_t i = 0; i < count; ++i) {
+        const sbn_kernel_source *source = find_source(names[i]);
+        sources.texts[i] = source->text;
+        sources.lengths[i] = source->length;
+    }
+    if (cache < 0 || !sbn_binary_key(&key, owner->device, &sources, options))
+        return build_sources(program, owner, &sources, options);
+    if (sbn_cache_load(cache, &key, &binary))
+        *program = sbn_binary_load(owner->context, owner->device, options, &binary);
+    sbn_bytes_free(&binary);
+    int status = SBN_SUCCESS;
+    if (*program) {
+        sbn_handle_opened();
+    } else {
+        status = build_sources(program, owner, &sources, options);
+        if (!status && sbn_binary_of(*program, owner->device, &binary))
+            sbn_cache_store(cache, &key, &binary);
+        sbn_bytes_free(&binary);
+    }
+    sbn_bytes_free(&key);
+    return status;
+}
+
 int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
-                      sbn_kernel_form form, const char *more)
+                      sbn_kernel_form form, const char *more, int cache)
 {
     *program = (sbn_program){.context = context, .device = device, .form = form};
     char common[512], options[2048];
@@ -112,11 +143,11 @@ int sbn_program_build(sbn_program *program, cl_context context, cl_device_id dev
         sbn_window_macros(sbn_backward_window(window), "BACKWARD", backward, sizeof backward);
         snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, window, forward, backward);
         const int status = build(&program->reduce[window], program, SOURCES(reduce_sources),
-                                 options);
+                                 options, cache);
         if (status != SBN_SUCCESS)
             return status;
     }
-    return build(&program->apply, program, SOURCES(apply_sources), common);
+    return build(&program->apply, program, SOURCES(apply_sources), common, cache);
 }
 
 static void release_program(cl_program program)

@@ -39,8 +39,15 @@ typedef struct sbn_program {
 /* AUTO becomes the form that suits the device. */
 int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
 
+/*
+ * On CPUs it is not: their drivers compile again at each kernel's first launch, keep that
+ * themselves, and take seconds to give a binary (PoCL).
+ */
+int sbn_program_is_worth_caching(cl_device_id device);
+
+/* `cache`: of sbn_cache_open. */
 int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
-                      sbn_kernel_form form, const char *options);
+                      sbn_kernel_form form, const char *options, int cache);
 void sbn_program_release(sbn_program *program);
 
 int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program);

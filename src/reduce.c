@@ -57,7 +57,7 @@ static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *windo
     sbn_work *work = &pass->work[replica->index];
     const size_t channels = pass->layer->channels;
     const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * channels;
-    int status = sbn_grow((void **)&work->host, &work->host_size, bytes);
+    int status = sbn_staging_reserve(replica, &work->host, bytes);
     if (!status && slices > 0)
         status = sbn_reserve(replica, &work->words, bytes);
     if (!status && slices > 1)
@@ -124,7 +124,7 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
         sbn_wait_add(&done, folded ? folded : reduced);
         status = sbn_read(replica, work->words.mem,
                           sizeof(int64_t) * sbn_window_words(shape) * pass->layer->channels,
-                          work->host, &done, &read);
+                          work->host.at, &done, &read);
         if (!status) {
             sbn_keep_event(&work->read, read);
             sbn_release_event(&read);
@@ -168,7 +168,7 @@ void sbn_reduce_wait(const sbn_pass *pass)
 
 sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
 {
-    return sbn_words_at(pass->work[replica].host, pass->kind->window(pass->window));
+    return sbn_words_at(pass->work[replica].host.at, pass->kind->window(pass->window));
 }
 
 int sbn_reduce_must_add(const sbn_pass *pass)
@@ -184,5 +184,5 @@ void sbn_reduce_add(sbn_pass *pass)
     memset(pass->sums, 0, sizeof(int64_t) * (1 + words * channels));
     for (size_t r = 0; r < pass->group->replica_count; ++r)
         if (pass->geometries[r].values > 0)
-            sbn_words_add(pass->work[r].host, window, channels, pass->sums + 1);
+            sbn_words_add(pass->work[r].host.at, window, channels, pass->sums + 1);
 }

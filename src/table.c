@@ -8,15 +8,17 @@ int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, i
 {
     const size_t replicas = group->replica_count;
     *table = (sbn_table){.replicas = replicas, .floats = floats, .shared = shared};
-    table->host = sbn_allocate(sizeof(float) * floats * (shared ? 1 : replicas));
+    table->host = sbn_allocate(sizeof *table->host * replicas);
     table->device = sbn_allocate(sizeof *table->device * replicas);
     table->written = sbn_allocate(sizeof(cl_event) * replicas);
     table->last = sbn_allocate(sizeof(cl_event) * replicas);
     if (!table->host || !table->device || !table->written || !table->last)
         return sbn_fail_memory("a table of channels");
     for (size_t r = 0; r < replicas; ++r) {
-        const int status = sbn_reserve(&group->replicas[r], &table->device[r],
-                                       sizeof(float) * floats);
+        int status = sbn_reserve(&group->replicas[r], &table->device[r], sizeof(float) * floats);
+        if (!status && (r == 0 || !shared))
+            status = sbn_staging_reserve(&group->replicas[r], &table->host[r],
+                                         sizeof(float) * floats);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -35,11 +37,19 @@ void sbn_table_destroy(sbn_table *table)
         if (table->device)
             sbn_release_buffer(&table->device[r]);
     }
+    /* Only now: a shared copy is written to all devices. */
+    for (size_t r = 0; table->host && r < table->replicas; ++r)
+        sbn_staging_release(&table->host[r]);
     sbn_free(table->host);
     sbn_free(table->device);
     sbn_free(table->written);
     sbn_free(table->last);
     *table = (sbn_table){0};
+}
+
+float *sbn_table_rows(const sbn_table *table, size_t replica)
+{
+    return table->host[table->shared ? 0 : replica].at;
 }
 
 int sbn_table_host(sbn_table *table, size_t replica, float **host)
@@ -52,7 +62,7 @@ int sbn_table_host(sbn_table *table, size_t replica, float **host)
         if (code != CL_SUCCESS)
             return sbn_fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
     }
-    *host = table->host + (table->shared ? 0 : replica * table->floats);
+    *host = sbn_table_rows(table, replica);
     return SBN_SUCCESS;
 }
 
@@ -96,13 +106,12 @@ int sbn_table_wait(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
 int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
 {
     const size_t r = replica->index;
-    const float *host = table->host + (table->shared ? 0 : r * table->floats);
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
     int status = wait_for_last(table, replica, &wait);
     if (!status)
-        status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats, host, &wait,
-                           &event);
+        status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats,
+                           sbn_table_rows(table, r), &wait, &event);
     if (status != SBN_SUCCESS)
         return status;
     sbn_keep_event(&table->written[r], event);

@@ -9,14 +9,14 @@
 #ifndef SBN_SRC_TABLE_H
 #define SBN_SRC_TABLE_H
 
-#include "device.h"
+#include "staging.h"
 
 struct sbn_group;
 
 typedef struct sbn_table {
     size_t replicas, floats; /* floats per copy */
     int shared;              /* one host copy serves all replicas */
-    float *host;
+    sbn_staging *host;       /* per copy: the first replica's, or each one's */
     sbn_device_buffer *device;
     cl_event *written; /* per replica: the last write, while which host must stay */
     cl_event *last;    /* per replica: the last command that touched the device's copy */
@@ -25,7 +25,10 @@ typedef struct sbn_table {
 int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, int shared);
 void sbn_table_destroy(sbn_table *table);
 
-/* The host copy of a replica, free to be overwritten: waits for writes still under way. */
+/* The host copy of a replica. There is none where there are no replicas. */
+float *sbn_table_rows(const sbn_table *table, size_t replica);
+
+/* The same, free to be overwritten: waits for writes still under way. */
 int sbn_table_host(sbn_table *table, size_t replica, float **host);
 
 /* Enqueues the first `floats` of a replica's host copy -> device. */

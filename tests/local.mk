@@ -89,8 +89,10 @@ ASAN_TESTS += $(arguments)
 wraps_sources = tests/wraps.c tests/wraps.h
 wrap = -Wl,--wrap=
 wraps = \
-	$(wrap)clBuildProgram $(wrap)clCreateBuffer $(wrap)clCreateKernel \
-	$(wrap)clCreateProgramWithSource $(wrap)clEnqueueMarkerWithWaitList \
+	$(wrap)clBuildProgram $(wrap)clCreateBuffer $(wrap)clCreateCommandQueue \
+	$(wrap)clCreateKernel $(wrap)clEnqueueMapBuffer \
+	$(wrap)clCreateProgramWithBinary $(wrap)clCreateProgramWithSource \
+	$(wrap)clEnqueueMarkerWithWaitList \
 	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueReadBuffer $(wrap)clEnqueueWriteBuffer \
 	$(wrap)clFlush $(wrap)clGetDeviceInfo $(wrap)clGetEventInfo $(wrap)clSetKernelArg \
 	$(wrap)sbn_allocate
@@ -105,6 +107,16 @@ tests_faults_LDFLAGS = $(wraps)
 tests_faults_LDADD = $(on_fixture)
 TESTS += tests/embedded tests/faults
 ASAN_TESTS += tests/embedded tests/faults
+
+# Compiled programs on disk.
+check_PROGRAMS += tests/cache tests/programs
+tests_cache_SOURCES = tests/cache.c tests/tap.c tests/tap.h
+tests_cache_LDADD = libsyncbn_core.la
+tests_programs_SOURCES = tests/programs.c $(wraps_sources)
+tests_programs_LDFLAGS = $(wraps)
+tests_programs_LDADD = $(on_fixture)
+TESTS += tests/cache tests/programs
+ASAN_TESTS += tests/cache tests/programs
 
 # What must change those bits, and how far denormals matter to them.
 check_PROGRAMS += tests/bits_controls

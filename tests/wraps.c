@@ -16,6 +16,9 @@ const char *const wraps_names[WRAPS] = {
     "clEnqueueMarkerWithWaitList",
     "clFlush",
     "clGetEventInfo",
+    "clCreateProgramWithBinary",
+    "clCreateCommandQueue",
+    "clEnqueueMapBuffer",
 };
 
 static atomic_long calls[WRAPS];
@@ -67,6 +70,18 @@ WRAP(cl_program, clCreateProgramWithSource,
         return NULL;
     }
     return __real_clCreateProgramWithSource(context, count, texts, lengths, code);
+}
+
+WRAP(cl_program, clCreateProgramWithBinary,
+     (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
+      const unsigned char **binaries, cl_int *of_binaries, cl_int *code))
+{
+    if (fails(WRAP_CREATE_BINARY)) {
+        *code = CL_INVALID_BINARY;
+        return NULL;
+    }
+    return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, of_binaries,
+                                            code);
 }
 
 typedef void(CL_CALLBACK *build_callback)(cl_program, void *);
@@ -142,6 +157,29 @@ WRAP(cl_int, clEnqueueMarkerWithWaitList,
     if (fails(WRAP_MARKER))
         return CL_OUT_OF_RESOURCES;
     return __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
+}
+
+WRAP(cl_command_queue, clCreateCommandQueue,
+     (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+      cl_int *code))
+{
+    if (fails(WRAP_CREATE_QUEUE)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    return __real_clCreateCommandQueue(context, device, properties, code);
+}
+
+WRAP(void *, clEnqueueMapBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+      size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code))
+{
+    if (fails(WRAP_MAP)) {
+        *code = CL_MAP_FAILURE;
+        return NULL;
+    }
+    return __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
+                                     event, code);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))

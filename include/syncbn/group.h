@@ -52,12 +52,21 @@ typedef struct sbn_group_config {
      * channel's x or dy is below 2^-48.
      */
     const char *build_options;
+    /*
+     * The folder where compiled programs are kept, so that later processes need not compile; made
+     * if it is not there, read and written only if it is this user's and nobody else may write to
+     * it. NULL: $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, and not for CPUs, whose drivers keep
+     * more than can be kept here. "": none. Whatever is wrong with it is no error. What is in it
+     * may be removed at any time.
+     */
+    const char *program_cache;
 } sbn_group_config;
 
 /* Always start from this: fields may be added at the end. */
 #define SBN_GROUP_CONFIG_INIT \
     { \
-        sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL \
+        sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL, \
+            NULL \
     }
 
 /*
