@@ -196,52 +196,53 @@ kernel void planes_dx(global const float *restrict x, global const float *restri
 }
 
 /*
- * Sums over rows: an item takes `slice` rows. Narrow rows are taken in strips of
- * 64 channels, with the strip's sums in registers; of wide ones, which would
- * make the strip's reads jump too far, 8 rows at a time, 16 channels after the
- * other, with the sums in `partial`.
+ * Sums over rows: an item takes `slice` rows, ROWS_AT_ONCE of them at a time, 32
+ * channels after the other in two accumulators each for both sums. Between the
+ * turns the sums stand in `partial`. What is left over of rows and channels
+ * goes one by one.
  */
-#define NARROW 256
+#define ROWS_AT_ONCE 16
 
-#define STRIPS \
-    for (; c + 64 <= channels && channels <= NARROW; c += 64) { \
-        floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
-        for (ulong row = k * slice; row < end; ++row) { \
-            ADD(floats, LOAD, s0, q0, row, c); \
-            ADD(floats, LOAD, s1, q1, row, c + 16); \
-            ADD(floats, LOAD, s2, q2, row, c + 32); \
-            ADD(floats, LOAD, s3, q3, row, c + 48); \
-        } \
-        STORE(s0, ss + c); \
-        STORE(s1, ss + c + 16); \
-        STORE(s2, ss + c + 32); \
-        STORE(s3, ss + c + 48); \
-        STORE(q0, qs + c); \
-        STORE(q1, qs + c + 16); \
-        STORE(q2, qs + c + 32); \
-        STORE(q3, qs + c + 48); \
-    }
+#define ADD_PAIR(row) \
+    ADD(floats, LOAD, s0, q0, row, c); \
+    ADD(floats, LOAD, s1, q1, row, c + 16)
 
 #define ROWS \
     const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
     global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
-    ulong c = 0; \
-    STRIPS; \
-    const ulong done = c; \
-    for (; c < channels; ++c) \
+    ulong row = k * slice; \
+    for (ulong c = 0; c < channels; ++c) \
         ss[c] = qs[c] = 0; \
-    for (ulong row = k * slice; row < end && done < channels; row += 8) { \
-        const ulong last = min(row + 8, end); \
-        for (c = done; c + 16 <= channels; c += 16) { \
+    for (; row + ROWS_AT_ONCE <= end; row += ROWS_AT_ONCE) { \
+        ulong c = 0; \
+        for (; c + 32 <= channels; c += 32) { \
+            floats s0 = LOAD(ss + c), s1 = LOAD(ss + c + 16); \
+            floats q0 = LOAD(qs + c), q1 = LOAD(qs + c + 16); \
+            for (ulong r = row; r < row + ROWS_AT_ONCE; r += 4) { \
+                ADD_PAIR(r); \
+                ADD_PAIR(r + 1); \
+                ADD_PAIR(r + 2); \
+                ADD_PAIR(r + 3); \
+            } \
+            STORE(s0, ss + c); \
+            STORE(s1, ss + c + 16); \
+            STORE(q0, qs + c); \
+            STORE(q1, qs + c + 16); \
+        } \
+        for (ulong r = row; r < row + ROWS_AT_ONCE; ++r) \
+            for (ulong e = c; e < channels; ++e) \
+                ADD(float, *, ss[e], qs[e], r, e); \
+    } \
+    for (; row < end; ++row) { \
+        ulong c = 0; \
+        for (; c + 16 <= channels; c += 16) { \
             floats s = LOAD(ss + c), q = LOAD(qs + c); \
-            for (ulong r = row; r < last; ++r) \
-                ADD(floats, LOAD, s, q, r, c); \
+            ADD(floats, LOAD, s, q, row, c); \
             STORE(s, ss + c); \
             STORE(q, qs + c); \
         } \
         for (; c < channels; ++c) \
-            for (ulong r = row; r < last; ++r) \
-                ADD(float, *, ss[c], qs[c], r, c); \
+            ADD(float, *, ss[c], qs[c], row, c); \
     }
 
 #define ADD(type, load, s, q, row, c) \
