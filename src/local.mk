@@ -115,7 +115,6 @@ libsyncbn_bench_la_SOURCES = \
 	src/cli/bench_kernels.h \
 	src/cli/bench_library.c \
 	src/cli/bench_library.h \
-	src/cli/bench_onednn.c \
 	src/cli/bench_onednn.h \
 	src/cli/bench_replicas.c \
 	src/cli/bench_replicas.h \
@@ -131,6 +130,14 @@ libsyncbn_bench_la_SOURCES = \
 	src/cli/spread.h \
 	src/cli/timing.c \
 	src/cli/timing.h
+if HAVE_DNNL
+libsyncbn_bench_la_SOURCES += \
+	src/cli/bench_onednn.c \
+	src/cli/onednn_shared.c \
+	src/cli/onednn_shared.h
+else
+libsyncbn_bench_la_SOURCES += src/cli/bench_onednn_none.c
+endif
 nodist_libsyncbn_bench_la_SOURCES = src/cli/bench_source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
@@ -165,7 +172,8 @@ bench_kernels = \
 	$(srcdir)/src/cli/bench_vectors.cl \
 	$(srcdir)/src/cli/bench_copy.cl \
 	$(srcdir)/src/cli/bench_unordered.cl \
-	$(srcdir)/src/cli/bench_unordered_cpu.cl \
+	$(srcdir)/src/cli/bench_unordered_planes.cl \
+	$(srcdir)/src/cli/bench_unordered_rows.cl \
 	$(srcdir)/src/cli/bench_unordered_gpu.cl \
 	$(srcdir)/src/cli/bench_baseline.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh

@@ -1,47 +1,11 @@
 /* oneDNN, through the C interface of its version 2. */
 #include "bench_onednn.h"
 
-#ifndef HAVE_DNNL
-
-int bench_onednn_open(scene *s, contender *made, size_t *count)
-{
-    (void)s;
-    (void)made;
-    *count = 0;
-    return SBN_SUCCESS;
-}
-
-const char *bench_onednn_version(void)
-{
-    return NULL;
-}
-
-#else
-
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <dnnl.h>
 
 #include "bench_judge.h"
-
-enum { PAGE = 4096, PADDING = 16 };
-
-typedef enum tensor { X, DY, Y, DX, TENSOR_COUNT } tensor;
-
-/* What the layouts share: the tensors' memory, for times do not depend on what lies in it. */
-typedef struct shared {
-    scene *scene;
-    size_t users;
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
-    dnnl_dims_t dims;
-    size_t bytes; /* of a tensor, in the layout that pads most */
-    float *tensor[TENSOR_COUNT];
-    float *mean, *var;              /* `channels` each */
-    float *weights, *weights_grads; /* weight, then bias */
-} shared;
+#include "onednn_shared.h"
 
 typedef struct layout {
     const char *name;
@@ -55,71 +19,11 @@ static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_
 
 /* One layout. */
 typedef struct onednn {
-    shared *shared;
+    onednn_shared *shared;
     const layout *layout;
-    dnnl_memory_t tensor[TENSOR_COUNT], mean, var, weights, weights_grads;
+    dnnl_memory_t tensor[ONEDNN_TENSORS], mean, var, weights, weights_grads;
     dnnl_primitive_t forward, backward;
 } onednn;
-
-static int failed(scene *s, const char *call, dnnl_status_t status)
-{
-    snprintf(s->error, sizeof s->error, "oneDNN: %s: status %d", call, (int)status);
-    return RUNNER_SPOILT;
-}
-
-static void release(shared *sh)
-{
-    if (--sh->users) {
-        return;
-    }
-    for (int i = 0; i < TENSOR_COUNT; i++) {
-        free(sh->tensor[i]);
-    }
-    free(sh->mean);
-    free(sh->var);
-    free(sh->weights);
-    free(sh->weights_grads);
-    dnnl_stream_destroy(sh->stream);
-    dnnl_engine_destroy(sh->engine);
-    free(sh);
-}
-
-static float *floats(size_t bytes)
-{
-    float *made = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    return made ? memset(made, 0, bytes) : NULL;
-}
-
-static int fill_shared(shared *sh)
-{
-    scene *s = sh->scene;
-    size_t channels = s->g.channels, vector = channels * sizeof(float);
-    size_t padded = (channels + PADDING - 1) / PADDING * PADDING;
-    int missing = 0;
-    /* Only (N,C,H,W): other spaces are folded into it. */
-    sh->dims[0] = (dnnl_dim_t)s->g.samples;
-    sh->dims[1] = (dnnl_dim_t)channels;
-    sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];
-    sh->dims[3] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[1] : 1;
-    sh->bytes = s->g.samples * padded * s->g.plane[0] * sizeof(float);
-    for (int i = 0; i < TENSOR_COUNT; i++) {
-        missing |= !(sh->tensor[i] = floats(sh->bytes));
-    }
-    missing |= !(sh->mean = floats(vector)) | !(sh->var = floats(vector));
-    missing |= !(sh->weights = floats(2 * vector)) | !(sh->weights_grads = floats(2 * vector));
-    if (missing) {
-        return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
-    }
-    memcpy(sh->tensor[X], s->in.x, s->g.elements * sizeof(float));
-    memcpy(sh->tensor[DY], s->in.dy, s->g.elements * sizeof(float));
-    memcpy(sh->weights, s->in.weight, vector);
-    memcpy(sh->weights + channels, s->in.bias, vector);
-    dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);
-    if (!status) {
-        status = dnnl_stream_create(&sh->stream, sh->engine, dnnl_stream_default_flags);
-    }
-    return status ? failed(s, "making an engine", status) : SBN_SUCCESS;
-}
 
 static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t *arguments,
                    int count)
@@ -128,20 +32,20 @@ static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t 
     if (!status) {
         status = dnnl_stream_wait(o->shared->stream);
     }
-    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
+    return status ? onednn_failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
 static int run(void *self, bench_pass pass)
 {
     onednn *o = self;
-    const dnnl_exec_arg_t forward[] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                       {DNNL_ARG_DST, o->tensor[Y]},
+    const dnnl_exec_arg_t forward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
+                                       {DNNL_ARG_DST, o->tensor[ONEDNN_Y]},
                                        {DNNL_ARG_MEAN, o->mean},
                                        {DNNL_ARG_VARIANCE, o->var},
                                        {DNNL_ARG_SCALE_SHIFT, o->weights}};
-    const dnnl_exec_arg_t backward[] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                        {DNNL_ARG_DIFF_DST, o->tensor[DY]},
-                                        {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
+    const dnnl_exec_arg_t backward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
+                                        {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
+                                        {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
                                         {DNNL_ARG_MEAN, o->mean},
                                         {DNNL_ARG_VARIANCE, o->var},
                                         {DNNL_ARG_SCALE_SHIFT, o->weights},
@@ -152,9 +56,9 @@ static int run(void *self, bench_pass pass)
 }
 
 /* Between nchw, as the scene's inputs are, and this layout. */
-static int reorder(onednn *o, float *plain, tensor which, int into_layout)
+static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout)
 {
-    shared *sh = o->shared;
+    onednn_shared *sh = o->shared;
     dnnl_memory_desc_t desc;
     dnnl_memory_t nchw = NULL;
     dnnl_primitive_desc_t primitive_desc = NULL;
@@ -170,7 +74,7 @@ static int reorder(onednn *o, float *plain, tensor which, int into_layout)
                                                       sh->engine, NULL);
     status = status ? status : dnnl_primitive_create(&primitive, primitive_desc);
     int result =
-        status ? failed(sh->scene, "preparing a reorder", status)
+        status ? onednn_failed(sh->scene, "preparing a reorder", status)
                : execute(o, primitive,
                          (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, into_layout ? nchw : o->tensor[which]},
                                              {DNNL_ARG_TO, into_layout ? o->tensor[which] : nchw}},
@@ -185,24 +89,24 @@ static int check(void *self)
 {
     static const float spoilt = -7.7777e33f;
     onednn *o = self;
-    shared *sh = o->shared;
+    onednn_shared *sh = o->shared;
     scene *s = sh->scene;
     const struct {
-        tensor from;
+        onednn_tensor from;
         output_id to;
-    } list[] = {{Y, OUT_Y}, {DX, OUT_DX}};
+    } list[] = {{ONEDNN_Y, OUT_Y}, {ONEDNN_DX, OUT_DX}};
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain) {
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
     }
     for (size_t i = 0; i < sh->bytes / sizeof(float); i++) {
-        sh->tensor[Y][i] = sh->tensor[DX][i] = spoilt;
+        sh->tensor[ONEDNN_Y][i] = sh->tensor[ONEDNN_DX][i] = spoilt;
     }
     for (size_t c = 0; c < 2 * s->g.channels; c++) {
         sh->weights_grads[c] = spoilt;
     }
-    int status = reorder(o, s->in.x, X, 1);
-    status = status ? status : reorder(o, s->in.dy, DY, 1);
+    int status = reorder(o, s->in.x, ONEDNN_X, 1);
+    status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
     status = status ? status : run(o, BENCH_FORWARD);
     status = status ? status : run(o, BENCH_BACKWARD);
     for (size_t i = 0; i < 2 && !status; i++) {
@@ -222,7 +126,7 @@ static int check(void *self)
 static void close(void *self)
 {
     onednn *o = self;
-    for (int i = 0; i < TENSOR_COUNT; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS; i++) {
         dnnl_memory_destroy(o->tensor[i]);
     }
     dnnl_memory_destroy(o->mean);
@@ -231,18 +135,18 @@ static void close(void *self)
     dnnl_memory_destroy(o->weights_grads);
     dnnl_primitive_destroy(o->forward);
     dnnl_primitive_destroy(o->backward);
-    release(o->shared);
+    onednn_shared_release(o->shared);
     free(o);
 }
 
 static dnnl_status_t make_memories(onednn *o, const dnnl_memory_desc_t *data)
 {
-    shared *sh = o->shared;
+    onednn_shared *sh = o->shared;
     dnnl_dims_t channels = {sh->dims[1]}, both = {2, sh->dims[1]};
     dnnl_memory_desc_t vector, pair;
     dnnl_status_t status = dnnl_memory_desc_init_by_tag(&vector, 1, channels, dnnl_f32, dnnl_a);
     status = status ? status : dnnl_memory_desc_init_by_tag(&pair, 2, both, dnnl_f32, dnnl_ab);
-    for (int i = 0; i < TENSOR_COUNT && !status; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS && !status; i++) {
         status = dnnl_memory_create(&o->tensor[i], data, sh->engine, sh->tensor[i]);
     }
     status = status ? status : dnnl_memory_create(&o->mean, &vector, sh->engine, sh->mean);
@@ -255,7 +159,7 @@ static dnnl_status_t make_memories(onednn *o, const dnnl_memory_desc_t *data)
 /* dnnl_unimplemented: this CPU has no such layout. */
 static dnnl_status_t make_primitives(onednn *o, const dnnl_memory_desc_t *data)
 {
-    shared *sh = o->shared;
+    onednn_shared *sh = o->shared;
     float eps = (float)sh->scene->p.eps;
     unsigned flags = sh->scene->p.affine ? dnnl_use_scaleshift : dnnl_normalization_flags_none;
     dnnl_batch_normalization_desc_t desc;
@@ -277,7 +181,7 @@ static dnnl_status_t make_primitives(onednn *o, const dnnl_memory_desc_t *data)
     return status;
 }
 
-static int open_layout(shared *sh, const layout *of, contender *made, size_t *count)
+static int open_layout(onednn_shared *sh, const layout *of, contender *made, size_t *count)
 {
     dnnl_memory_desc_t data;
     onednn *o = calloc(1, sizeof *o);
@@ -292,8 +196,9 @@ static int open_layout(shared *sh, const layout *of, contender *made, size_t *co
     status = status ? status : make_primitives(o, &data);
     if (status) {
         close(o);
-        return status == dnnl_unimplemented ? SBN_SUCCESS
-                                            : failed(sh->scene, "making a primitive", status);
+        return status == dnnl_unimplemented
+                   ? SBN_SUCCESS
+                   : onednn_failed(sh->scene, "making a primitive", status);
     }
     made[(*count)++] = (contender){.name = of->name,
                                    .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
@@ -307,18 +212,16 @@ static int open_layout(shared *sh, const layout *of, contender *made, size_t *co
 
 int bench_onednn_open(scene *s, contender *made, size_t *count)
 {
-    shared *sh = calloc(1, sizeof *sh);
+    onednn_shared *sh;
     *count = 0;
-    if (!sh) {
-        return job_failed_here(s->error, "oneDNN", SBN_OUT_OF_MEMORY);
+    int status = onednn_shared_open(s, &sh);
+    if (status) {
+        return status;
     }
-    sh->scene = s;
-    sh->users = 1;
-    int status = fill_shared(sh);
     for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; i++) {
         status = open_layout(sh, &layouts[i], made, count);
     }
-    release(sh);
+    onednn_shared_release(sh);
     return status;
 }
 
@@ -329,5 +232,3 @@ const char *bench_onednn_version(void)
     snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
     return text;
 }
-
-#endif

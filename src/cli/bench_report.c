@@ -33,7 +33,7 @@ void bench_report_wire(const bench *b)
     }
 }
 
-/* "syncbn takes 6.20 x less than baseline", or a small difference in percent. */
+/* "syncbn takes 0.16 x ... against baseline", or near 1 in percent more or less. */
 static void print_comparison(const bench_result *result, const comparison_of *c)
 {
     double more = c->quotient.median;

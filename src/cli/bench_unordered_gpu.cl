@@ -1,6 +1,6 @@
 /*
  * The unordered sums and their apply for GPUs: the kernels of
- * bench_unordered_cpu.cl by groups of GROUP items with a tree in local memory;
+ * bench_unordered_planes.cl and _rows.cl by groups of GROUP items with a tree in local memory;
  * applying takes an item to an element.
  */
 #ifdef GPU_FORM

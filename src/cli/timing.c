@@ -70,10 +70,12 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
             break;
         }
         deal(list, count, round, order);
+        for (size_t i = 0; i < count; i++) {
+            list[i].seconds[round] = NAN;
+        }
         for (size_t i = 0; i < count && !status; i++) {
             series *s = &list[order[i]];
             double *at = &s->seconds[round];
-            *at = NAN;
             if (budget->rounds || round < TIMING_LEAST ||
                 spent[order[i]] <= 2 * elapsed / (double)count) {
                 status = run_once(s, at);

@@ -1,6 +1,7 @@
 /*
- * The unordered sums and their apply for CPUs: one item to a group, vectors of
- * 16, several accumulators, stores past the caches where y is aligned.
+ * The unordered sums and their apply on planes, channels first, for CPUs: one
+ * item to a group, vectors of 16, several accumulators, stores past the caches
+ * where y is aligned.
  */
 #ifndef GPU_FORM
 
@@ -193,130 +194,6 @@ kernel void planes_dx(global const float *restrict x, global const float *restri
     WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
 #undef PUT
 #undef DX_PUT
-}
-
-/*
- * Sums over rows: an item takes `slice` rows. Narrow rows are taken in strips of
- * 64 channels, with the strip's sums in registers; of wide ones, which would
- * make the strip's reads jump too far, 8 rows at a time, 16 channels after the
- * other, with the sums in `partial`.
- */
-#define NARROW 256
-
-#define STRIPS \
-    for (; c + 64 <= channels && channels <= NARROW; c += 64) { \
-        floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
-        for (ulong row = k * slice; row < end; ++row) { \
-            ADD(floats, LOAD, s0, q0, row, c); \
-            ADD(floats, LOAD, s1, q1, row, c + 16); \
-            ADD(floats, LOAD, s2, q2, row, c + 32); \
-            ADD(floats, LOAD, s3, q3, row, c + 48); \
-        } \
-        STORE(s0, ss + c); \
-        STORE(s1, ss + c + 16); \
-        STORE(s2, ss + c + 32); \
-        STORE(s3, ss + c + 48); \
-        STORE(q0, qs + c); \
-        STORE(q1, qs + c + 16); \
-        STORE(q2, qs + c + 32); \
-        STORE(q3, qs + c + 48); \
-    }
-
-#define ROWS \
-    const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
-    global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
-    ulong c = 0; \
-    STRIPS; \
-    const ulong done = c; \
-    for (; c < channels; ++c) \
-        ss[c] = qs[c] = 0; \
-    for (ulong row = k * slice; row < end && done < channels; row += 8) { \
-        const ulong last = min(row + 8, end); \
-        for (c = done; c + 16 <= channels; c += 16) { \
-            floats s = LOAD(ss + c), q = LOAD(qs + c); \
-            for (ulong r = row; r < last; ++r) \
-                ADD(floats, LOAD, s, q, r, c); \
-            STORE(s, ss + c); \
-            STORE(q, qs + c); \
-        } \
-        for (; c < channels; ++c) \
-            for (ulong r = row; r < last; ++r) \
-                ADD(float, *, ss[c], qs[c], r, c); \
-    }
-
-#define ADD(type, load, s, q, row, c) \
-    { \
-        const type d = load(x + (row)*channels + (c)) - load(x + (c)); \
-        s += d; \
-        q = fma(d, d, q); \
-    }
-
-kernel void rows_forward(global const float *restrict x, ulong rows, ulong channels, ulong slice,
-                         global float *restrict partial)
-{
-    ROWS
-}
-
-#undef ADD
-#define ADD(type, load, s, q, row, c) \
-    { \
-        const type g = load(dy + (row)*channels + (c)); \
-        s += g; \
-        q = fma(g, load(x + (row)*channels + (c)) - load(saved + (c)), q); \
-    }
-
-kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
-                          global const float *restrict saved, ulong rows, ulong channels,
-                          ulong slice, global float *restrict partial)
-{
-    ROWS
-}
-
-/* Applying to rows: an item takes `slice` of them. */
-kernel void rows_y(global const float *restrict x, global const float *restrict table, ulong rows,
-                   ulong channels, ulong slice, global float *restrict y)
-{
-    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
-    global const float *a = table, *b = table + channels;
-#ifdef STREAM
-    const int aligned = ALIGNED(y) && channels % 16 == 0;
-#endif
-    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
-        const ulong at = row * channels;
-        ulong c = 0;
-#ifdef STREAM
-        for (; aligned && c + 16 <= channels; c += 16)
-            STREAM(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
-#endif
-        for (; c + 16 <= channels; c += 16)
-            STORE(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
-        for (; c < channels; ++c)
-            y[at + c] = fma(a[c], x[at + c], b[c]);
-    }
-}
-
-kernel void rows_dx(global const float *restrict x, global const float *restrict dy,
-                    global const float *restrict table, ulong rows, ulong channels, ulong slice,
-                    global float *restrict dx)
-{
-    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
-    global const float *f = table, *q = table + channels, *r = q + channels;
-#ifdef STREAM
-    const int aligned = ALIGNED(dx) && channels % 16 == 0;
-#endif
-    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
-        const ulong at = row * channels;
-        ulong c = 0;
-#define ROW_DX fma(LOAD(f + c), LOAD(dy + at + c), fma(LOAD(q + c), LOAD(x + at + c), LOAD(r + c)))
-#ifdef STREAM
-        for (; aligned && c + 16 <= channels; c += 16)
-            STREAM(ROW_DX, dx + at + c);
-#endif
-        for (; c + 16 <= channels; c += 16)
-            STORE(ROW_DX, dx + at + c);
-        for (; c < channels; ++c)
-            dx[at + c] = fma(f[c], dy[at + c], fma(q[c], x[at + c], r[c]));
-    }
 }
 
 #endif
