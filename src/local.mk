@@ -10,6 +10,10 @@ libsyncbn_core_la_SOURCES = \
 	src/backward.h \
 	src/batchnorm.c \
 	src/batchnorm.h \
+	src/checkpoint.c \
+	src/checkpoint.h \
+	src/checkpoint_load.c \
+	src/checkpoint_save.c \
 	src/combine.c \
 	src/combine.h \
 	src/convert.c \
@@ -25,16 +29,27 @@ libsyncbn_core_la_SOURCES = \
 	src/geometry.h \
 	src/group.c \
 	src/group.h \
+	src/half.c \
+	src/half.h \
 	src/handles.c \
 	src/handles.h \
 	src/kernels.h \
+	src/keys.c \
 	src/mode.c \
+	src/model.c \
+	src/model.h \
+	src/model_convert.c \
+	src/parameters.c \
 	src/pass.c \
 	src/pass.h \
 	src/program.c \
 	src/program.h \
 	src/reduce.c \
 	src/reduce.h \
+	src/safetensors.c \
+	src/safetensors.h \
+	src/safetensors_header.c \
+	src/safetensors_write.c \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
@@ -48,7 +63,9 @@ libsyncbn_core_la_SOURCES = \
 	src/window.c \
 	src/window.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
-libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
+# Checkpoints are JSON and data.
+libsyncbn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =

@@ -40,14 +40,13 @@ static size_t list_uses(use *uses, const sbn_share *share, const sbn_geometry *g
     return count;
 }
 
-static int check_use(const use *u, const sbn_share *share, const sbn_replica *replica,
-                     const char *who)
+/* How many floats a buffer holds that a replica may use. */
+static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
+                   size_t *held)
 {
-    const cl_mem mem = u->buffer->mem;
     if (!mem)
-        return u->optional ? SBN_SUCCESS
-                           : sbn_fail(SBN_INVALID_ARGUMENT,
-                                      "%s: %s: a buffer was expected, NULL came", who, u->name);
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, NULL came", who,
+                        name);
     size_t bytes = 0;
     cl_context context = NULL;
     cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
@@ -55,13 +54,37 @@ static int check_use(const use *u, const sbn_share *share, const sbn_replica *re
         code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
     if (code != CL_SUCCESS)
         return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "%s: %s: a buffer was expected, another handle came (%s)", who, u->name,
+                        "%s: %s: a buffer was expected, another handle came (%s)", who, name,
                         sbn_strerror(code));
     if (context != replica->context)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "%s: %s: a buffer of the queue's context was expected, one of another came",
-                        who, u->name);
-    const size_t held = bytes / sizeof(cl_float);
+                        who, name);
+    *held = bytes / sizeof(cl_float);
+    return SBN_SUCCESS;
+}
+
+int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                     const char *who, const char *name)
+{
+    size_t held = 0;
+    const int status = measure(buffer->mem, replica, who, name, &held);
+    if (!status && (buffer->offset > held || held - buffer->offset < elements))
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: %s: %zu floats from offset %zu were expected, the buffer holds %zu",
+                        who, name, elements, buffer->offset, held);
+    return status;
+}
+
+static int check_use(const use *u, const sbn_share *share, const sbn_replica *replica,
+                     const char *who)
+{
+    size_t held = 0;
+    if (!u->buffer->mem && u->optional)
+        return SBN_SUCCESS;
+    const int status = measure(u->buffer->mem, replica, who, u->name, &held);
+    if (status)
+        return status;
     if (u->buffer->offset > held || held - u->buffer->offset < u->elements) {
         char shape[128];
         sbn_print_shape(share, shape, sizeof shape);

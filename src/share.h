@@ -22,6 +22,10 @@ enum {
 int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
                      const char *operation, sbn_geometry *geometries);
 
+/* Checks a buffer of `elements` floats that a replica is to use. */
+int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                     const char *who, const char *name);
+
 /* *event is NULL until a command stands behind it. `shares` may be NULL. */
 void sbn_forget_events(const sbn_group *group, const sbn_share *shares);
 
