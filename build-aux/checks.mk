@@ -25,7 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -89,4 +89,19 @@ check-asan-here: $(check_PROGRAMS)
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
-.PHONY: check-valgrind check-oclgrind check-asan check-asan-here
+# --- make check-fuzz ----------------------------------------------------------------
+# libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
+# from a corpus of the tests' files, whose beginnings are small. What it finds stays in fuzz/.
+FUZZ_SECONDS = 30
+fuzzed = safetensors_header error handles
+check-fuzz:
+	@test -n '$(CLANG)' || { \
+	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }
+	@$(MKDIR_P) fuzz/corpus && cp $(srcdir)/tests/data/*.safetensors fuzz/corpus
+	$(CLANG) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -o fuzz/safetensors $(srcdir)/tests/fuzz_safetensors.c \
+	  $(fuzzed:%=$(srcdir)/src/%.c) $(JANSSON_LIBS)
+	cd fuzz && ./safetensors -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
+	  -timeout=10 -dict='$(abs_srcdir)/tests/safetensors.dict' -print_final_stats=1 corpus
+
+.PHONY: check-fuzz check-valgrind check-oclgrind check-asan check-asan-here

@@ -63,8 +63,6 @@ libsyncbn_core_la_SOURCES = \
 	src/window.c \
 	src/window.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
-# Checkpoints are JSON and data.
-libsyncbn_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 lib_LTLIBRARIES += libsyncbn.la
@@ -122,5 +120,4 @@ src_cli_syncbn_SOURCES = \
 	src/cli/report.c \
 	src/cli/report.h \
 	src/cli/report_json.c
-src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

@@ -172,3 +172,21 @@ check_PROGRAMS += tests/mean_low
 tests_mean_low_SOURCES = tests/mean_low.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_mean_low_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/mean_low
+
+# Files: what lies is refused; half and bfloat. $(data) was written by the reference
+# implementation: tests/data/make_files.py.
+data = \
+	tests/data/folded.safetensors \
+	tests/data/frozen.safetensors \
+	tests/data/network_bf16.safetensors \
+	tests/data/network_f16.safetensors \
+	tests/data/network_f32.safetensors \
+	tests/data/network_v1.safetensors \
+	tests/data/trained.safetensors
+EXTRA_DIST += $(data) tests/data/make_files.py tests/fuzz_safetensors.c tests/safetensors.dict
+check_PROGRAMS += tests/safetensors
+tests_safetensors_SOURCES = tests/safetensors.c tests/tap.c tests/tap.h
+tests_safetensors_LDADD = libsyncbn_core.la
+TESTS += tests/safetensors
+ASAN_TESTS += tests/safetensors
+VALGRIND_TESTS += tests/safetensors
