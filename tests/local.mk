@@ -190,3 +190,12 @@ tests_safetensors_LDADD = libsyncbn_core.la
 TESTS += tests/safetensors
 ASAN_TESTS += tests/safetensors
 VALGRIND_TESTS += tests/safetensors
+
+# Layers that train, evaluate, are frozen and move, against PyTorch's values.
+vectors_sources = tests/vectors.c tests/vectors.h
+check_PROGRAMS += tests/frozen
+tests_frozen_SOURCES = tests/frozen.c $(vectors_sources) $(members_sources)
+tests_frozen_LDFLAGS = $(wraps)
+tests_frozen_LDADD = $(on_fixture)
+TESTS += tests/frozen
+ASAN_TESTS += tests/frozen
