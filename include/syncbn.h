@@ -12,6 +12,7 @@
  *   group.h      who shares statistics: command queues and a transport
  *   batchnorm.h  a layer: settings and running statistics
  *   pass.h       forward, backward, evaluation, recomputation
+ *   fold.h       batch norm folded into the layer before it, for inference
  *   model.h      the named layers of a network, together
  *   checkpoint.h their parameters and statistics in safetensors files
  *
@@ -31,6 +32,7 @@
 #include <syncbn/group.h>
 #include <syncbn/batchnorm.h>
 #include <syncbn/pass.h>
+#include <syncbn/fold.h>
 #include <syncbn/model.h>
 #include <syncbn/checkpoint.h>
 

@@ -150,6 +150,7 @@ void sbn_batchnorm_destroy(sbn_batchnorm *layer)
         return;
     sbn_saved_destroy(layer->batch);
     sbn_table_destroy(&layer->running);
+    sbn_table_destroy(&layer->scale);
     sbn_free(layer->name);
     sbn_free(layer->running_mean);
     sbn_free(layer->running_var);

@@ -28,6 +28,7 @@ struct sbn_batchnorm {
     char *running_fresh;    /* per replica: the device's copy is */
     sbn_geometry *geometry; /* per replica, of the evaluation being enqueued */
 
+    sbn_table scale;  /* for folding: zeros, zeros, invstds; made when first needed */
     sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
 };
 

@@ -23,6 +23,7 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
         return status;
     }
     sbn_table_destroy(&layer->running);
+    sbn_table_destroy(&layer->scale);
     sbn_free(layer->running_fresh);
     sbn_free(layer->geometry);
     layer->running = running;

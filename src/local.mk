@@ -22,6 +22,7 @@ libsyncbn_core_la_SOURCES = \
 	src/error.c \
 	src/error.h \
 	src/evaluate.c \
+	src/folding.c \
 	src/forward.c \
 	src/forward.h \
 	src/frozen.c \

@@ -2,40 +2,31 @@
 
 #include <stdio.h>
 
-/* A buffer that a pass touches. */
-typedef struct use {
-    const char *name;
-    const sbn_buffer *buffer;
-    size_t elements;
-    int written;
-    int optional;
-} use;
-
 #define MAX_USES 8
 
-static size_t list_uses(use *uses, const sbn_share *share, const sbn_geometry *geometry,
+static size_t list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
                         unsigned needs, int affine)
 {
     const size_t whole = geometry->elements, channels = geometry->channels;
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X)
-            uses[count++] = (use){"x", &share->x, whole, 0, 0};
+            uses[count++] = (sbn_use){"x", &share->x, whole, 0, 0};
         if (needs & SBN_NEEDS_Y)
-            uses[count++] = (use){"y", &share->y, whole, 1, 0};
+            uses[count++] = (sbn_use){"y", &share->y, whole, 1, 0};
         if (needs & SBN_NEEDS_DY)
-            uses[count++] = (use){"dy", &share->dy, whole, 0, 0};
+            uses[count++] = (sbn_use){"dy", &share->dy, whole, 0, 0};
         if (needs & SBN_MAY_DX)
-            uses[count++] = (use){"dx", &share->dx, whole, 1, 1};
+            uses[count++] = (sbn_use){"dx", &share->dx, whole, 1, 1};
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (use){"weight", &share->weight, channels, 0, 0};
+            uses[count++] = (sbn_use){"weight", &share->weight, channels, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (use){"bias", &share->bias, channels, 0, 0};
+            uses[count++] = (sbn_use){"bias", &share->bias, channels, 0, 0};
     }
     /* An empty share has gradients too: zeros, or the group's. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (use){"weight_grad", &share->weight_grad, channels, 1, 1};
-        uses[count++] = (use){"bias_grad", &share->bias_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"weight_grad", &share->weight_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"bias_grad", &share->bias_grad, channels, 1, 1};
     }
     return count;
 }
@@ -76,7 +67,7 @@ int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replic
     return status;
 }
 
-static int check_use(const use *u, const sbn_share *share, const sbn_replica *replica,
+static int check_use(const sbn_use *u, const sbn_share *share, const sbn_replica *replica,
                      const char *who)
 {
     size_t held = 0;
@@ -96,14 +87,14 @@ static int check_use(const use *u, const sbn_share *share, const sbn_replica *re
     return SBN_SUCCESS;
 }
 
-static int overlap(const use *a, const use *b)
+static int overlap(const sbn_use *a, const sbn_use *b)
 {
     return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
            a->buffer->offset < b->buffer->offset + b->elements &&
            b->buffer->offset < a->buffer->offset + a->elements;
 }
 
-static int check_overlaps(const use *uses, size_t count, const char *who)
+static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
 {
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j)
@@ -111,6 +102,15 @@ static int check_overlaps(const use *uses, size_t count, const char *who)
                 return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
                                 who, uses[i].name, uses[j].name);
     return SBN_SUCCESS;
+}
+
+int sbn_check_uses(const sbn_use *uses, size_t count, const sbn_share *share,
+                   const sbn_replica *replica, const char *who)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < count && !status; ++i)
+        status = check_use(&uses[i], share, replica, who);
+    return status ? status : check_overlaps(uses, count, who);
 }
 
 /* A layer for one dimension of space also takes none. */
@@ -149,12 +149,9 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
                               share->num_wait);
         if (status)
             return status;
-        use uses[MAX_USES];
+        sbn_use uses[MAX_USES];
         const size_t count = list_uses(uses, share, &geometries[r], needs, layer->affine);
-        for (size_t i = 0; i < count && !status; ++i)
-            status = check_use(&uses[i], share, &group->replicas[r], who);
-        if (!status)
-            status = check_overlaps(uses, count, who);
+        status = sbn_check_uses(uses, count, share, &group->replicas[r], who);
         if (status)
             return status;
     }
