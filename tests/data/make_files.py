@@ -86,8 +86,7 @@ def trained():
         layer = torch.nn.BatchNorm1d(3, momentum=momentum).double()
         for batch in tensors["x"]:
             layer(batch)
-        tensors |= {f"{name}.running_mean": layer.running_mean, f"{name}.running_var": layer.running_var,
-                    f"{name}.num_batches_tracked": layer.num_batches_tracked}
+        tensors |= {f"{name}.{k}": v.clone() for k, v in layer.state_dict().items()}
         layer.reset_parameters()
         tensors |= {f"{name}.reset.{k}": v for k, v in layer.state_dict().items()}
     save("trained.safetensors", tensors)
