@@ -1,6 +1,7 @@
 /* A file alone: its layers with running statistics. */
 #include "checkpoint.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "group.h"
@@ -30,6 +31,22 @@ static int find_tensors(const sbn_tensor_header *header, found *layer)
     return SBN_SUCCESS;
 }
 
+/* Numbers within names by their value: "features.2" before "features.10". */
+static int compare_names(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        ++a, ++b;
+    const size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
+    if (digits_a > 0 && digits_b > 0 && digits_a != digits_b)
+        return digits_a < digits_b ? -1 : 1;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return compare_names(((const found *)a)->name, ((const found *)b)->name);
+}
+
 /* A layer is where there is a running_mean and a running_var. */
 static int find_layers(sbn_checkpoint *checkpoint)
 {
@@ -53,6 +70,7 @@ static int find_layers(sbn_checkpoint *checkpoint)
         else
             sbn_free(layer->name);
     }
+    qsort(checkpoint->layers, checkpoint->size, sizeof *checkpoint->layers, by_name);
     return status;
 }
 

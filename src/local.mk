@@ -114,6 +114,9 @@ src_cli_syncbn_SOURCES = \
 	src/cli/command.h \
 	src/cli/command_check.c \
 	src/cli/command_devices.c \
+	src/cli/command_inspect.c \
+	src/cli/inspect.c \
+	src/cli/inspect.h \
 	src/cli/json.h \
 	src/cli/main.c \
 	src/cli/options.c \

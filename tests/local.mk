@@ -182,7 +182,8 @@ data = \
 	tests/data/network_f16.safetensors \
 	tests/data/network_f32.safetensors \
 	tests/data/network_v1.safetensors \
-	tests/data/trained.safetensors
+	tests/data/trained.safetensors \
+	tests/data/troubled.safetensors
 EXTRA_DIST += $(data) tests/data/make_files.py tests/fuzz_safetensors.c tests/safetensors.dict
 check_PROGRAMS += tests/safetensors
 tests_safetensors_SOURCES = tests/safetensors.c tests/tap.c tests/tap.h
@@ -220,3 +221,22 @@ tests_rewrite_LDADD = $(on_fixture)
 dist_check_SCRIPTS += tests/reference.sh
 EXTRA_DIST += tests/data/read_files.py
 TESTS += tests/reference.sh
+
+# The command's view of checkpoints.
+dist_check_SCRIPTS += tests/inspect.sh
+TESTS += tests/inspect.sh
+
+# Sixteen threads: the transport alone, then whole passes.
+check_PROGRAMS += tests/hub_threads tests/soak_sixteen
+tests_hub_threads_SOURCES = tests/hub_threads.c tests/tap.c tests/tap.h
+tests_hub_threads_LDADD = libsyncbn_core.la
+tests_soak_sixteen_SOURCES = tests/soak.c $(members_sources)
+tests_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
+tests_soak_sixteen_LDFLAGS = $(wraps)
+tests_soak_sixteen_LDADD = $(on_fixture)
+TESTS += tests/hub_threads tests/soak_sixteen
+ASAN_TESTS += tests/hub_threads
+
+# What ThreadSanitizer watches.
+TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen
+EXTRA_DIST += tests/drivers.tsan

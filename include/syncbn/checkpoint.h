@@ -94,7 +94,7 @@ typedef struct sbn_checkpoint_layer {
 SBN_API int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint);
 SBN_API void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
 
-/* How many layers it holds; the i-th, in the order of their names. */
+/* How many layers it holds; the i-th by name, numbers within names by their value. */
 SBN_API size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint);
 SBN_API int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
                                      sbn_checkpoint_layer *layer);

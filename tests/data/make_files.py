@@ -115,7 +115,33 @@ def folded():
     save("folded.safetensors", tensors)
 
 
+def troubled():
+    """Layers that look wrong, each in its own way, and one that does not; names to be sorted."""
+    nan = float("nan")
+    tensors = {}
+
+    def add(name, mean, var, batches, weight=None):
+        tensors[f"{name}.running_mean"] = torch.tensor(mean)
+        tensors[f"{name}.running_var"] = torch.tensor(var)
+        if batches is not None:
+            tensors[f"{name}.num_batches_tracked"] = torch.tensor(batches)
+        if weight is not None:
+            tensors[f"{name}.weight"] = torch.tensor(weight)
+
+    add("norm.10", [0.5, -0.5], [1.0, 2.0], 7, [1.0, nan])
+    add("norm.2", [0.5, -0.25], [1.0, -2.0], 7)
+    add("norm.3", [0.0, 0.0], [1.0, 1.0], 0, [1.0, 1.0])
+    add("norm.4", [0.0, 0.0], [1.0, 1.0], None)
+    add("norm.5", [0.5, 0.5], [0.0, 1.0], 7)
+    add("norm.6", [nan, float("inf")], [1.0, 1.0, 1.0], 7)
+    add("norm.7", [nan, float("inf")], [3.0, 3.0], 0)
+    add("norm.8\x1b[31m", [1.5, 2.5], [3.0, 4.0], 123456, [0.5, 0.25])
+    tensors["fc.weight"] = torch.zeros(2, 2)
+    save("troubled.safetensors", tensors)
+
+
 networks()
 frozen()
 trained()
 folded()
+troubled()
