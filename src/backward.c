@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "apply.h"
+#include "reduce.h"
 #include "share.h"
+
+/* pass->columns */
+enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
 static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
 {
@@ -45,51 +49,82 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
     return status;
 }
 
+/* The host copy of a replica: free since the pass began. */
 float *sbn_gradient_row(const sbn_pass *pass, size_t replica, int which)
 {
     return pass->gradients.host + replica * pass->gradients.floats +
            (size_t)which * pass->layer->channels;
 }
 
-static void put_gradients(const sbn_pass *pass, size_t replica, size_t c, sbn_products sums)
+/* A replica's weight_grad and bias_grad from sums over its own share or the group. */
+static void put_gradients(const sbn_pass *pass, size_t replica, const unsigned char *only,
+                          const double *dy, const double *dy_xmu)
 {
-    sbn_gradient_row(pass, replica,
-                     SBN_ROW_WEIGHT)[c] = (float)(sums.dy_xmu * pass->saved->invstd[c]);
-    sbn_gradient_row(pass, replica, SBN_ROW_BIAS)[c] = (float)sums.dy;
-}
-
-/* A replica's own sums. Its words' flags are still a set of bits; an empty share has no words. */
-static sbn_products own_products(const sbn_pass *pass, size_t replica, size_t c,
-                                 const sbn_window *window, double mean_low)
-{
-    if (pass->geometries[replica].values == 0)
-        return (sbn_products){0.0, 0.0};
-    return sbn_products_of(sbn_channel_words(pass->work[replica].wire, window, c), window,
-                           mean_low);
-}
-
-static int take(sbn_pass *pass, size_t c, int which)
-{
-    const sbn_window *window = sbn_backward_window(which);
-    const sbn_saved *saved = pass->saved;
-    const int64_t *words = sbn_channel_words(pass->wire, window, c);
-    const double invstd = saved->invstd[c], n = (double)pass->count;
-    /* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
-    const double mean_low = saved->mean[c] - (double)sbn_split(saved->mean[c]).high;
-    const sbn_products sums = sbn_products_of(words, window, mean_low);
-    const sbn_two_floats g = sbn_split(sums.dy / n);
-    const int clamped = sbn_is_clamped(saved->var[c], pass->layer->eps);
-    const double k = clamped ? 0.0 : invstd * invstd * sums.dy_xmu / n;
-    for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        sbn_gradient_row(pass, r, SBN_ROW_G)[c] = g.high;
-        sbn_gradient_row(pass, r, SBN_ROW_G_LOW)[c] = g.low;
-        sbn_gradient_row(pass, r, SBN_ROW_K)[c] = (float)k;
-        put_gradients(pass, r, c,
-                      pass->flags & SBN_GLOBAL_GRADIENTS
-                          ? sums
-                          : own_products(pass, r, c, window, mean_low));
+    const double *invstd = pass->saved->invstd;
+    float *weight = sbn_gradient_row(pass, replica, SBN_ROW_WEIGHT),
+          *bias = sbn_gradient_row(pass, replica, SBN_ROW_BIAS);
+    for (size_t c = 0; c < pass->layer->channels; ++c) {
+        if (only && !only[c])
+            continue;
+        weight[c] = (float)(dy_xmu[c] * invstd[c]);
+        bias[c] = (float)dy[c];
     }
-    return which == SBN_NARROW && sbn_backward_needs_wide(words, invstd);
+}
+
+static void put_own_gradients(const sbn_pass *pass, size_t replica, const unsigned char *only)
+{
+    const size_t channels = pass->layer->channels;
+    double *dy = pass->columns[OWN_DY], *dy_xmu = pass->columns[OWN_DY_XMU];
+    if (pass->geometries[replica].values > 0) {
+        const sbn_words words = sbn_reduce_words(pass, replica);
+        sbn_products_of(&words, channels, only, pass->saved->mean, dy, dy_xmu);
+    } else {
+        memset(dy, 0, sizeof(double) * channels);
+        memset(dy_xmu, 0, sizeof(double) * channels);
+    }
+    put_gradients(pass, replica, only, dy, dy_xmu);
+}
+
+/* What dx needs, the same for all replicas. */
+static void put_means(const sbn_pass *pass, const double *dy, const double *dy_xmu)
+{
+    const sbn_saved *saved = pass->saved;
+    const size_t channels = pass->layer->channels;
+    const double n = (double)pass->count;
+    float *high = sbn_gradient_row(pass, 0, SBN_ROW_G),
+          *low = sbn_gradient_row(pass, 0, SBN_ROW_G_LOW),
+          *ks = sbn_gradient_row(pass, 0, SBN_ROW_K);
+    for (size_t c = 0; c < channels; ++c) {
+        const sbn_two_floats g = sbn_split(dy[c] / n);
+        const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
+        high[c] = g.high;
+        low[c] = g.low;
+        ks[c] = sbn_is_clamped(saved->var[c], pass->layer->eps) ? 0.0f : (float)k;
+    }
+    for (size_t r = 1; r < pass->group->replica_count; ++r)
+        memcpy(sbn_gradient_row(pass, r, SBN_ROW_G), high,
+               sizeof(float) * SBN_ROW_WEIGHT * channels);
+}
+
+static int take(sbn_pass *pass, const sbn_words *words)
+{
+    const sbn_saved *saved = pass->saved;
+    const size_t channels = pass->layer->channels;
+    const int wide = words->window->wide;
+    const unsigned char *only = wide ? pass->repeat : NULL;
+    double *dy = pass->columns[DY], *dy_xmu = pass->columns[DY_XMU];
+    sbn_products_of(words, channels, only, saved->mean, dy, dy_xmu);
+    if (pass->group->replica_count > 0)
+        put_means(pass, dy, dy_xmu);
+    /* A replica that is the whole group has the group's sums. */
+    const int all = pass->flags & SBN_GLOBAL_GRADIENTS || !sbn_reduce_must_add(pass);
+    for (size_t r = 0; r < pass->group->replica_count; ++r) {
+        if (all)
+            put_gradients(pass, r, only, dy, dy_xmu);
+        else
+            put_own_gradients(pass, r, only);
+    }
+    return !wide && sbn_backward_needs_wide(words, channels, saved->invstd, pass->repeat);
 }
 
 /* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
@@ -145,55 +180,61 @@ static int apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
     return status;
 }
 
-/* weight_grad or bias_grad of a replica; nothing where it is not wanted. */
-static int store_gradient(sbn_pass *pass, sbn_replica *replica, const sbn_buffer *out, int which,
-                          cl_event *event)
+/* weight_grad and bias_grad of a replica, as far as they are wanted. */
+static int store_gradients(sbn_pass *pass, sbn_replica *replica, cl_event *event)
 {
     const size_t r = replica->index;
-    if (!pass->layer->affine || !out->mem)
-        return SBN_SUCCESS;
+    const sbn_share *share = &pass->shares[r];
     sbn_table *gradients = &pass->gradients;
-    const cl_ulong from = (cl_ulong)which * pass->layer->channels, to = out->offset;
+    const cl_mem table = gradients->device[r].mem;
+    /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
+    const cl_uint has_weight = share->weight_grad.mem != NULL,
+                  has_bias = share->bias_grad.mem != NULL;
+    const cl_mem weight = has_weight ? share->weight_grad.mem : table;
+    const cl_mem bias = has_bias ? share->bias_grad.mem : table;
+    const cl_ulong from = (cl_ulong)SBN_ROW_WEIGHT * pass->layer->channels;
+    const cl_ulong weight_offset = share->weight_grad.offset, bias_offset = share->bias_grad.offset;
     const cl_uint accumulate = (pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    const sbn_argument arguments[] = {SBN_ARG(gradients->device[r].mem), SBN_ARG(from),
-                                      SBN_ARG(out->mem), SBN_ARG(to), SBN_ARG(accumulate)};
+    const sbn_argument arguments[] = {
+        SBN_ARG(table),         SBN_ARG(from),       SBN_ARG(weight),
+        SBN_ARG(weight_offset), SBN_ARG(has_weight), SBN_ARG(bias),
+        SBN_ARG(bias_offset),   SBN_ARG(has_bias),   SBN_ARG(accumulate),
+    };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, pass->work[r].ready);
     int status = sbn_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn_launch(replica, &replica->kernels.store_gradient, arguments, 5, 1,
-                            &pass->layer->channels, &wait, event);
+        status = sbn_launch(replica, &replica->kernels.store_gradients, arguments,
+                            sizeof arguments / sizeof *arguments, 1, &pass->layer->channels, &wait,
+                            event);
     if (!status)
         sbn_table_touched(gradients, r, *event);
     return status;
 }
 
+/* The commands touch one table, so they are chained and the last one's event stands for all. */
 static int finish(sbn_pass *pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     const sbn_share *share = &pass->shares[r];
-    cl_event events[3] = {NULL, NULL, NULL};
-    int status = sbn_table_write(&pass->gradients, replica, SBN_ROWS * pass->layer->channels);
+    const int stores = pass->layer->affine && (share->weight_grad.mem || share->bias_grad.mem);
+    const int applies = pass->geometries[r].elements > 0 && share->dx.mem;
+    cl_event stored = NULL, last = NULL;
+    int status = SBN_SUCCESS;
+    if (stores || applies)
+        status = sbn_table_write(&pass->gradients, replica, SBN_ROWS * pass->layer->channels);
+    else if (share->event)
+        status = sbn_marker(replica, share->num_wait, share->wait_list, &last);
+    if (!status && stores)
+        status = store_gradients(pass, replica, applies ? &stored : &last);
+    if (!status && applies)
+        status = pass->saved->frozen ? sbn_frozen_apply(pass, replica, &last)
+                                     : apply(pass, replica, &last);
+    sbn_release_event(&stored);
     if (!status)
-        status = store_gradient(pass, replica, &share->weight_grad, SBN_ROW_WEIGHT, &events[0]);
-    if (!status)
-        status = store_gradient(pass, replica, &share->bias_grad, SBN_ROW_BIAS, &events[1]);
-    if (!status && pass->geometries[r].elements > 0 && share->dx.mem)
-        status = pass->saved->frozen ? sbn_frozen_apply(pass, replica, &events[2])
-                                     : apply(pass, replica, &events[2]);
-    if (!status && share->event) {
-        /* One event for all three, and for the caller's own list where there is none. */
-        sbn_wait all = {{NULL}, 0};
-        for (int i = 0; i < 3; ++i)
-            sbn_wait_add(&all, events[i]);
-        sbn_wait_add(&all, pass->work[r].ready);
-        cl_event done = NULL;
-        status = sbn_marker(replica, all.count, all.count ? all.events : NULL, &done);
-        if (!status)
-            sbn_hand_over(share, done);
-    }
-    for (int i = 0; i < 3; ++i)
-        sbn_release_event(&events[i]);
+        sbn_hand_over(share, last);
+    else
+        sbn_release_event(&last);
     return status;
 }
 

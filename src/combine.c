@@ -135,21 +135,10 @@ static void keep_error(sbn_pass *pass, int status)
         snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
 }
 
-/* The group's words are in pass->sums. */
-static void take(sbn_pass *pass)
+/* The group's words are known. */
+static void take(sbn_pass *pass, const sbn_words *words)
 {
-    const sbn_window *window = pass->kind->window(pass->window);
-    const size_t channels = pass->layer->channels, flags = sbn_wire_words(window) - 1;
-    int repeat = 0;
-    for (size_t c = 0; c < channels; ++c) {
-        if (pass->window == SBN_WIDE && !pass->repeat[c])
-            continue;
-        int64_t *words = sbn_channel_words(pass->wire, window, c);
-        words[flags] = sbn_flags_from_counts(words[flags]);
-        pass->repeat[c] = (unsigned char)pass->kind->take(pass, c, pass->window);
-        repeat |= pass->repeat[c];
-    }
-    if (!repeat) {
+    if (!pass->kind->take(pass, words)) {
         pass->kind->commit(pass);
         settle(pass, SBN_SUCCESS);
         return;
@@ -175,27 +164,31 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest && !pass->kind->local)
         return;
     const sbn_window *window = pass->kind->window(pass->window);
-    const size_t words = sbn_wire_words(window);
+    const size_t channels = pass->layer->channels;
+    if (!sbn_reduce_must_add(pass)) {
+        const sbn_words own = sbn_reduce_words(pass, 0);
+        take(pass, &own);
+        return;
+    }
+    const size_t words = 1 + sbn_wire_words(window) * channels;
     if (!pass->local_error) {
         sbn_reduce_add(pass);
-        for (size_t c = 0; c < pass->layer->channels; ++c) {
-            int64_t *channel = sbn_channel_words(pass->wire, window, c);
-            sbn_carry_words(channel, window);
-            channel[words - 1] = sbn_flags_to_counts(channel[words - 1]);
-        }
     } else if (pass->sums) {
-        memset(pass->sums, 0, sizeof(int64_t) * (1 + words * pass->layer->channels));
+        memset(pass->sums, 0, sizeof(int64_t) * words);
     } else {
         /* Not even room to tell the others. */
         fail_transport(pass->group, pass->local_error, "memory");
         return;
     }
+    if (!joined) {
+        const sbn_words all = sbn_words_on_wire(pass->sums + 1, window);
+        take(pass, &all);
+        return;
+    }
+    sbn_words_seal(pass->sums + 1, window, channels);
     pass->sums[0] = pass->local_error != 0;
-    if (joined)
-        start(pass, pass->window == SBN_WIDE ? SBN_STREAM_REPEAT : SBN_STREAM_WORDS, pass->sums,
-              1 + words * pass->layer->channels, SBN_STAGE_SENT);
-    else
-        take(pass);
+    start(pass, pass->window == SBN_WIDE ? SBN_STREAM_REPEAT : SBN_STREAM_WORDS, pass->sums, words,
+          SBN_STAGE_SENT);
 }
 
 static void leave_sent(sbn_pass *pass, int oldest)
@@ -207,10 +200,14 @@ static void leave_sent(sbn_pass *pass, int oldest)
     }
     if (!oldest)
         return;
-    if (pass->sums[0] != 0)
+    if (pass->sums[0] != 0) {
         start_explanation(pass);
-    else
-        take(pass);
+        return;
+    }
+    const sbn_window *window = pass->kind->window(pass->window);
+    const sbn_words all = sbn_words_on_wire(pass->sums + 1, window);
+    sbn_words_open(pass->sums + 1, window, pass->layer->channels);
+    take(pass, &all);
 }
 
 static void leave_explanation(sbn_pass *pass)

@@ -211,6 +211,7 @@ int sbn_reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
         return fail_cl(replica, "clCreateBuffer", code);
     }
     sbn_handle_opened();
+    sbn_device_memory_made(size);
     buffer->size = size;
     return SBN_SUCCESS;
 }
@@ -220,6 +221,7 @@ void sbn_release_buffer(sbn_device_buffer *buffer)
     if (buffer->mem) {
         clReleaseMemObject(buffer->mem);
         sbn_handle_closed();
+        sbn_device_memory_released(buffer->size);
     }
     *buffer = (sbn_device_buffer){NULL, 0};
 }

@@ -8,6 +8,9 @@
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
+/* pass->columns */
+enum { MEAN, VAR, INVSTD };
+
 static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
 {
     return &replica->kernels.forward_reduce[layout][window];
@@ -37,29 +40,34 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
                       sizeof arguments / sizeof *arguments, 2, slices->groups, wait, event);
 }
 
-static int take(sbn_pass *pass, size_t c, int window)
+static int take(sbn_pass *pass, const sbn_words *words)
 {
-    const sbn_window *shape = sbn_forward_window(window);
-    const int64_t *words = sbn_channel_words(pass->wire, shape, c);
-    const sbn_moments moments = sbn_moments_of(words, shape, pass->count);
-    pass->mean[c] = moments.mean;
-    pass->var[c] = moments.var;
-    return window == SBN_NARROW && sbn_forward_needs_wide(words, moments, pass->layer->eps);
+    const size_t channels = pass->layer->channels;
+    double *mean = pass->columns[MEAN], *var = pass->columns[VAR], *invstd = pass->columns[INVSTD];
+    const int wide = words->window->wide;
+    sbn_moments_of(words, channels, wide ? pass->repeat : NULL, pass->count, mean, var);
+    sbn_invstd_of(var, channels, pass->layer->eps, invstd);
+    return !wide && sbn_forward_needs_wide(words, channels, invstd, pass->repeat);
 }
 
 static void commit(sbn_pass *pass)
 {
-    sbn_batchnorm *layer = pass->layer;
+    const sbn_batchnorm *layer = pass->layer;
     sbn_saved *saved = pass->saved;
+    const size_t bytes = sizeof(double) * layer->channels;
     saved->filled = 1;
     saved->frozen = 0;
     saved->pass = pass->call.number;
     saved->count = pass->count;
     memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
-    for (size_t c = 0; c < layer->channels; ++c) {
-        saved->mean[c] = pass->count ? pass->mean[c] : 0.0;
-        saved->var[c] = pass->count ? pass->var[c] : 0.0;
-        saved->invstd[c] = sbn_invstd(saved->var[c], layer->eps);
+    if (pass->count > 0) {
+        memcpy(saved->mean, pass->columns[MEAN], bytes);
+        memcpy(saved->var, pass->columns[VAR], bytes);
+        memcpy(saved->invstd, pass->columns[INVSTD], bytes);
+    } else {
+        memset(saved->mean, 0, bytes);
+        memset(saved->var, 0, bytes);
+        sbn_invstd_of(saved->var, layer->channels, layer->eps, saved->invstd);
     }
 }
 
@@ -67,7 +75,7 @@ static void commit_training(sbn_pass *pass)
 {
     commit(pass);
     if (pass->layer->tracks && pass->count > 0 && !(pass->flags & SBN_KEEP_RUNNING_STATS))
-        sbn_batchnorm_track(pass->layer, pass->mean, pass->var, pass->count);
+        sbn_batchnorm_track(pass->layer, pass->saved->mean, pass->saved->var, pass->count);
 }
 
 /* Nothing to combine: the running statistics become the pass's. */

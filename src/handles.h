@@ -14,6 +14,10 @@ void sbn_handle_closed(void);
 /* Objects and blocks open now, over all threads. */
 long sbn_handles_open(void);
 
+/* Bytes of device memory that were made, or released; what is left is sbn_device_memory. */
+void sbn_device_memory_made(size_t bytes);
+void sbn_device_memory_released(size_t bytes);
+
 /* calloc and free, counted. */
 void *sbn_allocate(size_t size);
 void sbn_free(void *block);

@@ -43,7 +43,6 @@ void sbn_pass_free(sbn_pass *pass)
         sbn_release_buffer(&work->partial);
         sbn_release_buffer(&work->words);
         sbn_free(work->host);
-        sbn_free(work->wire);
     }
     sbn_table_destroy(&pass->gradients);
     sbn_free(pass->work);
@@ -53,8 +52,8 @@ void sbn_pass_free(sbn_pass *pass)
     sbn_free(pass->sums);
     sbn_free(pass->explanation);
     sbn_free(pass->repeat);
-    sbn_free(pass->mean);
-    sbn_free(pass->var);
+    for (int i = 0; i < SBN_COLUMNS; ++i)
+        sbn_free(pass->columns[i]);
     pass->tag = 0;
     sbn_free(pass);
 }

@@ -38,8 +38,11 @@ typedef struct sbn_pass_kind {
     int (*reduce)(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event);
     sbn_kernel *(*kernel)(sbn_replica *replica, sbn_layout layout, int window);
-    /* Takes the group's words of channel c; 1 if the channel needs the wide window. */
-    int (*take)(sbn_pass *pass, size_t c, int window);
+    /*
+     * Takes the group's words: of all channels in the narrow window, of pass->repeat's in the
+     * wide one. Narrow, it fills pass->repeat and returns whether there is any.
+     */
+    int (*take)(sbn_pass *pass, const sbn_words *words);
     /* All channels are known, in the order the passes began: keep what outlives the pass. */
     void (*commit)(sbn_pass *pass);
     /* What step 3 needs on the host, once; then enqueues it for each replica. */
@@ -51,11 +54,12 @@ typedef struct sbn_pass_kind {
 typedef struct sbn_work {
     sbn_device_buffer partial, words;
     int64_t *host; /* the words as they come from the device */
-    int64_t *wire; /* the same, packed */
-    size_t host_size, wire_size;
+    size_t host_size;
     cl_event ready; /* after the caller's wait list */
     cl_event read;  /* the words are on the host */
 } sbn_work;
+
+#define SBN_COLUMNS 4
 
 struct sbn_pass {
     enum sbn_tag tag;
@@ -76,11 +80,10 @@ struct sbn_pass {
     int64_t *header, *sums, *explanation; /* on the heap: a timeout abandons them */
     size_t sums_size, explanation_size;
     void *request; /* in flight in HEADER, SENT and EXPLAIN */
-    int64_t *wire; /* the group's words of the first channel, within sums */
 
-    unsigned char *repeat; /* per channel: to be redone wide */
-    double *mean, *var;    /* forward */
-    sbn_table gradients;   /* backward: gs, gs_low, ks, weight_grads, bias_grads */
+    unsigned char *repeat;        /* per channel: to be redone wide */
+    double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
+    sbn_table gradients;          /* backward: gs, gs_low, ks, weight_grads, bias_grads */
     size_t channels_size;
 
     uint64_t count;
@@ -99,9 +102,6 @@ int sbn_pass_is_joined(const sbn_pass *pass);
 
 /* NULL, or of the right size? */
 int sbn_check_result(const sbn_result *result);
-
-/* The words of channel c in wire memory. */
-int64_t *sbn_channel_words(int64_t *wire, const sbn_window *window, size_t c);
 
 /* Gives the event to the caller, or drops it. */
 void sbn_hand_over(const sbn_share *share, cl_event event);

@@ -178,7 +178,8 @@ int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program)
     if (!status)
         status = create_kernel(&kernels->fold, program->apply, device, "fold");
     if (!status)
-        status = create_kernel(&kernels->store_gradient, program->apply, device, "store_gradient");
+        status = create_kernel(&kernels->store_gradients, program->apply, device,
+                               "store_gradients");
     return status;
 }
 
@@ -201,5 +202,5 @@ void sbn_kernels_release(sbn_kernels *kernels)
         release_kernel(&kernels->backward_apply[l]);
     }
     release_kernel(&kernels->fold);
-    release_kernel(&kernels->store_gradient);
+    release_kernel(&kernels->store_gradients);
 }

@@ -23,7 +23,7 @@ typedef struct sbn_kernel {
 typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_WINDOWS], backward_reduce[SBN_LAYOUTS][SBN_WINDOWS];
     sbn_kernel forward_apply[SBN_LAYOUTS], backward_apply[SBN_LAYOUTS];
-    sbn_kernel fold, store_gradient;
+    sbn_kernel fold, store_gradients;
     size_t width; /* elements of an item's vectors */
 } sbn_kernels;
 

@@ -14,24 +14,21 @@ int sbn_grow(void **block, size_t *size, size_t wanted)
     return *block ? SBN_SUCCESS : sbn_fail_memory("the words of a pass");
 }
 
-int64_t *sbn_channel_words(int64_t *wire, const sbn_window *window, size_t c)
-{
-    return wire + c * sbn_wire_words(window);
-}
-
 static int prepare_channels(sbn_pass *pass)
 {
     const size_t channels = pass->layer->channels;
     if (pass->channels_size >= channels)
         return SBN_SUCCESS;
     pass->channels_size = 0;
-    sbn_free(pass->mean);
-    sbn_free(pass->var);
     sbn_free(pass->repeat);
-    pass->mean = sbn_allocate(sizeof(double) * channels);
-    pass->var = sbn_allocate(sizeof(double) * channels);
     pass->repeat = sbn_allocate(channels);
-    if (!pass->mean || !pass->var || !pass->repeat)
+    int made = pass->repeat != NULL;
+    for (int i = 0; i < SBN_COLUMNS; ++i) {
+        sbn_free(pass->columns[i]);
+        pass->columns[i] = sbn_allocate(sizeof(double) * channels);
+        made = made && pass->columns[i];
+    }
+    if (!made)
         return sbn_fail_memory("the channels of a pass");
     sbn_table_destroy(&pass->gradients);
     const int status = sbn_table_create(&pass->gradients, pass->group, 5 * channels, 0);
@@ -61,9 +58,6 @@ static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *windo
     const size_t channels = pass->layer->channels;
     const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * channels;
     int status = sbn_grow((void **)&work->host, &work->host_size, bytes);
-    if (!status)
-        status = sbn_grow((void **)&work->wire, &work->wire_size,
-                          sizeof(int64_t) * sbn_wire_words(window) * channels);
     if (!status && slices > 0)
         status = sbn_reserve(replica, &work->words, bytes);
     if (!status && slices > 1)
@@ -128,7 +122,9 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
 int sbn_reduce_enqueue(sbn_pass *pass, int window)
 {
     const size_t words = 1 + sbn_wire_words(pass->kind->window(window)) * pass->layer->channels;
-    int status = sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words);
+    int status = SBN_SUCCESS;
+    if (sbn_reduce_must_add(pass))
+        status = sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words);
     for (size_t r = 0; r < pass->group->replica_count && !status; ++r)
         status = enqueue_replica(pass, &pass->group->replicas[r], window);
     return status;
@@ -151,25 +147,24 @@ void sbn_reduce_wait(const sbn_pass *pass)
             clWaitForEvents(1, &pass->work[r].read);
 }
 
+sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
+{
+    return sbn_words_from_kernel(pass->work[replica].host, pass->kind->window(pass->window));
+}
+
+int sbn_reduce_must_add(const sbn_pass *pass)
+{
+    return sbn_pass_is_joined(pass) || pass->group->replica_count > 1;
+}
+
 void sbn_reduce_add(sbn_pass *pass)
 {
-    const sbn_window *window = pass->kind->window(pass->window);
-    const size_t channels = pass->layer->channels, per_channel = sbn_window_words(window);
-    const size_t wire_words = sbn_wire_words(window);
-    pass->wire = pass->sums + 1;
-    memset(pass->sums, 0, sizeof(int64_t) * (1 + wire_words * channels));
+    const size_t channels = pass->layer->channels;
+    const size_t words = sbn_wire_words(pass->kind->window(pass->window));
+    memset(pass->sums, 0, sizeof(int64_t) * (1 + words * channels));
     for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        const sbn_work *work = &pass->work[r];
-        memset(work->wire, 0, sizeof(int64_t) * wire_words * channels);
-        if (pass->geometries[r].values == 0)
-            continue;
-        for (size_t c = 0; c < channels; ++c) {
-            int64_t *own = sbn_channel_words(work->wire, window, c);
-            int64_t *all = sbn_channel_words(pass->wire, window, c);
-            sbn_add_words(work->host + c * per_channel, window, own);
-            for (size_t k = 0; k + 1 < wire_words; ++k)
-                all[k] += own[k];
-            all[wire_words - 1] |= own[wire_words - 1];
-        }
+        const sbn_words own = sbn_reduce_words(pass, r);
+        if (pass->geometries[r].values > 0)
+            sbn_words_add(&own, channels, pass->sums + 1);
     }
 }

@@ -1,4 +1,4 @@
-/* Step 1 of a pass, and what combine needs of it: words of local replicas, packed and added. */
+/* Step 1 of a pass, and what combine needs of it: the words of local replicas. */
 #ifndef SBN_SRC_REDUCE_H
 #define SBN_SRC_REDUCE_H
 
@@ -16,7 +16,13 @@ int sbn_reduce_done(sbn_pass *pass, int *done);
 /* Blocks until they have, or failed. */
 void sbn_reduce_wait(const sbn_pass *pass);
 
-/* Adds all replicas' words into pass->sums; each one's own stay in its work->wire. */
+/* One replica's words; those of an empty share are not there. */
+sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica);
+
+/* Is there more than one replica's words, or are they sent? */
+int sbn_reduce_must_add(const sbn_pass *pass);
+
+/* If so, adds all replicas' words into pass->sums, behind its first word. */
 void sbn_reduce_add(sbn_pass *pass);
 
 /* Grows a host block; what it held is lost. */

@@ -1,56 +1,7 @@
 #include "statistics.h"
 
-#include <math.h>
-
+#include "narrow.h"
 #include "sum.h"
-
-#define FLAG_COUNT_BITS 12
-
-void sbn_add_words(const int64_t *words, const sbn_window *window, int64_t *wire)
-{
-    sbn_big sum;
-    sbn_big_from_digits(&sum, words, window->digits1, SBN_DIGIT_BITS);
-    sbn_big_add_to_digits(&sum, wire, sbn_wire_digits1(window), SBN_WIRE_BITS);
-    wire += sbn_wire_digits1(window);
-    words += window->digits1;
-    sbn_big_from_digits(&sum, words, window->digits2, SBN_DIGIT_BITS);
-    sbn_big_add_to_digits(&sum, wire, sbn_wire_digits2(window), SBN_WIRE_BITS);
-    wire += sbn_wire_digits2(window);
-    *wire |= words[window->digits2];
-}
-
-static void carry(int64_t *digits, int count)
-{
-    const int64_t base = INT64_C(1) << SBN_WIRE_BITS;
-    for (int k = 0; k + 1 < count; ++k) {
-        const int64_t up = digits[k] >> SBN_WIRE_BITS;
-        digits[k] -= up * base;
-        digits[k + 1] += up;
-    }
-}
-
-void sbn_carry_words(int64_t *wire, const sbn_window *window)
-{
-    carry(wire, sbn_wire_digits1(window));
-    carry(wire + sbn_wire_digits1(window), sbn_wire_digits2(window));
-}
-
-int64_t sbn_flags_to_counts(int64_t flags)
-{
-    int64_t counts = 0;
-    for (int i = 0; i < SBN_FLAGS; ++i)
-        counts |= (flags >> i & 1) << (i * FLAG_COUNT_BITS);
-    return counts;
-}
-
-int64_t sbn_flags_from_counts(int64_t counts)
-{
-    int64_t flags = 0;
-    for (int i = 0; i < SBN_FLAGS; ++i)
-        if (counts >> (i * FLAG_COUNT_BITS) & ((1 << FLAG_COUNT_BITS) - 1))
-            flags |= 1 << i;
-    return flags;
-}
 
 double sbn_invstd(double var, sbn_eps eps)
 {
@@ -60,14 +11,15 @@ double sbn_invstd(double var, sbn_eps eps)
     return 1.0 / sqrt(var < eps.eps ? eps.eps : var);
 }
 
+void sbn_invstd_of(const double *var, size_t channels, sbn_eps eps, double *invstd)
+{
+    for (size_t c = 0; c < channels; ++c)
+        invstd[c] = sbn_invstd(var[c], eps);
+}
+
 int sbn_is_clamped(double var, sbn_eps eps)
 {
     return eps.clamp && var < eps.eps;
-}
-
-static int64_t flags_at(const int64_t *wire, const sbn_window *window)
-{
-    return wire[sbn_wire_words(window) - 1];
 }
 
 /* The value of the first sum where it is not finite; 0 where it is. */
@@ -81,21 +33,36 @@ static double special(int64_t flags)
     return 0.0;
 }
 
-sbn_moments sbn_moments_of(const int64_t *wire, const sbn_window *window, uint64_t count)
+/* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
+static inline double mean_low_of(double mean)
 {
-    const int64_t flags = flags_at(wire, window);
+    return mean - (double)(float)mean;
+}
+
+/* Flags that say more than how far from the window's bottom a channel is. */
+#define SPECIAL (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_OVER)
+
+static void wide_sums(const sbn_words *words, size_t c, sbn_big *first, sbn_big *second)
+{
+    const int64_t *digits = sbn_words_of(words, c);
+    sbn_big_from_digits(first, digits, words->digits1, words->bits);
+    sbn_big_from_digits(second, digits + words->digits1, words->digits2, words->bits);
+}
+
+sbn_two_sums sbn_wide_moments_of(const sbn_words *words, size_t c, uint64_t count)
+{
+    const sbn_window *window = words->window;
+    const int64_t flags = sbn_flags_of(words, c);
     const double not_finite = special(flags), n = (double)count;
     if (not_finite != 0.0)
-        return (sbn_moments){not_finite, NAN};
+        return (sbn_two_sums){not_finite, NAN};
 
     /* var = (n sum x^2 - (sum x)^2) / n^2, exact up to the division. */
     sbn_big sum, squares, factor, product, aligned, square, difference;
-    sbn_big_from_digits(&sum, wire, sbn_wire_digits1(window), SBN_WIRE_BITS);
-    sbn_big_from_digits(&squares, wire + sbn_wire_digits1(window), sbn_wire_digits2(window),
-                        SBN_WIRE_BITS);
+    wide_sums(words, c, &sum, &squares);
     const double mean = sbn_big_to_double(&sum, -window->low1) / n;
     if (flags & SBN_FLAG_OVER)
-        return (sbn_moments){mean, INFINITY};
+        return (sbn_two_sums){mean, INFINITY};
     sbn_big_from_uint64(&factor, count);
     sbn_big_multiply(&product, &squares, &factor);
     sbn_big_shift_left(&aligned, &product, 2 * window->low1 - window->low2);
@@ -103,54 +70,139 @@ sbn_moments sbn_moments_of(const int64_t *wire, const sbn_window *window, uint64
     sbn_big_subtract(&difference, &aligned, &square);
     /* The floats' rounding within blocks can leave a constant a hair below zero. */
     if (difference.negative || aligned.negative)
-        return (sbn_moments){mean, 0.0};
-    return (sbn_moments){mean, sbn_big_to_double(&difference, -2 * window->low1) / n / n};
+        return (sbn_two_sums){mean, 0.0};
+    return (sbn_two_sums){mean, sbn_big_to_double(&difference, -2 * window->low1) / n / n};
 }
 
-/* All blocks near the window's bottom, or one above its top. */
-static int does_not_fit(int64_t flags)
+sbn_two_sums sbn_wide_products_of(const sbn_words *words, size_t c, double mean)
 {
-    return flags & SBN_FLAG_OVER || (flags & SBN_FLAG_FAINT && !(flags & SBN_FLAG_CLEAR));
-}
-
-int sbn_forward_needs_wide(const int64_t *wire, sbn_moments moments, sbn_eps eps)
-{
-    const int64_t flags = flags_at(wire, &sbn_forward_narrow);
-    if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
-        return 0;
-    /* A variance this small has few bits in the window; only a smaller eps lets it matter. */
-    const int thin = sbn_invstd(moments.var, eps) > 0x1p24;
-    return does_not_fit(flags) || (thin && flags & SBN_FLAG_CLEAR);
-}
-
-int sbn_backward_needs_wide(const int64_t *wire, double invstd)
-{
-    const int64_t flags = flags_at(wire, &sbn_backward_narrow);
-    if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
-        return 0;
-    return does_not_fit(flags) || (invstd > 0x1p12 && flags & SBN_FLAG_CLEAR);
-}
-
-sbn_products sbn_products_of(const int64_t *wire, const sbn_window *window, double mean_low)
-{
-    const int64_t flags = flags_at(wire, window);
+    const sbn_window *window = words->window;
+    const int64_t flags = sbn_flags_of(words, c);
     const double not_finite = special(flags);
     if (not_finite != 0.0)
-        return (sbn_products){not_finite, NAN};
+        return (sbn_two_sums){not_finite, NAN};
     sbn_big sum, product;
-    sbn_big_from_digits(&sum, wire, sbn_wire_digits1(window), SBN_WIRE_BITS);
+    wide_sums(words, c, &sum, &product);
     const double dy = sbn_big_to_double(&sum, -window->low1);
     if (flags & SBN_FLAG_OVER)
-        return (sbn_products){dy, NAN};
-    sbn_big_from_digits(&product, wire + sbn_wire_digits1(window), sbn_wire_digits2(window),
-                        SBN_WIRE_BITS);
+        return (sbn_two_sums){dy, NAN};
     const double raw = sbn_big_to_double(&product, -window->low2);
-    return (sbn_products){dy, raw - mean_low * dy};
+    return (sbn_two_sums){dy, raw - mean_low_of(mean) * dy};
 }
 
-sbn_two_floats sbn_split(double value)
+#ifdef __SIZEOF_INT128__
+
+static inline int narrow_sums(const sbn_words *words, size_t c, sbn_narrow *first,
+                              sbn_narrow *second)
 {
-    const float high = (float)value;
-    /* Inf - Inf would make a NaN of a mean that is Inf. */
-    return (sbn_two_floats){high, isfinite(high) ? (float)(value - high) : 0.0f};
+    const int64_t *digits = sbn_words_of(words, c);
+    return sbn_narrow_from_digits(first, digits, words->digits1, words->bits) &&
+           sbn_narrow_from_digits(second, digits + words->digits1, words->digits2, words->bits);
+}
+
+/* The same for a channel of a narrow window without special flags; 0 where a number is too long. */
+static inline int narrow_moments(const sbn_words *words, size_t c, uint64_t count,
+                                 sbn_two_sums *result)
+{
+    const sbn_window *window = words->window;
+    const int shift = 2 * window->low1 - window->low2;
+    const double n = (double)count;
+    sbn_narrow sum, squares;
+    double spread;
+    if (!narrow_sums(words, c, &sum, &squares) || shift < 1 || shift > 63 ||
+        !sbn_narrow_spread(sum, squares, count, shift, -2 * window->low1, &spread))
+        return 0;
+    *result = (sbn_two_sums){sbn_narrow_to_double(sum, -window->low1) / n, spread / n / n};
+    return 1;
+}
+
+static inline int narrow_products(const sbn_words *words, size_t c, double mean,
+                                  sbn_two_sums *result)
+{
+    sbn_narrow sum, product;
+    if (!narrow_sums(words, c, &sum, &product))
+        return 0;
+    const double dy = sbn_narrow_to_double(sum, -words->window->low1);
+    const double raw = sbn_narrow_to_double(product, -words->window->low2);
+    *result = (sbn_two_sums){dy, raw - mean_low_of(mean) * dy};
+    return 1;
+}
+
+#else
+
+static int narrow_moments(const sbn_words *words, size_t c, uint64_t count, sbn_two_sums *result)
+{
+    (void)words, (void)c, (void)count, (void)result;
+    return 0;
+}
+
+static int narrow_products(const sbn_words *words, size_t c, double mean, sbn_two_sums *result)
+{
+    (void)words, (void)c, (void)mean, (void)result;
+    return 0;
+}
+
+#endif
+
+void sbn_moments_of(const sbn_words *words, size_t channels, const unsigned char *only,
+                    uint64_t count, double *mean, double *var)
+{
+    for (size_t c = 0; c < channels; ++c) {
+        if (only && !only[c])
+            continue;
+        sbn_two_sums moments;
+        if (words->window->wide || sbn_flags_of(words, c) & SPECIAL ||
+            !narrow_moments(words, c, count, &moments))
+            moments = sbn_wide_moments_of(words, c, count);
+        mean[c] = moments.first;
+        var[c] = moments.second;
+    }
+}
+
+void sbn_products_of(const sbn_words *words, size_t channels, const unsigned char *only,
+                     const double *mean, double *dy, double *dy_xmu)
+{
+    for (size_t c = 0; c < channels; ++c) {
+        if (only && !only[c])
+            continue;
+        sbn_two_sums products;
+        if (words->window->wide || sbn_flags_of(words, c) & SPECIAL ||
+            !narrow_products(words, c, mean[c], &products))
+            products = sbn_wide_products_of(words, c, mean[c]);
+        dy[c] = products.first;
+        dy_xmu[c] = products.second;
+    }
+}
+
+/* All blocks near the window's bottom, or one above its top, or a spread too thin for it. */
+static int does_not_fit(int64_t flags, int thin)
+{
+    if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
+        return 0;
+    return flags & SBN_FLAG_OVER || (flags & SBN_FLAG_FAINT && !(flags & SBN_FLAG_CLEAR)) ||
+           (thin && flags & SBN_FLAG_CLEAR);
+}
+
+static int needs_wide(const sbn_words *words, size_t channels, const double *invstd, double thin,
+                      unsigned char *repeat)
+{
+    int any = 0;
+    for (size_t c = 0; c < channels; ++c) {
+        repeat[c] = (unsigned char)does_not_fit(sbn_flags_of(words, c), invstd[c] > thin);
+        any |= repeat[c];
+    }
+    return any;
+}
+
+/* A variance this small has few bits in the window; only a smaller eps lets it matter. */
+int sbn_forward_needs_wide(const sbn_words *words, size_t channels, const double *invstd,
+                           unsigned char *repeat)
+{
+    return needs_wide(words, channels, invstd, 0x1p24, repeat);
+}
+
+int sbn_backward_needs_wide(const sbn_words *words, size_t channels, const double *invstd,
+                            unsigned char *repeat)
+{
+    return needs_wide(words, channels, invstd, 0x1p12, repeat);
 }

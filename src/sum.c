@@ -48,24 +48,6 @@ void sbn_big_from_digits(sbn_big *result, const int64_t *digits, int count, int 
     trim(result);
 }
 
-void sbn_big_add_to_digits(const sbn_big *value, int64_t *digits, int count, int bits)
-{
-    uint32_t limb[SBN_BIG_LIMBS + 2] = {0};
-    memcpy(limb, value->limb, sizeof(uint32_t) * (size_t)value->length);
-    if (value->negative)
-        negate_limbs(limb, SBN_BIG_LIMBS + 2);
-    const uint64_t mask = (UINT64_C(1) << bits) - 1;
-    int place = 0;
-    for (int k = 0; k < count; ++k, place += bits) {
-        const uint32_t *l = limb + place / 32;
-        const int shift = place % 32;
-        uint64_t part = (l[0] | (uint64_t)l[1] << 32) >> shift;
-        if (shift)
-            part |= (uint64_t)l[2] << (64 - shift);
-        digits[k] += (int64_t)(k + 1 < count ? part & mask : part);
-    }
-}
-
 void sbn_big_multiply(sbn_big *result, const sbn_big *a, const sbn_big *b)
 {
     memset(result->limb, 0, sizeof result->limb);

@@ -20,9 +20,6 @@ typedef struct sbn_big {
 /* sum of digits[k] 2^(bits k): digits are signed and may exceed their bits. bits: 32 or 48. */
 void sbn_big_from_digits(sbn_big *result, const int64_t *digits, int count, int bits);
 
-/* The inverse: `count` digits of `bits` bits, all but the highest in 0 ... 2^bits - 1, added to `digits`. */
-void sbn_big_add_to_digits(const sbn_big *value, int64_t *digits, int count, int bits);
-
 /* result must not be an operand. */
 void sbn_big_multiply(sbn_big *result, const sbn_big *a, const sbn_big *b);
 void sbn_big_from_uint64(sbn_big *result, uint64_t value);

@@ -41,14 +41,18 @@ EXTRA_DIST += \
 	tests/inputs/shares
 
 # The arithmetic on the host.
-check_PROGRAMS += tests/sum tests/statistics
+check_PROGRAMS += tests/narrow tests/statistics tests/sum tests/words
+tests_narrow_SOURCES = tests/narrow.c tests/tap.c tests/tap.h
+tests_narrow_LDADD = libsyncbn_core.la
+tests_words_SOURCES = tests/words.c tests/tap.c tests/tap.h
+tests_words_LDADD = libsyncbn_core.la
 tests_sum_SOURCES = tests/sum.c tests/tap.c tests/tap.h
 tests_sum_LDADD = libsyncbn_core.la
 tests_statistics_SOURCES = tests/statistics.c tests/tap.c tests/tap.h
 tests_statistics_LDADD = libsyncbn_core.la
-TESTS += tests/sum tests/statistics
-ASAN_TESTS += tests/sum tests/statistics
-VALGRIND_TESTS += tests/sum tests/statistics
+TESTS += tests/narrow tests/statistics tests/sum tests/words
+ASAN_TESTS += tests/narrow tests/statistics tests/sum tests/words
+VALGRIND_TESTS += tests/statistics tests/sum tests/words
 
 # The same bits in every configuration; compilers' first builds make it long.
 check_PROGRAMS += tests/bits
@@ -172,6 +176,24 @@ check_PROGRAMS += tests/mean_low
 tests_mean_low_SOURCES = tests/mean_low.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_mean_low_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/mean_low
+
+# The benchmark: its statistics, that it accepts no wrong result, the command and its goals.
+bench_wraps = \
+	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueCopyBuffer $(wrap)sbn_evaluate \
+	$(wrap)sbn_forward $(wrap)sbn_forward_begin $(wrap)dnnl_primitive_execute
+check_PROGRAMS += tests/bench_timing tests/bench_wrong tests/device_memory
+tests_bench_timing_SOURCES = tests/bench_timing.c tests/tap.c tests/tap.h
+tests_bench_timing_LDADD = libsyncbn_bench.la libsyncbn_core.la
+tests_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
+tests_bench_wrong_LDFLAGS = $(bench_wraps)
+tests_bench_wrong_LDADD = tests/libfixture.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
+tests_device_memory_SOURCES = tests/device_memory.c $(members_sources)
+tests_device_memory_LDFLAGS = $(wraps)
+tests_device_memory_LDADD = $(on_fixture)
+dist_check_SCRIPTS += tests/bench.sh
+TESTS += tests/bench_timing tests/bench_wrong tests/device_memory tests/bench.sh
+ASAN_TESTS += tests/bench_timing tests/bench_wrong tests/device_memory
+VALGRIND_TESTS += tests/bench_timing
 
 # Files: what lies is refused; half and bfloat. $(data) was written by the reference
 # implementation: tests/data/make_files.py.

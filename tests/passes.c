@@ -219,6 +219,28 @@ static void check_unwanted(const uint64_t right[BATCHES])
     expect(sbn_backward(layer, few, saved, 0, NULL), SBN_SUCCESS, "",
            "backward without weight_grad");
     tap_ok(digest_batch(0) == right[0], "the others are as ever");
+
+    /* An event comes for whatever is wanted, and for nothing. */
+    int come = 0;
+    for (int wanted = 0; wanted < 4; ++wanted) {
+        cl_event events[REPLICAS] = {NULL};
+        for (int r = 0; r < REPLICAS; ++r) {
+            few[r] = shares[0][r];
+            few[r].event = &events[r];
+            if (!(wanted & 1))
+                few[r].dx.mem = NULL;
+            if (!(wanted & 2))
+                few[r].weight_grad.mem = few[r].bias_grad.mem = NULL;
+        }
+        must(sbn_backward(layer, few, saved, 0, NULL), "sbn_backward");
+        for (int r = 0; r < REPLICAS; ++r) {
+            come += events[r] && clWaitForEvents(1, &events[r]) == CL_SUCCESS;
+            if (events[r])
+                clReleaseEvent(events[r]);
+        }
+    }
+    tap_ok(come == 4 * REPLICAS && digest_batch(0) == right[0],
+           "%d events of %d came, and the same outputs", come, 4 * REPLICAS);
     sbn_saved_destroy(saved);
 }
 

@@ -86,6 +86,13 @@ SBN_API int sbn_group_world_size(const sbn_group *group);
  */
 SBN_API int sbn_device_check(cl_device_id device);
 
+/*
+ * Bytes of device memory that the library holds now: working memory and tables of all groups,
+ * layers and saved statistics of the process, on all devices. Tensors are the caller's and do not
+ * count. A group keeps its working memory from pass to pass.
+ */
+SBN_API size_t sbn_device_memory(void);
+
 #ifdef __cplusplus
 }
 #endif

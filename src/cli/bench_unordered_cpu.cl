@@ -1,0 +1,322 @@
+/*
+ * The unordered sums and their apply for CPUs: one item to a group, vectors of
+ * 16, several accumulators, stores past the caches where y is aligned.
+ */
+#ifndef GPU_FORM
+
+static float total(floats v)
+{
+    const float8 a = v.lo + v.hi;
+    const float4 b = a.lo + a.hi;
+    return b.x + b.y + b.z + b.w;
+}
+
+#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+/*
+ * Sums over planes: an item takes `block` channels of `slice` samples, sample
+ * by sample, so that it reads runs of block planes.
+ */
+#define MAX_BLOCK 64
+
+#define PLANES(TERMS, TAIL_TERMS, ONE) \
+    const ulong blocks = (channels + block - 1) / block; \
+    const ulong c0 = get_global_id(0) % blocks * block, c1 = min(c0 + block, channels); \
+    const ulong k = get_global_id(0) / blocks, n1 = min((k + 1) * slice, samples); \
+    floats ss[MAX_BLOCK], qs[MAX_BLOCK]; \
+    for (int c = 0; c < MAX_BLOCK; ++c) \
+        ss[c] = qs[c] = 0; \
+    for (ulong n = k * slice; n < n1; ++n) \
+        for (ulong c = c0; c < c1; ++c) { \
+            const ulong at = (n * channels + c) * plane; \
+            floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
+            CHANNEL; \
+            ulong i = 0; \
+            for (; i + 64 <= plane; i += 64) { \
+                TERMS(s0, q0, i); \
+                TERMS(s1, q1, i + 16); \
+                TERMS(s2, q2, i + 32); \
+                TERMS(s3, q3, i + 48); \
+            } \
+            for (; i + 16 <= plane; i += 16) \
+                TERMS(s0, q0, i); \
+            if (i < plane && plane >= 16) { \
+                /* the last 16 again, without those that were in */ \
+                const int16 in = LANES >= (int16)(int)(16 - (plane - i)); \
+                TAIL_TERMS(s1, q1, plane - 16); \
+            } else \
+                for (; i < plane; ++i) \
+                    ONE(s0.s0, q0.s0, i); \
+            ss[c - c0] += (s0 + s1) + (s2 + s3); \
+            qs[c - c0] += (q0 + q1) + (q2 + q3); \
+        } \
+    for (ulong c = c0; c < c1; ++c) { \
+        partial[2 * k * channels + c] = total(ss[c - c0]); \
+        partial[(2 * k + 1) * channels + c] = total(qs[c - c0]); \
+    }
+
+#define X_TERMS(s, q, i) \
+    { \
+        const floats d = LOAD(x + at + (i)) - shift; \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define X_TAIL(s, q, i) \
+    { \
+        const floats d = select((floats)0, LOAD(x + at + (i)) - shift, in); \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define X_ONE(s, q, i) \
+    { \
+        const float d = x[at + (i)] - shift; \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define CHANNEL const float shift = x[c * plane]
+
+kernel void planes_forward(global const float *restrict x, ulong samples, ulong channels,
+                           ulong plane, ulong block, ulong slice, global float *restrict partial)
+{
+    PLANES(X_TERMS, X_TAIL, X_ONE)
+}
+
+#define DY_TERMS(s, q, i) \
+    { \
+        const floats g = LOAD(dy + at + (i)); \
+        s += g; \
+        q = fma(g, LOAD(x + at + (i)) - mean, q); \
+    }
+#define DY_TAIL(s, q, i) \
+    { \
+        const floats g = select((floats)0, LOAD(dy + at + (i)), in); \
+        s += g; \
+        q = fma(g, LOAD(x + at + (i)) - mean, q); \
+    }
+#define DY_ONE(s, q, i) \
+    { \
+        const float g = dy[at + (i)]; \
+        s += g; \
+        q = fma(g, x[at + (i)] - mean, q); \
+    }
+#undef CHANNEL
+#define CHANNEL const float mean = saved[c]
+
+kernel void planes_backward(global const float *restrict x, global const float *restrict dy,
+                            global const float *restrict saved, ulong samples, ulong channels,
+                            ulong plane, ulong block, ulong slice, global float *restrict partial)
+{
+    PLANES(DY_TERMS, DY_TAIL, DY_ONE)
+}
+
+/*
+ * Applying to planes: an item takes `run` planes, which start at a whole vector,
+ * and walks them in whole vectors; one that reaches into the next plane has
+ * both planes' numbers in it.
+ */
+#define WALK(PUT, NUMBERS, MIXED, ONE) \
+    const ulong p1 = min((get_global_id(0) + 1) * run, samples * channels); \
+    ulong p = get_global_id(0) * run, i = p * plane, left = plane, c = p % channels; \
+    while (p < p1) { \
+        NUMBERS; \
+        for (; left >= 16; left -= 16, i += 16) \
+            PUT(i); \
+        ++p; \
+        c = c + 1 == channels ? 0 : c + 1; \
+        if (left && p < p1 && plane >= 16) { \
+            const int16 next = LANES >= (int16)(int)left; \
+            MIXED; \
+            i += 16; \
+            left = plane - (16 - left); \
+        } else { \
+            for (; left; --left, ++i) \
+                ONE(i); \
+            left = plane; \
+        } \
+    }
+
+#define Y(i) fma((floats)a, LOAD(x + (i)), (floats)b)
+#define Y_ONE(i) y[i] = fma(a, x[i], b)
+#define Y_NUMBERS const float a = table[c], b = table[channels + c]
+#define Y_MIXED \
+    const floats as = select((floats)a, (floats)table[c], next), \
+                 bs = select((floats)b, (floats)table[channels + c], next); \
+    Y_PUT(fma(as, LOAD(x + i), bs), i)
+
+kernel void planes_y(global const float *restrict x, global const float *restrict table,
+                     ulong samples, ulong channels, ulong plane, ulong run,
+                     global float *restrict y)
+{
+#ifdef STREAM
+    if (ALIGNED(y)) {
+#define Y_PUT(v, i) STREAM(v, y + (i))
+#define PUT(i) Y_PUT(Y(i), i)
+        WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+#undef PUT
+#undef Y_PUT
+        return;
+    }
+#endif
+#define Y_PUT(v, i) STORE(v, y + (i))
+#define PUT(i) Y_PUT(Y(i), i)
+    WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+#undef PUT
+#undef Y_PUT
+}
+
+#define DX(i) fma((floats)f, LOAD(dy + (i)), fma((floats)q, LOAD(x + (i)), (floats)r))
+#define DX_ONE(i) dx[i] = fma(f, dy[i], fma(q, x[i], r))
+#define DX_NUMBERS \
+    const float f = table[c], q = table[channels + c], r = table[2 * channels + c]
+#define DX_MIXED \
+    const floats fs = select((floats)f, (floats)table[c], next), \
+                 qs = select((floats)q, (floats)table[channels + c], next), \
+                 rs = select((floats)r, (floats)table[2 * channels + c], next); \
+    DX_PUT(fma(fs, LOAD(dy + i), fma(qs, LOAD(x + i), rs)), i)
+
+kernel void planes_dx(global const float *restrict x, global const float *restrict dy,
+                      global const float *restrict table, ulong samples, ulong channels,
+                      ulong plane, ulong run, global float *restrict dx)
+{
+#ifdef STREAM
+    if (ALIGNED(dx)) {
+#define DX_PUT(v, i) STREAM(v, dx + (i))
+#define PUT(i) DX_PUT(DX(i), i)
+        WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+#undef PUT
+#undef DX_PUT
+        return;
+    }
+#endif
+#define DX_PUT(v, i) STORE(v, dx + (i))
+#define PUT(i) DX_PUT(DX(i), i)
+    WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+#undef PUT
+#undef DX_PUT
+}
+
+/*
+ * Sums over rows: an item takes `slice` rows. Narrow rows are taken in strips of
+ * 64 channels, with the strip's sums in registers; of wide ones, which would
+ * make the strip's reads jump too far, 8 rows at a time, 16 channels after the
+ * other, with the sums in `partial`.
+ */
+#define NARROW 256
+
+#define STRIPS \
+    for (; c + 64 <= channels && channels <= NARROW; c += 64) { \
+        floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
+        for (ulong row = k * slice; row < end; ++row) { \
+            ADD(floats, LOAD, s0, q0, row, c); \
+            ADD(floats, LOAD, s1, q1, row, c + 16); \
+            ADD(floats, LOAD, s2, q2, row, c + 32); \
+            ADD(floats, LOAD, s3, q3, row, c + 48); \
+        } \
+        STORE(s0, ss + c); \
+        STORE(s1, ss + c + 16); \
+        STORE(s2, ss + c + 32); \
+        STORE(s3, ss + c + 48); \
+        STORE(q0, qs + c); \
+        STORE(q1, qs + c + 16); \
+        STORE(q2, qs + c + 32); \
+        STORE(q3, qs + c + 48); \
+    }
+
+#define ROWS \
+    const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
+    global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
+    ulong c = 0; \
+    STRIPS; \
+    const ulong done = c; \
+    for (; c < channels; ++c) \
+        ss[c] = qs[c] = 0; \
+    for (ulong row = k * slice; row < end && done < channels; row += 8) { \
+        const ulong last = min(row + 8, end); \
+        for (c = done; c + 16 <= channels; c += 16) { \
+            floats s = LOAD(ss + c), q = LOAD(qs + c); \
+            for (ulong r = row; r < last; ++r) \
+                ADD(floats, LOAD, s, q, r, c); \
+            STORE(s, ss + c); \
+            STORE(q, qs + c); \
+        } \
+        for (; c < channels; ++c) \
+            for (ulong r = row; r < last; ++r) \
+                ADD(float, *, ss[c], qs[c], r, c); \
+    }
+
+#define ADD(type, load, s, q, row, c) \
+    { \
+        const type d = load(x + (row)*channels + (c)) - load(x + (c)); \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+
+kernel void rows_forward(global const float *restrict x, ulong rows, ulong channels, ulong slice,
+                         global float *restrict partial)
+{
+    ROWS
+}
+
+#undef ADD
+#define ADD(type, load, s, q, row, c) \
+    { \
+        const type g = load(dy + (row)*channels + (c)); \
+        s += g; \
+        q = fma(g, load(x + (row)*channels + (c)) - load(saved + (c)), q); \
+    }
+
+kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
+                          global const float *restrict saved, ulong rows, ulong channels,
+                          ulong slice, global float *restrict partial)
+{
+    ROWS
+}
+
+/* Applying to rows: an item takes `slice` of them. */
+kernel void rows_y(global const float *restrict x, global const float *restrict table, ulong rows,
+                   ulong channels, ulong slice, global float *restrict y)
+{
+    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
+    global const float *a = table, *b = table + channels;
+#ifdef STREAM
+    const int aligned = ALIGNED(y) && channels % 16 == 0;
+#endif
+    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
+        const ulong at = row * channels;
+        ulong c = 0;
+#ifdef STREAM
+        for (; aligned && c + 16 <= channels; c += 16)
+            STREAM(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
+#endif
+        for (; c + 16 <= channels; c += 16)
+            STORE(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
+        for (; c < channels; ++c)
+            y[at + c] = fma(a[c], x[at + c], b[c]);
+    }
+}
+
+kernel void rows_dx(global const float *restrict x, global const float *restrict dy,
+                    global const float *restrict table, ulong rows, ulong channels, ulong slice,
+                    global float *restrict dx)
+{
+    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
+    global const float *f = table, *q = table + channels, *r = q + channels;
+#ifdef STREAM
+    const int aligned = ALIGNED(dx) && channels % 16 == 0;
+#endif
+    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
+        const ulong at = row * channels;
+        ulong c = 0;
+#define ROW_DX fma(LOAD(f + c), LOAD(dy + at + c), fma(LOAD(q + c), LOAD(x + at + c), LOAD(r + c)))
+#ifdef STREAM
+        for (; aligned && c + 16 <= channels; c += 16)
+            STREAM(ROW_DX, dx + at + c);
+#endif
+        for (; c + 16 <= channels; c += 16)
+            STORE(ROW_DX, dx + at + c);
+        for (; c < channels; ++c)
+            dx[at + c] = fma(f[c], dy[at + c], fma(q[c], x[at + c], r[c]));
+    }
+}
+
+#endif
