@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/inputs/settings \
 	tests/inputs/shapes_basic \
 	tests/inputs/shapes_hard \
+	tests/inputs/shapes_large_images \
 	tests/inputs/shapes_regressions \
 	tests/inputs/shares
 
@@ -262,3 +263,10 @@ ASAN_TESTS += tests/hub_threads
 # What ThreadSanitizer watches.
 TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen
 EXTRA_DIST += tests/drivers.tsan
+
+check_PROGRAMS += tests/memory
+tests_memory_LDADD = $(on_fixture)
+TESTS += tests/memory
+
+dist_check_SCRIPTS += tests/timeline.sh
+TESTS += tests/timeline.sh
