@@ -163,7 +163,7 @@ static void check_network(void)
             y[o * POSITIONS + i] = (float)plain;
             folded[o * POSITIONS + i] = (float)once;
         }
-    sbn_share shares[REPLICAS];
+    sbn_share shares[REPLICAS] = {{0}};
     for (size_t r = 0; r < REPLICAS; ++r)
         shares[r] = (sbn_share){
             .dims = 3,

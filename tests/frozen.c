@@ -132,7 +132,7 @@ static void check_values(const char *name)
         const size_t replicas = i ? 3 : 1;
         sbn_group *group = make_group(replicas, NULL);
         example e;
-        sbn_share shares[3];
+        sbn_share shares[3] = {{0}};
         sbn_result result = SBN_RESULT_INIT;
         int64_t tracked;
         example_open(&e, name, group);

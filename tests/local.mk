@@ -270,3 +270,11 @@ TESTS += tests/memory
 
 dist_check_SCRIPTS += tests/timeline.sh
 TESTS += tests/timeline.sh
+
+# Every call of these failing once.
+check_PROGRAMS += tests/model_faults
+tests_model_faults_SOURCES = tests/model_faults.c $(vectors_sources) $(wraps_sources)
+tests_model_faults_LDFLAGS = $(wraps)
+tests_model_faults_LDADD = $(on_fixture)
+TESTS += tests/model_faults
+ASAN_TESTS += tests/model_faults

@@ -33,7 +33,7 @@ static void open(replica *r, size_t members)
 static size_t peak(size_t groups, slice slices[REPLICAS])
 {
     replica replicas[REPLICAS];
-    sbn_share shares[REPLICAS];
+    sbn_share shares[REPLICAS] = {{0}};
     size_t most = 0;
     for (size_t r = 0; r < REPLICAS; ++r)
         shares[r] = slices[r].share;

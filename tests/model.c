@@ -239,7 +239,7 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
                      unsigned seed)
 {
     slice s[REPLICAS];
-    sbn_share shares[REPLICAS];
+    sbn_share shares[REPLICAS] = {{0}};
     uint64_t digest = DIGEST_START;
     size_t first = 0;
     for (size_t r = 0; r < replicas; ++r) {
