@@ -25,7 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan tsan fuzz
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -89,4 +89,38 @@ check-asan-here: $(check_PROGRAMS)
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
-.PHONY: check-valgrind check-oclgrind check-asan check-asan-here
+# --- make check-fuzz ----------------------------------------------------------------
+# libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
+# from a corpus of the tests' files, whose beginnings are small. What it finds stays in fuzz/.
+FUZZ_SECONDS = 30
+fuzzed = safetensors_header error handles
+check-fuzz:
+	@test -n '$(CLANG)' || { \
+	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }
+	@$(MKDIR_P) fuzz/corpus && cp $(srcdir)/tests/data/*.safetensors fuzz/corpus
+	$(CLANG) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -o fuzz/safetensors $(srcdir)/tests/fuzz_safetensors.c \
+	  $(fuzzed:%=$(srcdir)/src/%.c) $(JANSSON_LIBS)
+	cd fuzz && ./safetensors -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
+	  -timeout=10 -dict='$(abs_srcdir)/tests/safetensors.dict' -print_final_stats=1 corpus
+
+# --- make check-tsan --------------------------------------------------------------
+# The same under ThreadSanitizer, in tsan/: what threads share.
+check-tsan:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
+	@$(MKDIR_P) tsan && cd tsan && echo 'int main(void) { return 0; }' > probe.c && \
+	  $(CC) -fsanitize=thread probe.c -o probe || { \
+	  echo 'make $@: $(CC) cannot link with -fsanitize=thread; install its sanitizer libraries' >&2; \
+	  exit 1; }
+	@cd tsan && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'"; }; }
+	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here
+
+check-tsan-here: $(TSAN_TESTS)
+	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
+	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
+
+.PHONY: check-tsan check-tsan-here check-fuzz check-valgrind check-oclgrind check-asan check-asan-here

@@ -1,7 +1,9 @@
 # Examples, built but not installed.
-noinst_PROGRAMS += examples/minimal
+noinst_PROGRAMS += examples/minimal examples/timeline
 examples_minimal_SOURCES = examples/minimal.c
 examples_minimal_LDADD = libsyncbn.la $(OPENCL_LIBS)
+examples_timeline_SOURCES = examples/timeline.c
+examples_timeline_LDADD = libsyncbn.la $(OPENCL_LIBS)
 
 # The demo convolves with CLBlast and reads gzip files; without either it is left out.
 if HAVE_CLBLAST

@@ -12,6 +12,9 @@
  *   group.h      who shares statistics: command queues and a transport
  *   batchnorm.h  a layer: settings and running statistics
  *   pass.h       forward, backward, evaluation, recomputation
+ *   fold.h       batch norm folded into the layer before it, for inference
+ *   model.h      the named layers of a network, together
+ *   checkpoint.h their parameters and statistics in safetensors files
  *
  * Every function that can fail returns an int, SBN_SUCCESS (0) or a negative
  * status. Nothing is ever printed. Strings handed in are copied; strings
@@ -29,5 +32,8 @@
 #include <syncbn/group.h>
 #include <syncbn/batchnorm.h>
 #include <syncbn/pass.h>
+#include <syncbn/fold.h>
+#include <syncbn/model.h>
+#include <syncbn/checkpoint.h>
 
 #endif

@@ -131,7 +131,8 @@ static void write_ranks(writer *w, const int64_t *words, int rank, int world_siz
 
 static const char *operation_name(int64_t code)
 {
-    static const char *const names[] = {"nothing", "forward", "backward", "evaluation"};
+    static const char *const names[] = {"nothing", "forward", "backward", "evaluation",
+                                        "frozen backward"};
     return code >= 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "?";
 }
 

@@ -1,15 +1,14 @@
+#include "backward.h"
+
 #include <string.h>
 
 #include "apply.h"
-#include "pass.h"
 #include "reduce.h"
 #include "share.h"
 
 /* pass->columns */
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
-/* The rows of pass->gradients. */
-enum { ROW_G, ROW_G_LOW, ROW_K, ROW_WEIGHT, ROW_BIAS, ROWS };
 
 static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event)
@@ -34,7 +33,7 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
 }
 
 /* The host copy of a replica: free since the pass began. */
-static float *row(const sbn_pass *pass, size_t replica, int which)
+float *sbn_gradient_row(const sbn_pass *pass, size_t replica, int which)
 {
     return sbn_table_rows(&pass->gradients, replica) + (size_t)which * pass->layer->channels;
 }
@@ -44,7 +43,8 @@ static void put_gradients(const sbn_pass *pass, size_t replica, const unsigned c
                           const double *dy, const double *dy_xmu)
 {
     const double *invstd = pass->saved->invstd;
-    float *weight = row(pass, replica, ROW_WEIGHT), *bias = row(pass, replica, ROW_BIAS);
+    float *weight = sbn_gradient_row(pass, replica, SBN_ROW_WEIGHT),
+          *bias = sbn_gradient_row(pass, replica, SBN_ROW_BIAS);
     for (size_t c = 0; c < pass->layer->channels; ++c) {
         if (only && !only[c])
             continue;
@@ -73,7 +73,9 @@ static void put_means(const sbn_pass *pass, const double *dy, const double *dy_x
     const sbn_saved *saved = pass->saved;
     const size_t channels = pass->layer->channels;
     const double n = (double)pass->count;
-    float *high = row(pass, 0, ROW_G), *low = row(pass, 0, ROW_G_LOW), *ks = row(pass, 0, ROW_K);
+    float *high = sbn_gradient_row(pass, 0, SBN_ROW_G),
+          *low = sbn_gradient_row(pass, 0, SBN_ROW_G_LOW),
+          *ks = sbn_gradient_row(pass, 0, SBN_ROW_K);
     for (size_t c = 0; c < channels; ++c) {
         const sbn_two_floats g = sbn_split(dy[c] / n);
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
@@ -82,7 +84,8 @@ static void put_means(const sbn_pass *pass, const double *dy, const double *dy_x
         ks[c] = sbn_is_clamped(saved->var[c], pass->layer->eps) ? 0.0f : (float)k;
     }
     for (size_t r = 1; r < pass->group->replica_count; ++r)
-        memcpy(row(pass, r, ROW_G), high, sizeof(float) * ROW_WEIGHT * channels);
+        memcpy(sbn_gradient_row(pass, r, SBN_ROW_G), high,
+               sizeof(float) * SBN_ROW_WEIGHT * channels);
 }
 
 static int take(sbn_pass *pass, const sbn_words *words)
@@ -111,7 +114,8 @@ static void commit(sbn_pass *pass)
 {
     if (pass->count == 0)
         for (size_t r = 0; r < pass->group->replica_count; ++r)
-            memset(row(pass, r, ROW_G), 0, sizeof(float) * ROWS * pass->layer->channels);
+            memset(sbn_gradient_row(pass, r, SBN_ROW_G), 0,
+                   sizeof(float) * SBN_ROWS * pass->layer->channels);
 }
 
 static int fill(sbn_pass *pass)
@@ -170,7 +174,7 @@ static int store_gradients(sbn_pass *pass, sbn_replica *replica, cl_event *event
                   has_bias = share->bias_grad.mem != NULL;
     const cl_mem weight = has_weight ? share->weight_grad.mem : table;
     const cl_mem bias = has_bias ? share->bias_grad.mem : table;
-    const cl_ulong from = (cl_ulong)ROW_WEIGHT * pass->layer->channels;
+    const cl_ulong from = (cl_ulong)SBN_ROW_WEIGHT * pass->layer->channels;
     const cl_ulong weight_offset = share->weight_grad.offset, bias_offset = share->bias_grad.offset;
     const cl_uint accumulate = (pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     const sbn_argument arguments[] = {
@@ -200,13 +204,14 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
     cl_event stored = NULL, last = NULL;
     int status = SBN_SUCCESS;
     if (stores || applies)
-        status = sbn_table_write(&pass->gradients, replica, ROWS * pass->layer->channels);
+        status = sbn_table_write(&pass->gradients, replica, SBN_ROWS * pass->layer->channels);
     else if (share->event)
         status = sbn_marker(replica, share->num_wait, share->wait_list, &last);
     if (!status && stores)
         status = store_gradients(pass, replica, applies ? &stored : &last);
     if (!status && applies)
-        status = apply(pass, replica, &last);
+        status = pass->saved->frozen ? sbn_frozen_apply(pass, replica, &last)
+                                     : apply(pass, replica, &last);
     sbn_release_event(&stored);
     if (!status)
         sbn_hand_over(share, last);
@@ -216,8 +221,69 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind backward = {
-    "backward", 2, 0, 1, sbn_backward_window, reduce, take, commit, fill, finish,
+    .operation = "backward",
+    .code = 2,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .take = take,
+    .commit = commit,
+    .fill = fill,
+    .finish = finish,
 };
+
+/* With constant statistics only the gradients of weight and bias are sums: of the group, ... */
+static const sbn_pass_kind frozen_global = {
+    .operation = "frozen backward",
+    .code = 4,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .take = take,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+/* ... of each replica, ... */
+static const sbn_pass_kind frozen_local = {
+    .operation = "frozen backward",
+    .local = 1,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .take = take,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+/* ... or not wanted. */
+static const sbn_pass_kind frozen_input = {
+    .operation = "frozen backward",
+    .local = 1,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+static int wants_gradients(const sbn_batchnorm *layer, const sbn_share *shares)
+{
+    for (size_t r = 0; layer->affine && shares && r < layer->group->replica_count; ++r)
+        if (shares[r].weight_grad.mem || shares[r].bias_grad.mem)
+            return 1;
+    return 0;
+}
+
+static const sbn_pass_kind *kind_of(const sbn_batchnorm *layer, const sbn_share *shares,
+                                    const sbn_saved *saved, unsigned flags)
+{
+    if (!saved->frozen)
+        return &backward;
+    if (flags & SBN_GLOBAL_GRADIENTS && layer->affine)
+        return &frozen_global;
+    return wants_gradients(layer, shares) ? &frozen_local : &frozen_input;
+}
 
 static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)
 {
@@ -249,10 +315,11 @@ static int begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved 
     status = check_backward(layer, saved, flags);
     if (!status)
         status = sbn_check_result(result);
-    const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT |
-                           SBN_MAY_GRADIENTS;
+    const sbn_pass_kind *kind = status ? &backward : kind_of(layer, shares, saved, flags);
+    const unsigned needs = SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS |
+                           (kind == &frozen_input ? 0u : SBN_NEEDS_X);
     /* What was saved stays; use counts and the table's chain of events move on. */
-    return sbn_pass_begin(&backward, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
+    return sbn_pass_begin(kind, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
 }
 
 int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,

@@ -31,7 +31,7 @@ static void fail_transport(sbn_group *group, int code, const char *what)
     group->unreachable = 1;
     for (size_t i = 0; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED)
+        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
             continue;
         if (pass->request)
             abandon(pass);
@@ -77,12 +77,17 @@ static int accept_count(sbn_pass *pass, uint64_t count)
                               pass->kind->operation, pass->layer->name, (unsigned long long)count));
         return 0;
     }
+    if (!pass->kind->reduce) {
+        pass->kind->commit(pass);
+        settle(pass, SBN_SUCCESS);
+        return 0;
+    }
     return 1;
 }
 
 void sbn_combine_start(sbn_pass *pass)
 {
-    if (!sbn_group_is_joined(pass->group)) {
+    if (!sbn_pass_is_joined(pass)) {
         if (accept_count(pass, pass->call.count))
             pass->stage = SBN_STAGE_LOCAL;
         return;
@@ -146,7 +151,7 @@ static void take(sbn_pass *pass, const sbn_words *words)
 
 static void leave_local(sbn_pass *pass, int oldest, int may_send)
 {
-    const int joined = sbn_group_is_joined(pass->group);
+    const int joined = sbn_pass_is_joined(pass);
     int done = 1;
     if (!pass->local_error)
         keep_error(pass, sbn_reduce_done(pass, &done));
@@ -156,7 +161,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
         return;
     }
-    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest)
+    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest && !pass->kind->local)
         return;
     const sbn_window *window = pass->kind->window(pass->window);
     const size_t channels = pass->layer->channels;
@@ -293,7 +298,7 @@ void sbn_combine_timeout(sbn_group *group)
     }
     for (size_t i = first; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED)
+        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
             continue;
         if (local && !pass->call.error) {
             restart_alone(pass);

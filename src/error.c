@@ -55,6 +55,9 @@ const char *sbn_strerror(int status)
         NAME(SBN_TIMEOUT);
         NAME(SBN_GROUP_FAILED);
         NAME(SBN_TRANSPORT_ERROR);
+        NAME(SBN_IO_ERROR);
+        NAME(SBN_INVALID_FILE);
+        NAME(SBN_KEY_MISMATCH);
         NAME(CL_DEVICE_NOT_FOUND);
         NAME(CL_DEVICE_NOT_AVAILABLE);
         NAME(CL_COMPILER_NOT_AVAILABLE);

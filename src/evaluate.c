@@ -37,6 +37,14 @@ static int fill(sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
+int sbn_running_write(sbn_batchnorm *layer, sbn_replica *replica)
+{
+    const int status = fill(layer);
+    return status || layer->running_fresh[replica->index]
+               ? status
+               : sbn_table_write(&layer->running, replica, layer->running.floats);
+}
+
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)
 {
     sbn_error_clear();
@@ -48,12 +56,9 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)
     sbn_group *group = layer->group;
     sbn_forget_events(group, shares);
     status = sbn_check_shares(layer, shares, APPLY_NEEDS, "evaluation", layer->geometry);
-    if (!status)
-        status = fill(layer);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
-        if (!layer->running_fresh[r])
-            status = sbn_table_write(&layer->running, replica, layer->running.floats);
+        status = sbn_running_write(layer, replica);
         if (!status)
             status = apply_replica(layer, &shares[r], &layer->running, replica);
         layer->running_fresh[r] = !status;

@@ -8,7 +8,14 @@
 #include "error.h"
 
 /* Every object begins with a tag of its own, so that a foreign handle is told from it. */
-enum sbn_tag { SBN_TAG_GROUP = 0x53424731, SBN_TAG_BATCHNORM, SBN_TAG_SAVED, SBN_TAG_PASS };
+enum sbn_tag {
+    SBN_TAG_GROUP = 0x53424731,
+    SBN_TAG_BATCHNORM,
+    SBN_TAG_SAVED,
+    SBN_TAG_PASS,
+    SBN_TAG_MODEL,
+    SBN_TAG_CHECKPOINT
+};
 
 /* NULL or another kind of handle: SBN_INVALID_ARGUMENT with a sentence. */
 int sbn_check_handle(const void *object, enum sbn_tag tag, const char *argument);

@@ -7,28 +7,44 @@ libsyncbn_core_la_SOURCES = \
 	src/apply.c \
 	src/apply.h \
 	src/backward.c \
+	src/backward.h \
 	src/batchnorm.c \
 	src/batchnorm.h \
 	src/binary.c \
 	src/binary.h \
 	src/cache.c \
 	src/cache.h \
+	src/checkpoint.c \
+	src/checkpoint.h \
+	src/checkpoint_load.c \
+	src/checkpoint_save.c \
 	src/combine.c \
 	src/combine.h \
+	src/convert.c \
 	src/device.c \
 	src/device.h \
 	src/error.c \
 	src/error.h \
 	src/evaluate.c \
+	src/folding.c \
 	src/forward.c \
 	src/forward.h \
+	src/frozen.c \
 	src/geometry.c \
 	src/geometry.h \
 	src/group.c \
 	src/group.h \
+	src/half.c \
+	src/half.h \
 	src/handles.c \
 	src/handles.h \
 	src/kernels.h \
+	src/keys.c \
+	src/mode.c \
+	src/model.c \
+	src/model.h \
+	src/model_convert.c \
+	src/parameters.c \
 	src/narrow.h \
 	src/pass.c \
 	src/pass.h \
@@ -36,6 +52,10 @@ libsyncbn_core_la_SOURCES = \
 	src/program.h \
 	src/reduce.c \
 	src/reduce.h \
+	src/safetensors.c \
+	src/safetensors.h \
+	src/safetensors_header.c \
+	src/safetensors_write.c \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
@@ -53,7 +73,7 @@ libsyncbn_core_la_SOURCES = \
 	src/words.c \
 	src/words.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
-libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
+libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =
@@ -153,6 +173,9 @@ src_cli_syncbn_SOURCES = \
 	src/cli/command_bench.c \
 	src/cli/command_check.c \
 	src/cli/command_devices.c \
+	src/cli/command_inspect.c \
+	src/cli/inspect.c \
+	src/cli/inspect.h \
 	src/cli/device_choice.c \
 	src/cli/device_choice.h \
 	src/cli/json.h \
@@ -164,7 +187,6 @@ src_cli_syncbn_SOURCES = \
 	src/cli/report.c \
 	src/cli/report.h \
 	src/cli/report_json.c
-src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_cli_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 # The benchmark's kernels.

@@ -173,7 +173,7 @@ sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
 
 int sbn_reduce_must_add(const sbn_pass *pass)
 {
-    return sbn_group_is_joined(pass->group) || pass->group->replica_count > 1;
+    return sbn_pass_is_joined(pass) || pass->group->replica_count > 1;
 }
 
 void sbn_reduce_add(sbn_pass *pass)

@@ -2,52 +2,42 @@
 
 #include <stdio.h>
 
-/* A buffer that a pass touches. */
-typedef struct use {
-    const char *name;
-    const sbn_buffer *buffer;
-    size_t elements;
-    int written;
-    int optional;
-} use;
-
 #define MAX_USES 8
 
-static size_t list_uses(use *uses, const sbn_share *share, const sbn_geometry *geometry,
+static size_t list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
                         unsigned needs, int affine)
 {
     const size_t whole = geometry->elements, channels = geometry->channels;
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X)
-            uses[count++] = (use){"x", &share->x, whole, 0, 0};
+            uses[count++] = (sbn_use){"x", &share->x, whole, 0, 0};
         if (needs & SBN_NEEDS_Y)
-            uses[count++] = (use){"y", &share->y, whole, 1, 0};
+            uses[count++] = (sbn_use){"y", &share->y, whole, 1, 0};
         if (needs & SBN_NEEDS_DY)
-            uses[count++] = (use){"dy", &share->dy, whole, 0, 0};
+            uses[count++] = (sbn_use){"dy", &share->dy, whole, 0, 0};
         if (needs & SBN_MAY_DX)
-            uses[count++] = (use){"dx", &share->dx, whole, 1, 1};
+            uses[count++] = (sbn_use){"dx", &share->dx, whole, 1, 1};
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (use){"weight", &share->weight, channels, 0, 0};
+            uses[count++] = (sbn_use){"weight", &share->weight, channels, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (use){"bias", &share->bias, channels, 0, 0};
+            uses[count++] = (sbn_use){"bias", &share->bias, channels, 0, 0};
     }
     /* An empty share has gradients too: zeros, or the group's. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (use){"weight_grad", &share->weight_grad, channels, 1, 1};
-        uses[count++] = (use){"bias_grad", &share->bias_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"weight_grad", &share->weight_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"bias_grad", &share->bias_grad, channels, 1, 1};
     }
     return count;
 }
 
-static int check_use(const use *u, const sbn_share *share, const sbn_replica *replica,
-                     const char *who)
+/* How many floats a buffer holds that a replica may use. */
+static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
+                   size_t *held)
 {
-    const cl_mem mem = u->buffer->mem;
     if (!mem)
-        return u->optional ? SBN_SUCCESS
-                           : sbn_fail(SBN_INVALID_ARGUMENT,
-                                      "%s: %s: a buffer was expected, NULL came", who, u->name);
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, NULL came", who,
+                        name);
     size_t bytes = 0;
     cl_context context = NULL;
     cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
@@ -55,13 +45,37 @@ static int check_use(const use *u, const sbn_share *share, const sbn_replica *re
         code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
     if (code != CL_SUCCESS)
         return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "%s: %s: a buffer was expected, another handle came (%s)", who, u->name,
+                        "%s: %s: a buffer was expected, another handle came (%s)", who, name,
                         sbn_strerror(code));
     if (context != replica->context)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "%s: %s: a buffer of the queue's context was expected, one of another came",
-                        who, u->name);
-    const size_t held = bytes / sizeof(cl_float);
+                        who, name);
+    *held = bytes / sizeof(cl_float);
+    return SBN_SUCCESS;
+}
+
+int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                     const char *who, const char *name)
+{
+    size_t held = 0;
+    const int status = measure(buffer->mem, replica, who, name, &held);
+    if (!status && (buffer->offset > held || held - buffer->offset < elements))
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: %s: %zu floats from offset %zu were expected, the buffer holds %zu",
+                        who, name, elements, buffer->offset, held);
+    return status;
+}
+
+static int check_use(const sbn_use *u, const sbn_share *share, const sbn_replica *replica,
+                     const char *who)
+{
+    size_t held = 0;
+    if (!u->buffer->mem && u->optional)
+        return SBN_SUCCESS;
+    const int status = measure(u->buffer->mem, replica, who, u->name, &held);
+    if (status)
+        return status;
     if (u->buffer->offset > held || held - u->buffer->offset < u->elements) {
         char shape[128];
         sbn_print_shape(share, shape, sizeof shape);
@@ -73,14 +87,14 @@ static int check_use(const use *u, const sbn_share *share, const sbn_replica *re
     return SBN_SUCCESS;
 }
 
-static int overlap(const use *a, const use *b)
+static int overlap(const sbn_use *a, const sbn_use *b)
 {
     return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
            a->buffer->offset < b->buffer->offset + b->elements &&
            b->buffer->offset < a->buffer->offset + a->elements;
 }
 
-static int check_overlaps(const use *uses, size_t count, const char *who)
+static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
 {
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j)
@@ -88,6 +102,29 @@ static int check_overlaps(const use *uses, size_t count, const char *who)
                 return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
                                 who, uses[i].name, uses[j].name);
     return SBN_SUCCESS;
+}
+
+int sbn_check_uses(const sbn_use *uses, size_t count, const sbn_share *share,
+                   const sbn_replica *replica, const char *who)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < count && !status; ++i)
+        status = check_use(&uses[i], share, replica, who);
+    return status ? status : check_overlaps(uses, count, who);
+}
+
+/* A layer for one dimension of space also takes none. */
+static int check_dimensions(const sbn_batchnorm *layer, const sbn_share *share, const char *who)
+{
+    static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
+    const int space = share->dims - 2, wanted = layer->dimensions;
+    if (wanted == 0 || space == wanted || (space == 0 && wanted == 1))
+        return SBN_SUCCESS;
+    char shape[128];
+    sbn_print_shape(share, shape, sizeof shape);
+    return sbn_fail(SBN_INVALID_ARGUMENT,
+                    "%s: shape: %s was expected of a layer in %d dimension%s, %s came", who,
+                    shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
 }
 
 int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
@@ -104,18 +141,17 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
         int status = sbn_geometry_of(&geometries[r], share, layer->channels, layer->layout, who);
+        if (!status)
+            status = check_dimensions(layer, share, who);
         if (!status && share->num_wait > 0 && !share->wait_list)
             status = sbn_fail(SBN_INVALID_ARGUMENT,
                               "%s: wait_list: %u events were expected, NULL came", who,
                               share->num_wait);
         if (status)
             return status;
-        use uses[MAX_USES];
+        sbn_use uses[MAX_USES];
         const size_t count = list_uses(uses, share, &geometries[r], needs, layer->affine);
-        for (size_t i = 0; i < count && !status; ++i)
-            status = check_use(&uses[i], share, &group->replicas[r], who);
-        if (!status)
-            status = check_overlaps(uses, count, who);
+        status = sbn_check_uses(uses, count, share, &group->replicas[r], who);
         if (status)
             return status;
     }

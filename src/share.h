@@ -22,6 +22,23 @@ enum {
 int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
                      const char *operation, sbn_geometry *geometries);
 
+/* A buffer that a call touches. */
+typedef struct sbn_use {
+    const char *name;
+    const sbn_buffer *buffer;
+    size_t elements;
+    int written;
+    int optional;
+} sbn_use;
+
+/* Checks buffers of one replica; none may overlap one that is written. A share gives the shape. */
+int sbn_check_uses(const sbn_use *uses, size_t count, const sbn_share *share,
+                   const sbn_replica *replica, const char *who);
+
+/* Checks a buffer of `elements` floats that a replica is to use. */
+int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                     const char *who, const char *name);
+
 /* *event is NULL until a command stands behind it. `shares` may be NULL. */
 void sbn_forget_events(const sbn_group *group, const sbn_share *shares);
 

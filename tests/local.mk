@@ -37,6 +37,7 @@ EXTRA_DIST += \
 	tests/inputs/settings \
 	tests/inputs/shapes_basic \
 	tests/inputs/shapes_hard \
+	tests/inputs/shapes_large_images \
 	tests/inputs/shapes_regressions \
 	tests/inputs/shares
 
@@ -206,3 +207,86 @@ dist_check_SCRIPTS += tests/bench.sh
 TESTS += tests/bench_timing tests/bench_wrong tests/device_memory tests/bench.sh
 ASAN_TESTS += tests/bench_timing tests/bench_wrong tests/device_memory
 VALGRIND_TESTS += tests/bench_timing
+
+# Files: what lies is refused; half and bfloat. $(data) was written by the reference
+# implementation: tests/data/make_files.py.
+data = \
+	tests/data/folded.safetensors \
+	tests/data/frozen.safetensors \
+	tests/data/network_bf16.safetensors \
+	tests/data/network_f16.safetensors \
+	tests/data/network_f32.safetensors \
+	tests/data/network_v1.safetensors \
+	tests/data/trained.safetensors \
+	tests/data/troubled.safetensors
+EXTRA_DIST += $(data) tests/data/make_files.py tests/fuzz_safetensors.c tests/safetensors.dict
+check_PROGRAMS += tests/safetensors
+tests_safetensors_SOURCES = tests/safetensors.c tests/tap.c tests/tap.h
+tests_safetensors_LDADD = libsyncbn_core.la
+TESTS += tests/safetensors
+ASAN_TESTS += tests/safetensors
+VALGRIND_TESTS += tests/safetensors
+
+# Layers that train, evaluate, are frozen and move, against PyTorch's values.
+vectors_sources = tests/vectors.c tests/vectors.h
+check_PROGRAMS += tests/frozen
+tests_frozen_SOURCES = tests/frozen.c $(vectors_sources) $(members_sources)
+tests_frozen_LDFLAGS = $(wraps)
+tests_frozen_LDADD = $(on_fixture)
+TESTS += tests/frozen
+ASAN_TESTS += tests/frozen
+check_PROGRAMS += tests/fold
+tests_fold_SOURCES = tests/fold.c $(vectors_sources)
+tests_fold_LDADD = $(on_fixture)
+TESTS += tests/fold
+ASAN_TESTS += tests/fold
+check_PROGRAMS += tests/model
+tests_model_SOURCES = tests/model.c $(vectors_sources)
+tests_model_LDADD = $(on_fixture)
+TESTS += tests/model
+ASAN_TESTS += tests/model
+check_PROGRAMS += tests/checkpoint
+tests_checkpoint_SOURCES = tests/checkpoint.c $(vectors_sources)
+tests_checkpoint_LDADD = $(on_fixture)
+TESTS += tests/checkpoint
+ASAN_TESTS += tests/checkpoint
+check_PROGRAMS += tests/rewrite
+tests_rewrite_SOURCES = tests/rewrite.c $(vectors_sources)
+tests_rewrite_LDADD = $(on_fixture)
+dist_check_SCRIPTS += tests/reference.sh
+EXTRA_DIST += tests/data/read_files.py
+TESTS += tests/reference.sh
+
+# The command's view of checkpoints.
+dist_check_SCRIPTS += tests/inspect.sh
+TESTS += tests/inspect.sh
+
+# Sixteen threads: the transport alone, then whole passes.
+check_PROGRAMS += tests/hub_threads tests/soak_sixteen
+tests_hub_threads_SOURCES = tests/hub_threads.c tests/tap.c tests/tap.h
+tests_hub_threads_LDADD = libsyncbn_core.la
+tests_soak_sixteen_SOURCES = tests/soak.c $(members_sources)
+tests_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
+tests_soak_sixteen_LDFLAGS = $(wraps)
+tests_soak_sixteen_LDADD = $(on_fixture)
+TESTS += tests/hub_threads tests/soak_sixteen
+ASAN_TESTS += tests/hub_threads
+
+# What ThreadSanitizer watches.
+TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen
+EXTRA_DIST += tests/drivers.tsan
+
+check_PROGRAMS += tests/memory
+tests_memory_LDADD = $(on_fixture)
+TESTS += tests/memory
+
+dist_check_SCRIPTS += tests/timeline.sh
+TESTS += tests/timeline.sh
+
+# Every call of these failing once.
+check_PROGRAMS += tests/model_faults
+tests_model_faults_SOURCES = tests/model_faults.c $(vectors_sources) $(wraps_sources)
+tests_model_faults_LDFLAGS = $(wraps)
+tests_model_faults_LDADD = $(on_fixture)
+TESTS += tests/model_faults
+ASAN_TESTS += tests/model_faults

@@ -7,7 +7,7 @@
 
 #include "fixture.h"
 
-enum { MEMBERS_MAX = 8, MEMBER_REPLICAS = 8, MEMBER_CHANNELS = 3, MEMBER_PLANE = 33 };
+enum { MEMBERS_MAX = 16, MEMBER_REPLICAS = 8, MEMBER_CHANNELS = 3, MEMBER_PLANE = 33 };
 
 typedef struct member {
     int rank;

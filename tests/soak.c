@@ -1,7 +1,7 @@
 /*
- * Thousands of small passes over four threads, with shapes, shares, delays and
- * operations drawn at random: every member sees the same statistics, and
- * neither handles nor memory grow.
+ * Thousands of small passes over four threads, or RANKS of them, with shapes,
+ * shares, delays and operations drawn at random: every member sees the same
+ * statistics, and neither handles nor memory grow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,15 @@
 #include "handles.h"
 #include "members.h"
 
-enum { RANKS = 4, WARM_UP = 300 };
+#ifndef RANKS
+#define RANKS 4
+#endif
+#ifndef ROUNDS
+#define ROUNDS 3000
+#endif
+enum { WARM_UP = 300 };
 
-static int rounds = 3000;
+static int rounds = ROUNDS;
 static uint64_t digests[RANKS];
 static const char *wrong[RANKS];
 
@@ -116,7 +122,11 @@ int main(void)
 {
     fixture device;
     members all;
-    const size_t ones[RANKS] = {1, 1, 1, 1}, samples[RANKS] = {4, 4, 4, 4};
+    size_t ones[RANKS], samples[RANKS];
+    for (int rank = 0; rank < RANKS; ++rank) {
+        ones[rank] = 1;
+        samples[rank] = 4;
+    }
     if (fixture_open(&device))
         return fixture_missing();
     if (*tool())

@@ -40,7 +40,13 @@ enum {
      */
     SBN_GROUP_FAILED = -20008,
     /* The transport broke. */
-    SBN_TRANSPORT_ERROR = -20009
+    SBN_TRANSPORT_ERROR = -20009,
+    /* A file cannot be opened, read or written; the sentence has the system's reason. */
+    SBN_IO_ERROR = -20010,
+    /* A file is not what it says it is. */
+    SBN_INVALID_FILE = -20011,
+    /* A checkpoint does not fit the model; the sentence names the first key, a report all. */
+    SBN_KEY_MISMATCH = -20012
 };
 
 /* The name of a status, OpenCL's or the library's: "SBN_TIMEOUT", "CL_INVALID_KERNEL". Never NULL. */

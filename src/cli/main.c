@@ -12,11 +12,13 @@ static const char help[] =
     "usage: syncbn devices [--json]\n"
     "       syncbn check [options] [problem...]\n"
     "       syncbn bench [options] [problem...]\n"
+    "       syncbn inspect [--json] FILE\n"
     "       syncbn --help | --version\n"
     "\n"
     "devices  lists every OpenCL platform and device, and why one cannot be used\n"
     "check    runs problems and compares with a float64 reference; see syncbn check --help\n"
-    "bench    measures how fast they run; see syncbn bench --help\n";
+    "bench    measures how fast they run; see syncbn bench --help\n"
+    "inspect  shows the layers of a checkpoint, and what looks wrong with them\n";
 
 int usage_error(const char *format, ...)
 {
@@ -51,6 +53,9 @@ int main(int argc, char **argv)
     if (strcmp(command, "bench") == 0) {
         return command_bench(argc - 1, argv + 1);
     }
+    if (strcmp(command, "inspect") == 0) {
+        return command_inspect(argc - 1, argv + 1);
+    }
     if (strcmp(command, "--version") == 0) {
         printf("syncbn %s\n", sbn_version());
         return 0;
@@ -60,6 +65,8 @@ int main(int argc, char **argv)
         return 0;
     }
     return *command
-               ? usage_error("there is no command %s; there are devices, check and bench", command)
-               : usage_error("a command is missing: devices, check or bench; see syncbn --help");
+               ? usage_error("there is no command %s; there are devices, check, bench and inspect",
+                             command)
+               : usage_error(
+                     "a command is missing: devices, check, bench or inspect; see syncbn --help");
 }

@@ -1,0 +1,121 @@
+/*
+ * A model moves to another group: what can be refused is done first, for all
+ * layers; then they move, then their parameters are copied.
+ */
+#include <string.h>
+
+#include "handles.h"
+#include "model.h"
+#include "pass.h"
+
+/* What a layer will have in its new group. */
+typedef struct successor {
+    float *values; /* weight and bias on the host */
+    sbn_parameters *parameters;
+} successor;
+
+static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate, void *context,
+               sbn_parameters *parameters)
+{
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const int status = replicate(context, entry->name, entry->layer, r, &parameters[r]);
+        if (status < 0)
+            return sbn_fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
+                            entry->name, r, status, sbn_strerror(status));
+    }
+    return SBN_SUCCESS;
+}
+
+static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate, void *context,
+                   successor *next)
+{
+    int status = sbn_check_idle(entry->layer, "moving it to another group");
+    if (status || !entry->parameters)
+        return status;
+    const size_t channels = entry->layer->channels;
+    sbn_parameters *parameters = sbn_allocate(sizeof *parameters * group->replica_count);
+    next->values = sbn_allocate(sizeof(float) * 2 * channels);
+    if (!next->values || !parameters)
+        status = sbn_fail_memory("a layer's parameters");
+    if (!status && replicate)
+        status = ask(entry, group, replicate, context, parameters);
+    if (!status && !replicate) {
+        if (entry->replicas == group->replica_count)
+            memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
+        else
+            status = sbn_fail(SBN_INVALID_ARGUMENT,
+                              "layer \"%s\": replicate: NULL came, but the new group has %zu "
+                              "replicas and there are buffers for %zu",
+                              entry->name, group->replica_count, entry->replicas);
+    }
+    if (!status)
+        status = sbn_check_parameters(entry->name, entry->layer, group, parameters);
+    if (!status && replicate && group->replica_count > 0)
+        status = sbn_parameters_read(entry, next->values, next->values + channels);
+    if (!status && !(next->parameters = sbn_parameters_keep(parameters, group->replica_count)))
+        status = sbn_fail_memory("a layer's parameters");
+    sbn_free(parameters);
+    return status;
+}
+
+/* All or none. */
+static int move(sbn_model *model, sbn_group *group, sbn_group **former)
+{
+    int status = SBN_SUCCESS;
+    size_t moved = 0;
+    while (moved < model->size && !status) {
+        sbn_batchnorm *layer = model->entries[moved].layer;
+        former[moved] = layer->group;
+        status = sbn_batchnorm_convert(layer, group);
+        moved += !status;
+    }
+    if (!status)
+        return SBN_SUCCESS;
+    char sentence[SBN_SENTENCE_SIZE];
+    strcpy(sentence, sbn_last_error());
+    while (moved-- > 0)
+        sbn_batchnorm_convert(model->entries[moved].layer, former[moved]);
+    return sbn_fail(status, "%s", sentence);
+}
+
+/* The new buffers take the place of the old ones, and then the values. */
+static int settle(sbn_entry *entry, sbn_group *group, successor *next, int copy)
+{
+    if (!entry->parameters) {
+        entry->replicas = group->replica_count;
+        return SBN_SUCCESS;
+    }
+    sbn_parameters_drop(entry->parameters, entry->replicas);
+    entry->parameters = next->parameters;
+    entry->replicas = group->replica_count;
+    next->parameters = NULL;
+    return copy ? sbn_parameters_write(entry, next->values, next->values + entry->layer->channels)
+                : SBN_SUCCESS;
+}
+
+int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate, void *context)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(model, SBN_TAG_MODEL, "model");
+    if (!status)
+        status = sbn_check_handle(group, SBN_TAG_GROUP, "group");
+    if (status)
+        return status;
+    successor *next = sbn_allocate(sizeof *next * model->size);
+    sbn_group **former = sbn_allocate(sizeof *former * model->size);
+    if (!next || !former)
+        status = sbn_fail_memory("a model");
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = prepare(&model->entries[i], group, replicate, context, &next[i]);
+    if (!status)
+        status = move(model, group, former);
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = settle(&model->entries[i], group, &next[i], replicate != NULL);
+    for (size_t i = 0; next && i < model->size; ++i) {
+        sbn_parameters_drop(next[i].parameters, group->replica_count);
+        sbn_free(next[i].values);
+    }
+    sbn_free(next);
+    sbn_free(former);
+    return status;
+}

@@ -1,0 +1,147 @@
+/* Weight and bias of a model's layers: where they lie, and to and from the host. */
+#include <string.h>
+
+#include "handles.h"
+#include "model.h"
+#include "share.h"
+
+int sbn_check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
+                         const sbn_parameters *parameters)
+{
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_buffer *buffers[] = {&parameters[r].weight, &parameters[r].bias};
+        for (int i = 0; i < 2; ++i) {
+            const int status = sbn_check_buffer(buffers[i], layer->channels, &group->replicas[r],
+                                                name, i ? "bias" : "weight");
+            if (status)
+                return status;
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+sbn_parameters *sbn_parameters_keep(const sbn_parameters *parameters, size_t replicas)
+{
+    sbn_parameters *kept = sbn_allocate(sizeof *kept * replicas);
+    for (size_t r = 0; kept && r < replicas; ++r) {
+        kept[r] = parameters[r];
+        clRetainMemObject(kept[r].weight.mem);
+        sbn_handle_opened();
+        clRetainMemObject(kept[r].bias.mem);
+        sbn_handle_opened();
+    }
+    return kept;
+}
+
+void sbn_parameters_drop(sbn_parameters *parameters, size_t replicas)
+{
+    for (size_t r = 0; parameters && r < replicas; ++r) {
+        clReleaseMemObject(parameters[r].weight.mem);
+        sbn_handle_closed();
+        clReleaseMemObject(parameters[r].bias.mem);
+        sbn_handle_closed();
+    }
+    sbn_free(parameters);
+}
+
+static int fail(const sbn_entry *entry, size_t replica, const char *call, cl_int code)
+{
+    return sbn_fail(code, "layer \"%s\", replica %zu: %s: %s", entry->name, replica, call,
+                    sbn_strerror(code));
+}
+
+/* Out-of-order queues too: what was enqueued before has ended. */
+static int finish(const sbn_entry *entry, size_t replica)
+{
+    const cl_int code = clFinish(entry->layer->group->replicas[replica].queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS : fail(entry, replica, "clFinish", code);
+}
+
+int sbn_parameters_read(const sbn_entry *entry, float *weight, float *bias)
+{
+    if (entry->replicas == 0)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "layer \"%s\": weight and bias cannot be read: this member has no replica",
+                        entry->name);
+    const sbn_buffer *from[] = {&entry->parameters[0].weight, &entry->parameters[0].bias};
+    float *to[] = {weight, bias};
+    const cl_command_queue queue = entry->layer->group->replicas[0].queue;
+    int status = finish(entry, 0);
+    for (int i = 0; i < 2 && !status; ++i) {
+        if (!to[i])
+            continue;
+        const cl_int code = clEnqueueReadBuffer(queue, from[i]->mem, CL_TRUE,
+                                                sizeof(float) * from[i]->offset,
+                                                sizeof(float) * entry->layer->channels, to[i], 0,
+                                                NULL, NULL);
+        if (code != CL_SUCCESS)
+            status = fail(entry, 0, "clEnqueueReadBuffer", code);
+    }
+    return status;
+}
+
+int sbn_parameters_write(const sbn_entry *entry, const float *weight, const float *bias)
+{
+    const float *from[] = {weight, bias};
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < entry->replicas && !status; ++r) {
+        const sbn_buffer *to[] = {&entry->parameters[r].weight, &entry->parameters[r].bias};
+        const cl_command_queue queue = entry->layer->group->replicas[r].queue;
+        status = finish(entry, r);
+        for (int i = 0; i < 2 && !status; ++i) {
+            if (!from[i])
+                continue;
+            const cl_int code = clEnqueueWriteBuffer(queue, to[i]->mem, CL_TRUE,
+                                                     sizeof(float) * to[i]->offset,
+                                                     sizeof(float) * entry->layer->channels,
+                                                     from[i], 0, NULL, NULL);
+            if (code != CL_SUCCESS)
+                status = fail(entry, r, "clEnqueueWriteBuffer", code);
+        }
+    }
+    return status;
+}
+
+static int check_entry(const sbn_entry *entry)
+{
+    if (entry->layer->affine && !entry->parameters)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "layer \"%s\": the model was not told where its weight and bias lie",
+                        entry->name);
+    return SBN_SUCCESS;
+}
+
+int sbn_check_known(const sbn_model *model)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = check_entry(&model->entries[i]);
+    return status;
+}
+
+static int check_index(const sbn_model *model, size_t index)
+{
+    sbn_error_clear();
+    const int status = sbn_check_handle(model, SBN_TAG_MODEL, "model");
+    if (status)
+        return status;
+    if (index >= model->size)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+                        model->size, index);
+    const sbn_entry *entry = &model->entries[index];
+    if (!entry->layer->affine)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "layer \"%s\" has no weight and bias", entry->name);
+    return check_entry(entry);
+}
+
+int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn_parameters_read(&model->entries[index], weight, bias);
+}
+
+int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight, const float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn_parameters_write(&model->entries[index], weight, bias);
+}
