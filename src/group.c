@@ -109,6 +109,17 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
+static int keep_options(sbn_group *group, const char *options)
+{
+    if (!options)
+        return SBN_SUCCESS;
+    group->build_options = sbn_allocate(strlen(options) + 1);
+    if (!group->build_options)
+        return sbn_fail_memory("the build options");
+    strcpy(group->build_options, options);
+    return SBN_SUCCESS;
+}
+
 int sbn_group_create(const sbn_group_config *config, sbn_group **group)
 {
     sbn_error_clear();
@@ -125,11 +136,14 @@ int sbn_group_create(const sbn_group_config *config, sbn_group **group)
     made->tag = SBN_TAG_GROUP;
     made->timeout = config->timeout;
     made->on_timeout = config->on_timeout;
+    made->form = config->form;
     if (config->transport) {
         made->transport = *config->transport;
         made->joined = made->transport.world_size > 1;
     }
-    status = open_replicas(made, config);
+    status = keep_options(made, config->build_options);
+    if (!status)
+        status = open_replicas(made, config);
     if (status) {
         sbn_group_destroy(made);
         return status;
@@ -151,8 +165,11 @@ void sbn_group_destroy(sbn_group *group)
         sbn_replica_close(&group->replicas[r]);
     for (size_t i = 0; i < group->program_count; ++i)
         sbn_program_release(&group->programs[i]);
+    if (group->is_part && group->transport.end)
+        group->transport.end(group->transport.context);
     sbn_free(group->replicas);
     sbn_free(group->programs);
+    sbn_free(group->build_options);
     group->tag = 0;
     sbn_free(group);
 }

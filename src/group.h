@@ -22,8 +22,12 @@ struct sbn_group {
 
     int joined; /* there is a transport */
     sbn_transport transport;
+    int is_part; /* made by a split: the transport is this group's own, to be ended with it */
+    int parts;   /* that splits of this group have made, here and on other members */
     double timeout;
     sbn_timeout_action on_timeout;
+    sbn_kernel_form form; /* as configured, for a split to hand on */
+    char *build_options;
     int alone;       /* a timeout has left this member to its own statistics */
     int failed;      /* a status: takes no more calls; `reason` says why */
     int unreachable; /* and cannot even tell the others */

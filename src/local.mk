@@ -34,6 +34,7 @@ libsyncbn_core_la_SOURCES = \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
+	src/split.c \
 	src/statistics.c \
 	src/statistics.h \
 	src/sum.c \
