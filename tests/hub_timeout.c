@@ -162,7 +162,12 @@ static int test(void *context, void *request, int *done)
 static void check_broken(broken state, const char *words, const char *what)
 {
     const size_t one[] = {1}, samples[] = {3};
-    const sbn_transport table = {sizeof table, &state, 1, 2, start, test, NULL, NULL, NULL};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &state,
+                                 .rank = 1,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
     members all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.transport = &table;

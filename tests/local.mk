@@ -124,7 +124,7 @@ ASAN_TESTS += tests/exact tests/gradient
 OCLGRIND_TESTS += tests/exact
 
 # Threaded groups: tests/members.c runs them.
-members_sources = tests/members.c tests/members.h $(wraps_sources)
+members_sources = tests/members.c tests/members.h tests/members_threads.c $(wraps_sources)
 check_PROGRAMS += tests/hub tests/hub_timeout tests/soak
 tests_hub_SOURCES = tests/hub.c $(members_sources)
 tests_hub_LDFLAGS = $(wraps)
@@ -172,3 +172,25 @@ check_PROGRAMS += tests/mean_low
 tests_mean_low_SOURCES = tests/mean_low.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_mean_low_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/mean_low
+
+# Over MPI: programs that every rank of a job runs; the scripts launch them.
+if HAVE_MPI
+check_PROGRAMS += tests/mpi_hub tests/mpi_soak
+endif
+mpi_members_sources = \
+	tests/members.c \
+	tests/members.h \
+	tests/members_mpi.c \
+	tests/ranks.c \
+	tests/ranks.h \
+	$(wraps_sources)
+on_mpi = tests/libfixture.a libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
+mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+tests_mpi_hub_SOURCES = tests/hub.c $(mpi_members_sources)
+tests_mpi_hub_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_hub_LDFLAGS = $(wraps)
+tests_mpi_hub_LDADD = $(on_mpi)
+tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
+tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_soak_LDFLAGS = $(wraps)
+tests_mpi_soak_LDADD = $(on_mpi)
