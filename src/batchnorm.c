@@ -59,38 +59,20 @@ static uint32_t digest_settings(const sbn_batchnorm_config *config)
     return sbn_digest(digest, modes, sizeof modes);
 }
 
-/* What depends on the group's replicas. */
-static int join(sbn_batchnorm *layer, sbn_group *group)
-{
-    layer->group = group;
-    layer->running = (sbn_table){0};
-    layer->running_filled = 0;
-    layer->running_fresh = sbn_allocate(group->replica_count);
-    layer->geometry = sbn_allocate(sizeof *layer->geometry * group->replica_count);
-    if (!layer->running_fresh || !layer->geometry)
-        return sbn_fail_memory("a layer");
-    return layer->tracks ? sbn_table_create(&layer->running, group, 3 * layer->channels, 1)
-                         : SBN_SUCCESS;
-}
-
-static void leave(sbn_batchnorm *layer)
-{
-    sbn_saved_destroy(layer->batch);
-    layer->batch = NULL;
-    sbn_table_destroy(&layer->running);
-    sbn_free(layer->running_fresh);
-    sbn_free(layer->geometry);
-}
-
 static int allocate(sbn_batchnorm *layer, const char *name)
 {
+    sbn_group *group = layer->group;
     layer->name = sbn_allocate(strlen(name) + 1);
     layer->running_mean = sbn_allocate(sizeof(float) * layer->channels);
     layer->running_var = sbn_allocate(sizeof(float) * layer->channels);
-    if (!layer->name || !layer->running_mean || !layer->running_var)
+    layer->running_fresh = sbn_allocate(group->replica_count);
+    layer->geometry = sbn_allocate(sizeof *layer->geometry * group->replica_count);
+    if (!layer->name || !layer->running_mean || !layer->running_var || !layer->running_fresh ||
+        !layer->geometry)
         return sbn_fail_memory("a layer");
     strcpy(layer->name, name);
-    return join(layer, layer->group);
+    return layer->tracks ? sbn_table_create(&layer->running, group, 3 * layer->channels, 1)
+                         : SBN_SUCCESS;
 }
 
 int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
@@ -134,39 +116,15 @@ void sbn_batchnorm_destroy(sbn_batchnorm *layer)
 {
     if (!layer || layer->tag != SBN_TAG_BATCHNORM)
         return;
-    leave(layer);
+    sbn_saved_destroy(layer->batch);
+    sbn_table_destroy(&layer->running);
     sbn_free(layer->name);
     sbn_free(layer->running_mean);
     sbn_free(layer->running_var);
+    sbn_free(layer->running_fresh);
+    sbn_free(layer->geometry);
     layer->tag = 0;
     sbn_free(layer);
-}
-
-int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group)
-{
-    sbn_error_clear();
-    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
-    if (!status)
-        status = sbn_check_handle(group, SBN_TAG_GROUP, "group");
-    if (status)
-        return status;
-    const int saved = layer->saved - (layer->batch != NULL);
-    if (saved > 0)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "layer \"%s\" has %d saved statistics, which belong to its group; destroy "
-                        "them before it moves",
-                        layer->name, saved);
-    sbn_batchnorm moved = *layer;
-    moved.batch = NULL;
-    status = join(&moved, group);
-    if (status) {
-        leave(&moved);
-        return status;
-    }
-    leave(layer);
-    moved.saved = 0;
-    *layer = moved;
-    return SBN_SUCCESS;
 }
 
 /* The table's copies are out of date. */

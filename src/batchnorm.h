@@ -27,7 +27,6 @@ struct sbn_batchnorm {
     sbn_geometry *geometry; /* per replica, of the evaluation being enqueued */
 
     sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
-    int saved;        /* saved statistics that exist, `batch` among them */
 };
 
 struct sbn_saved {

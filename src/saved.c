@@ -16,7 +16,6 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
         return sbn_fail_memory("saved statistics");
     made->tag = SBN_TAG_SAVED;
     made->layer = layer;
-    ++layer->saved;
     made->mean = sbn_allocate(sizeof(double) * layer->channels);
     made->var = sbn_allocate(sizeof(double) * layer->channels);
     made->invstd = sbn_allocate(sizeof(double) * layer->channels);
@@ -37,7 +36,6 @@ void sbn_saved_destroy(sbn_saved *saved)
 {
     if (!saved || saved->tag != SBN_TAG_SAVED)
         return;
-    --saved->layer->saved;
     sbn_table_destroy(&saved->table);
     sbn_free(saved->mean);
     sbn_free(saved->var);

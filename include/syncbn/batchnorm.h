@@ -67,16 +67,6 @@ SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *c
 SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
 /*
- * Moves a layer to another group, say to a part of a split and back: settings
- * and running statistics go with it, the replicas are from now on those of
- * that group. Not while saved statistics of the layer exist (they belong to
- * the group's replicas): destroy them before and make new ones after. Every
- * member of both groups moves it; it does not communicate. Upon an error
- * (SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes) nothing has changed.
- */
-SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
-
-/*
  * Copies the running statistics out: `mean` and `var` hold `channels` floats
  * each; any pointer may be NULL. The variance is the unbiased one, n / (n - 1)
  * times the variance that normalised, as in PyTorch. They are up to date when
