@@ -1,11 +1,9 @@
+#include "backward.h"
+
 #include <string.h>
 
 #include "apply.h"
-#include "pass.h"
 #include "share.h"
-
-/* The rows of pass->gradients. */
-enum { ROW_G, ROW_G_LOW, ROW_K, ROW_WEIGHT, ROW_BIAS, ROWS };
 
 static sbn_kernel *reduce_kernel(sbn_replica *replica, sbn_layout layout, int window)
 {
@@ -47,8 +45,7 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
     return status;
 }
 
-/* The host copy of a replica: free since the pass began. */
-static float *row(const sbn_pass *pass, size_t replica, int which)
+float *sbn_gradient_row(const sbn_pass *pass, size_t replica, int which)
 {
     return pass->gradients.host + replica * pass->gradients.floats +
            (size_t)which * pass->layer->channels;
@@ -56,8 +53,9 @@ static float *row(const sbn_pass *pass, size_t replica, int which)
 
 static void put_gradients(const sbn_pass *pass, size_t replica, size_t c, sbn_products sums)
 {
-    row(pass, replica, ROW_WEIGHT)[c] = (float)(sums.dy_xmu * pass->saved->invstd[c]);
-    row(pass, replica, ROW_BIAS)[c] = (float)sums.dy;
+    sbn_gradient_row(pass, replica,
+                     SBN_ROW_WEIGHT)[c] = (float)(sums.dy_xmu * pass->saved->invstd[c]);
+    sbn_gradient_row(pass, replica, SBN_ROW_BIAS)[c] = (float)sums.dy;
 }
 
 /* A replica's own sums. Its words' flags are still a set of bits; an empty share has no words. */
@@ -83,9 +81,9 @@ static int take(sbn_pass *pass, size_t c, int which)
     const int clamped = sbn_is_clamped(saved->var[c], pass->layer->eps);
     const double k = clamped ? 0.0 : invstd * invstd * sums.dy_xmu / n;
     for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        row(pass, r, ROW_G)[c] = g.high;
-        row(pass, r, ROW_G_LOW)[c] = g.low;
-        row(pass, r, ROW_K)[c] = (float)k;
+        sbn_gradient_row(pass, r, SBN_ROW_G)[c] = g.high;
+        sbn_gradient_row(pass, r, SBN_ROW_G_LOW)[c] = g.low;
+        sbn_gradient_row(pass, r, SBN_ROW_K)[c] = (float)k;
         put_gradients(pass, r, c,
                       pass->flags & SBN_GLOBAL_GRADIENTS
                           ? sums
@@ -99,7 +97,8 @@ static void commit(sbn_pass *pass)
 {
     if (pass->count == 0)
         for (size_t r = 0; r < pass->group->replica_count; ++r)
-            memset(row(pass, r, ROW_G), 0, sizeof(float) * ROWS * pass->layer->channels);
+            memset(sbn_gradient_row(pass, r, SBN_ROW_G), 0,
+                   sizeof(float) * SBN_ROWS * pass->layer->channels);
 }
 
 static int fill(sbn_pass *pass)
@@ -174,13 +173,14 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
     const size_t r = replica->index;
     const sbn_share *share = &pass->shares[r];
     cl_event events[3] = {NULL, NULL, NULL};
-    int status = sbn_table_write(&pass->gradients, replica, ROWS * pass->layer->channels);
+    int status = sbn_table_write(&pass->gradients, replica, SBN_ROWS * pass->layer->channels);
     if (!status)
-        status = store_gradient(pass, replica, &share->weight_grad, ROW_WEIGHT, &events[0]);
+        status = store_gradient(pass, replica, &share->weight_grad, SBN_ROW_WEIGHT, &events[0]);
     if (!status)
-        status = store_gradient(pass, replica, &share->bias_grad, ROW_BIAS, &events[1]);
+        status = store_gradient(pass, replica, &share->bias_grad, SBN_ROW_BIAS, &events[1]);
     if (!status && pass->geometries[r].elements > 0 && share->dx.mem)
-        status = apply(pass, replica, &events[2]);
+        status = pass->saved->frozen ? sbn_frozen_apply(pass, replica, &events[2])
+                                     : apply(pass, replica, &events[2]);
     if (!status && share->event) {
         /* One event for all three, and for the caller's own list where there is none. */
         sbn_wait all = {{NULL}, 0};
@@ -198,8 +198,72 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind backward = {
-    "backward", 2, 0, 1, sbn_backward_window, reduce, reduce_kernel, take, commit, fill, finish,
+    .operation = "backward",
+    .code = 2,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .kernel = reduce_kernel,
+    .take = take,
+    .commit = commit,
+    .fill = fill,
+    .finish = finish,
 };
+
+/* With constant statistics only the gradients of weight and bias are sums: of the group, ... */
+static const sbn_pass_kind frozen_global = {
+    .operation = "frozen backward",
+    .code = 4,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .kernel = reduce_kernel,
+    .take = take,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+/* ... of each replica, ... */
+static const sbn_pass_kind frozen_local = {
+    .operation = "frozen backward",
+    .local = 1,
+    .least_count = 1,
+    .window = sbn_backward_window,
+    .reduce = reduce,
+    .kernel = reduce_kernel,
+    .take = take,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+/* ... or not wanted. */
+static const sbn_pass_kind frozen_input = {
+    .operation = "frozen backward",
+    .local = 1,
+    .commit = commit,
+    .fill = sbn_frozen_fill,
+    .finish = finish,
+};
+
+static int wants_gradients(const sbn_batchnorm *layer, const sbn_share *shares)
+{
+    for (size_t r = 0; layer->affine && shares && r < layer->group->replica_count; ++r)
+        if (shares[r].weight_grad.mem || shares[r].bias_grad.mem)
+            return 1;
+    return 0;
+}
+
+static const sbn_pass_kind *kind_of(const sbn_batchnorm *layer, const sbn_share *shares,
+                                    const sbn_saved *saved, unsigned flags)
+{
+    if (!saved->frozen)
+        return &backward;
+    if (flags & SBN_GLOBAL_GRADIENTS && layer->affine)
+        return &frozen_global;
+    return wants_gradients(layer, shares) ? &frozen_local : &frozen_input;
+}
 
 static int check_backward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)
 {
@@ -231,10 +295,11 @@ static int begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved 
     status = check_backward(layer, saved, flags);
     if (!status)
         status = sbn_check_result(result);
-    const unsigned needs = SBN_NEEDS_X | SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT |
-                           SBN_MAY_GRADIENTS;
+    const sbn_pass_kind *kind = status ? &backward : kind_of(layer, shares, saved, flags);
+    const unsigned needs = SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS |
+                           (kind == &frozen_input ? 0u : SBN_NEEDS_X);
     /* What was saved stays; use counts and the table's chain of events move on. */
-    return sbn_pass_begin(&backward, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
+    return sbn_pass_begin(kind, layer, shares, needs, (sbn_saved *)saved, flags, status, pass);
 }
 
 int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,

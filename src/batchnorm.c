@@ -33,6 +33,9 @@ static int check_config(const sbn_batchnorm_config *config)
     if ((unsigned)config->average > SBN_AVERAGE_CUMULATIVE)
         return sbn_fail(SBN_INVALID_ARGUMENT, "average: an sbn_average was expected, %d came",
                         (int)config->average);
+    if (config->dimensions < 0 || config->dimensions > 3)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "dimensions: 0 to 3 were expected, %d came",
+                        config->dimensions);
     if ((config->affine | config->track_running_stats) & ~1)
         return sbn_fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came",
                         config->affine & ~1 ? "affine" : "track_running_stats",
@@ -100,6 +103,8 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     made->average = config->average;
     made->affine = config->affine;
     made->tracks = config->track_running_stats;
+    made->dimensions = config->dimensions;
+    made->training = 1;
     made->settings = digest_settings(config);
     status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
@@ -109,6 +114,33 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     if (made->tracks)
         sbn_batchnorm_reset_running_stats(made);
     *layer = made;
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
+{
+    sbn_error_clear();
+    const int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!config || config->size != sizeof *config)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "config: size %zu was expected, %zu came; start from "
+                        "SBN_BATCHNORM_CONFIG_INIT",
+                        sizeof *config, config ? config->size : 0);
+    *config = (sbn_batchnorm_config){
+        .size = sizeof *config,
+        .name = layer->name,
+        .channels = layer->channels,
+        .layout = layer->layout,
+        .eps = layer->eps.eps,
+        .eps_mode = layer->eps.clamp ? SBN_EPS_CLAMP : SBN_EPS_ADD,
+        .momentum = layer->momentum,
+        .average = layer->average,
+        .affine = layer->affine,
+        .track_running_stats = layer->tracks,
+        .dimensions = layer->dimensions,
+    };
     return SBN_SUCCESS;
 }
 

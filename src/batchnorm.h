@@ -16,7 +16,9 @@ struct sbn_batchnorm {
     sbn_eps eps;
     double momentum;
     sbn_average average;
-    int affine, tracks;
+    int affine, tracks, dimensions;
+    int training, frozen;
+    uint32_t moves;    /* how often the layer has changed its group */
     uint32_t settings; /* a digest of all that must agree between members */
 
     float *running_mean, *running_var;
@@ -32,15 +34,26 @@ struct sbn_batchnorm {
 struct sbn_saved {
     enum sbn_tag tag;
     sbn_batchnorm *layer;
-    int filled;    /* by a forward that has ended */
-    int used;      /* passes under way that read or fill it */
-    int filling;   /* one of them fills it */
-    uint32_t pass; /* the forward's number in the group */
+    uint32_t moves; /* the layer's when the table was made */
+    int filled;     /* by a forward that has ended */
+    int frozen;     /* with the running statistics: constants to the backward pass */
+    int used;       /* passes under way that read or fill it */
+    int filling;    /* one of them fills it */
+    uint32_t pass;  /* the forward's number in the group */
     uint64_t count;
     double *mean, *var, *invstd;
     sbn_geometry *geometry; /* per replica */
     sbn_table table;        /* means, means_low, invstds */
 };
+
+/* Moves saved statistics to the group that their layer belongs to now; they are empty then. */
+int sbn_saved_follow(sbn_saved *saved);
+
+/* Does the layer normalise by its running statistics? */
+int sbn_is_fixed(const sbn_batchnorm *layer);
+
+/* Refuses, with a sentence, to do `what` with a layer while passes of it are under way. */
+int sbn_check_idle(const sbn_batchnorm *layer, const char *what);
 
 /* Saved statistics that a pass of `layer` may read: filled, by that layer, and not being filled. */
 int sbn_check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);

@@ -37,7 +37,7 @@ static void fail_transport(sbn_group *group, int code, const char *what)
     sbn_group_fail_transport(group, code, what);
     for (size_t i = 0; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED)
+        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
             continue;
         if (pass->request)
             abandon(pass);
@@ -85,12 +85,17 @@ static int accept_count(sbn_pass *pass, uint64_t count)
                               pass->kind->operation, pass->layer->name, (unsigned long long)count));
         return 0;
     }
+    if (!pass->kind->reduce) {
+        pass->kind->commit(pass);
+        settle(pass, SBN_SUCCESS);
+        return 0;
+    }
     return 1;
 }
 
 void sbn_combine_start(sbn_pass *pass)
 {
-    if (!sbn_group_is_joined(pass->group)) {
+    if (!sbn_pass_is_joined(pass)) {
         if (accept_count(pass, pass->call.count))
             pass->stage = SBN_STAGE_LOCAL;
         return;
@@ -165,7 +170,7 @@ static void take(sbn_pass *pass)
 
 static void leave_local(sbn_pass *pass, int oldest, int may_send)
 {
-    const int joined = sbn_group_is_joined(pass->group);
+    const int joined = sbn_pass_is_joined(pass);
     int done = 1;
     if (!pass->local_error)
         keep_error(pass, sbn_reduce_done(pass, &done));
@@ -175,7 +180,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
         return;
     }
-    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest)
+    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest && !pass->kind->local)
         return;
     const sbn_window *window = pass->kind->window(pass->window);
     const size_t words = sbn_wire_words(window);
@@ -302,7 +307,7 @@ void sbn_combine_timeout(sbn_group *group)
     }
     for (size_t i = first; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED)
+        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
             continue;
         if (local && !pass->call.error) {
             restart_alone(pass);

@@ -52,6 +52,7 @@ static void commit(sbn_pass *pass)
     sbn_batchnorm *layer = pass->layer;
     sbn_saved *saved = pass->saved;
     saved->filled = 1;
+    saved->frozen = 0;
     saved->pass = pass->call.number;
     saved->count = pass->count;
     memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
@@ -69,20 +70,27 @@ static void commit_training(sbn_pass *pass)
         sbn_batchnorm_track(pass->layer, pass->mean, pass->var, pass->count);
 }
 
-int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
-                      const sbn_geometry *g, sbn_table *statistics, cl_event ready)
+/* Nothing to combine: the running statistics become the pass's. */
+static void commit_frozen(sbn_pass *pass)
+{
+    const sbn_batchnorm *layer = pass->layer;
+    sbn_saved *saved = pass->saved;
+    saved->filled = saved->frozen = 1;
+    saved->pass = 0;
+    saved->count = pass->count;
+    memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
+    for (size_t c = 0; c < layer->channels; ++c) {
+        saved->mean[c] = layer->running_mean[c];
+        saved->var[c] = layer->running_var[c];
+        saved->invstd[c] = sbn_invstd(saved->var[c], layer->eps);
+    }
+}
+
+int sbn_forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
+                       const sbn_geometry *g, sbn_table *statistics, cl_event ready,
+                       cl_event *applied)
 {
     const size_t r = replica->index;
-    cl_event applied = NULL;
-    int status;
-    if (g->elements == 0) {
-        if (!share->event)
-            return SBN_SUCCESS;
-        status = sbn_marker(replica, share->num_wait, share->wait_list, &applied);
-        if (!status)
-            sbn_hand_over(share, applied);
-        return status;
-    }
     const cl_ulong x_offset = share->x.offset, y_offset = share->y.offset;
     const cl_ulong weight_offset = share->weight.offset, bias_offset = share->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine;
@@ -97,15 +105,27 @@ int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sb
     };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, ready);
-    status = sbn_table_wait(statistics, replica, &wait);
+    int status = sbn_table_wait(statistics, replica, &wait);
     if (!status)
         status = sbn_launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
-                                  &applied);
-    if (status)
-        return status;
-    sbn_table_touched(statistics, r, applied);
-    sbn_hand_over(share, applied);
-    return SBN_SUCCESS;
+                                  applied);
+    if (!status)
+        sbn_table_touched(statistics, r, *applied);
+    return status;
+}
+
+int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
+                      const sbn_geometry *g, sbn_table *statistics, cl_event ready)
+{
+    cl_event applied = NULL;
+    int status = SBN_SUCCESS;
+    if (g->elements > 0)
+        status = sbn_forward_launch(replica, layer, share, g, statistics, ready, &applied);
+    else if (share->event)
+        status = sbn_marker(replica, share->num_wait, share->wait_list, &applied);
+    if (!status)
+        sbn_hand_over(share, applied);
+    return status;
 }
 
 /* The table's host copy is shared by the replicas: filled once. */
@@ -133,15 +153,43 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 }
 
 static const sbn_pass_kind training = {
-    "forward",       1,    1,      2, sbn_forward_window, reduce, reduce_kernel, take,
-    commit_training, fill, finish,
+    .operation = "forward",
+    .code = 1,
+    .fills = 1,
+    .least_count = 2,
+    .window = sbn_forward_window,
+    .reduce = reduce,
+    .kernel = reduce_kernel,
+    .take = take,
+    .commit = commit_training,
+    .fill = fill,
+    .finish = finish,
 };
 
 static const sbn_pass_kind evaluation = {
-    "evaluation", 3, 1, 1, sbn_forward_window, reduce, reduce_kernel, take, commit, fill, finish,
+    .operation = "evaluation",
+    .code = 3,
+    .fills = 1,
+    .least_count = 1,
+    .window = sbn_forward_window,
+    .reduce = reduce,
+    .kernel = reduce_kernel,
+    .take = take,
+    .commit = commit,
+    .fill = fill,
+    .finish = finish,
 };
 
-static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, unsigned flags)
+static const sbn_pass_kind frozen = {
+    .operation = "forward",
+    .local = 1,
+    .fills = 1,
+    .commit = commit_frozen,
+    .fill = fill,
+    .finish = finish,
+};
+
+static int check_forward(const sbn_batchnorm *layer, sbn_saved *saved, unsigned flags)
 {
     const int status = sbn_check_handle(saved, SBN_TAG_SAVED, "saved");
     if (status)
@@ -159,7 +207,7 @@ static int check_forward(const sbn_batchnorm *layer, const sbn_saved *saved, uns
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "saved: it is used by %d passes under way; end them first, or give another",
                         saved->used);
-    return SBN_SUCCESS;
+    return sbn_saved_follow(saved);
 }
 
 /* `result` is where the end will write, as far as it is known now. */
@@ -177,7 +225,8 @@ static int begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved
     status = check_forward(layer, saved, flags);
     if (!status)
         status = sbn_check_result(result);
-    return sbn_pass_begin(&training, layer, shares, FORWARD_NEEDS, saved, flags, status, pass);
+    return sbn_pass_begin(sbn_is_fixed(layer) ? &frozen : &training, layer, shares, FORWARD_NEEDS,
+                          saved, flags, status, pass);
 }
 
 int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
@@ -197,7 +246,8 @@ int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
 int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares)
 {
     sbn_pass *pass;
-    int status = layer->batch ? SBN_SUCCESS : sbn_saved_create(layer, &layer->batch);
+    int status = layer->batch ? sbn_saved_follow(layer->batch)
+                              : sbn_saved_create(layer, &layer->batch);
     status = sbn_pass_begin(&evaluation, layer, shares, FORWARD_NEEDS, layer->batch, 0, status,
                             &pass);
     return status ? status : sbn_pass_end(pass, NULL);

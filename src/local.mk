@@ -7,10 +7,12 @@ libsyncbn_core_la_SOURCES = \
 	src/apply.c \
 	src/apply.h \
 	src/backward.c \
+	src/backward.h \
 	src/batchnorm.c \
 	src/batchnorm.h \
 	src/combine.c \
 	src/combine.h \
+	src/convert.c \
 	src/device.c \
 	src/device.h \
 	src/error.c \
@@ -18,6 +20,7 @@ libsyncbn_core_la_SOURCES = \
 	src/evaluate.c \
 	src/forward.c \
 	src/forward.h \
+	src/frozen.c \
 	src/geometry.c \
 	src/geometry.h \
 	src/group.c \
@@ -25,6 +28,7 @@ libsyncbn_core_la_SOURCES = \
 	src/handles.c \
 	src/handles.h \
 	src/kernels.h \
+	src/mode.c \
 	src/pass.c \
 	src/pass.h \
 	src/program.c \

@@ -21,6 +21,16 @@ void sbn_hand_over(const sbn_share *share, cl_event event)
         sbn_handle_closed();
 }
 
+static int is_joined(const sbn_group *group, const sbn_pass_kind *kind)
+{
+    return !kind->local && sbn_group_is_joined(group);
+}
+
+int sbn_pass_is_joined(const sbn_pass *pass)
+{
+    return is_joined(pass->group, pass->kind);
+}
+
 void sbn_pass_free(sbn_pass *pass)
 {
     const size_t replicas = pass->work ? pass->group->replica_count : 0;
@@ -99,12 +109,12 @@ static void release(sbn_pass *pass)
     group->idle = pass;
 }
 
-static int check_group(const sbn_group *group)
+static int check_group(const sbn_group *group, const sbn_pass_kind *kind)
 {
     if (group->under_way_count == SBN_MAX_PASSES)
         return sbn_fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
                         SBN_MAX_PASSES);
-    if (group->failed)
+    if (group->failed && !kind->local)
         return sbn_fail(SBN_GROUP_FAILED, "rank %d: the group failed earlier: %s",
                         sbn_group_rank(group), group->reason);
     return SBN_SUCCESS;
@@ -139,7 +149,7 @@ static void describe_call(sbn_pass *pass, const sbn_saved *read)
     pass->call = (sbn_call){
         .operation = pass->kind->operation,
         .name = pass->layer->name,
-        .number = group->sequence++,
+        .number = pass->kind->local ? 0 : group->sequence++,
         .code = pass->kind->code,
         .settings = sbn_digest(pass->layer->settings, &agreed, sizeof agreed),
         .channels = (uint32_t)pass->layer->channels,
@@ -154,7 +164,7 @@ static int launch(sbn_pass *pass, int status)
 {
     sbn_group *group = pass->group;
     group->under_way[group->under_way_count++] = pass;
-    if (sbn_group_is_joined(group)) {
+    if (sbn_pass_is_joined(pass)) {
         char sentence[SBN_SENTENCE_SIZE];
         if (!status)
             status = sbn_reduce_enqueue(pass, SBN_NARROW);
@@ -176,9 +186,9 @@ int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_sh
     sbn_group *group = layer->group;
     sbn_forget_events(group, shares);
     if (!status)
-        status = check_group(group);
-    if (status && (!sbn_group_is_joined(group) || group->unreachable ||
-                   group->under_way_count == SBN_MAX_PASSES))
+        status = check_group(group, kind);
+    if (status &&
+        (!is_joined(group, kind) || group->unreachable || group->under_way_count == SBN_MAX_PASSES))
         return status;
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
@@ -211,7 +221,7 @@ int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_sh
     }
     if (!prepared)
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    if (sbn_group_is_joined(group))
+    if (sbn_pass_is_joined(pass))
         wait_until_settled(pass);
     release(pass);
     return sbn_fail(status, "%s", sentence);
@@ -294,7 +304,7 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
-/* Step 3 on every replica. From here on a failure is the group's. */
+/* Step 3 on every replica. From here on a failure is the group's, where it takes part. */
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
@@ -310,7 +320,7 @@ static int finish(sbn_pass *pass)
     if (pass->kind->fills)
         pass->saved->filled = 0;
     sbn_withdraw_events(group, pass->shares);
-    return sbn_group_fail(group, status);
+    return pass->kind->local ? status : sbn_group_fail(group, status);
 }
 
 int sbn_pass_end(sbn_pass *pass, sbn_result *result)

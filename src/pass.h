@@ -30,10 +30,11 @@ typedef enum sbn_stage {
 typedef struct sbn_pass_kind {
     const char *operation;
     uint32_t code;        /* names it in headers: src/agreement.c */
+    int local;            /* of this member alone, whatever the group */
     int fills;            /* its saved statistics, or reads them */
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_window *(*window)(int window);
-    /* Enqueues a replica's reduction into `partial`. */
+    /* Enqueues a replica's reduction into `partial`. NULL: there is nothing to combine. */
     int (*reduce)(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event);
     sbn_kernel *(*kernel)(sbn_replica *replica, sbn_layout layout, int window);
@@ -92,6 +93,9 @@ struct sbn_pass {
 int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_share *shares,
                    unsigned needs, sbn_saved *saved, unsigned flags, int status, sbn_pass **pass);
 void sbn_pass_free(sbn_pass *pass);
+
+/* Does the pass combine with other members? */
+int sbn_pass_is_joined(const sbn_pass *pass);
 
 /* NULL, or of the right size? */
 int sbn_check_result(const sbn_result *result);

@@ -16,6 +16,7 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
         return sbn_fail_memory("saved statistics");
     made->tag = SBN_TAG_SAVED;
     made->layer = layer;
+    made->moves = layer->moves;
     made->mean = sbn_allocate(sizeof(double) * layer->channels);
     made->var = sbn_allocate(sizeof(double) * layer->channels);
     made->invstd = sbn_allocate(sizeof(double) * layer->channels);
@@ -43,6 +44,29 @@ void sbn_saved_destroy(sbn_saved *saved)
     sbn_free(saved->geometry);
     saved->tag = 0;
     sbn_free(saved);
+}
+
+int sbn_saved_follow(sbn_saved *saved)
+{
+    sbn_group *group = saved->layer->group;
+    if (saved->moves == saved->layer->moves)
+        return SBN_SUCCESS;
+    sbn_table table = {0};
+    sbn_geometry *geometry = sbn_allocate(sizeof *geometry * group->replica_count);
+    const int status = geometry ? sbn_table_create(&table, group, 3 * saved->layer->channels, 1)
+                                : sbn_fail_memory("saved statistics");
+    if (status) {
+        sbn_table_destroy(&table);
+        sbn_free(geometry);
+        return status;
+    }
+    sbn_table_destroy(&saved->table);
+    sbn_free(saved->geometry);
+    saved->table = table;
+    saved->geometry = geometry;
+    saved->filled = 0;
+    saved->moves = saved->layer->moves;
+    return SBN_SUCCESS;
 }
 
 int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
@@ -79,6 +103,10 @@ int sbn_check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
                         "saved: the forward pass that fills it has not ended");
     if (!saved->filled)
         return sbn_fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
+    if (saved->moves != layer->moves)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "saved: no forward pass has filled it since layer \"%s\" changed its group",
+                        layer->name);
     return SBN_SUCCESS;
 }
 

@@ -90,6 +90,20 @@ static int check_overlaps(const use *uses, size_t count, const char *who)
     return SBN_SUCCESS;
 }
 
+/* A layer for one dimension of space also takes none. */
+static int check_dimensions(const sbn_batchnorm *layer, const sbn_share *share, const char *who)
+{
+    static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
+    const int space = share->dims - 2, wanted = layer->dimensions;
+    if (wanted == 0 || space == wanted || (space == 0 && wanted == 1))
+        return SBN_SUCCESS;
+    char shape[128];
+    sbn_print_shape(share, shape, sizeof shape);
+    return sbn_fail(SBN_INVALID_ARGUMENT,
+                    "%s: shape: %s was expected of a layer in %d dimension%s, %s came", who,
+                    shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
+}
+
 int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsigned needs,
                      const char *operation, sbn_geometry *geometries)
 {
@@ -104,6 +118,8 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
         int status = sbn_geometry_of(&geometries[r], share, layer->channels, layer->layout, who);
+        if (!status)
+            status = check_dimensions(layer, share, who);
         if (!status && share->num_wait > 0 && !share->wait_list)
             status = sbn_fail(SBN_INVALID_ARGUMENT,
                               "%s: wait_list: %u events were expected, NULL came", who,

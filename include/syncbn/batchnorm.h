@@ -47,13 +47,15 @@ typedef struct sbn_batchnorm_config {
     sbn_average average;
     int affine;              /* 1: weight and bias are read and have gradients */
     int track_running_stats; /* 0: evaluation uses batch statistics, and synchronises */
+    int dimensions;          /* of space, others are refused: 1 (N,C) and (N,C,L), 2 (N,C,H,W),
+                                3 (N,C,D,H,W); 0: all are taken */
 } sbn_batchnorm_config;
 
 /* Start from this and set `channels`: eps 1e-5, momentum 0.1, affine, tracking, channels first. */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
         sizeof(sbn_batchnorm_config), NULL, 0, SBN_CHANNELS_FIRST, 1e-5, SBN_EPS_ADD, 0.1, \
-            SBN_AVERAGE_MOMENTUM, 1, 1 \
+            SBN_AVERAGE_MOMENTUM, 1, 1, 0 \
     }
 
 /*
@@ -65,6 +67,43 @@ typedef struct sbn_batchnorm_config {
 SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
                                  sbn_batchnorm **layer);
 SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
+
+/* The settings that the layer was made with. config->size must be set; `name` is the layer's. */
+SBN_API int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
+
+/* The group that the layer belongs to; NULL for another handle. */
+SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
+
+/*
+ * Training (1, as after create) or evaluation (0): PyTorch's train() and eval().
+ * In evaluation sbn_forward normalises by the running statistics and leaves
+ * them alone, sbn_backward takes them as constants, and neither needs the other
+ * members of the group; see pass.h. A layer without running statistics uses
+ * those of the batch in either. Evaluation without a backward pass needs no such
+ * switch: sbn_evaluate. All members switch between the same passes. Refused
+ * while passes of the layer are under way.
+ */
+SBN_API int sbn_batchnorm_train(sbn_batchnorm *layer, int training);
+SBN_API int sbn_batchnorm_is_training(const sbn_batchnorm *layer);
+
+/*
+ * A frozen layer (1) behaves as in evaluation, whatever sbn_batchnorm_train
+ * says, until it is released (0): for batch norm that is frozen late in training.
+ * Whether weight and bias are still trained is the caller's choice in each
+ * backward pass, by their gradients' buffers.
+ */
+SBN_API int sbn_batchnorm_freeze(sbn_batchnorm *layer, int frozen);
+SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
+
+/*
+ * Moves the layer to another group: from a group of one replica to one over
+ * all (PyTorch's convert_sync_batchnorm) and back. Settings, running statistics,
+ * training and frozen stay; weight and bias are the caller's buffers as before.
+ * Saved statistics of the layer are empty afterwards and go on with it. Refused
+ * while passes of the layer are under way; after any error the layer is where
+ * it was. The former group may be destroyed then.
+ */
+SBN_API int sbn_batchnorm_convert(sbn_batchnorm *layer, sbn_group *group);
 
 /*
  * Copies the running statistics out: `mean` and `var` hold `channels` floats

@@ -69,7 +69,7 @@ SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
 /*
  * Ends a group. Its passes, saved statistics and layers must have been ended
- * before, in that order; waits for commands of the group still running on its queues. A group
+ * before, in that order, or its layers moved to another; waits for commands of the group still running on its queues. A group
  * that timed out leaves the words of its unfinished requests allocated.
  */
 SBN_API void sbn_group_destroy(sbn_group *group);

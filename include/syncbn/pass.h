@@ -83,6 +83,11 @@ typedef struct sbn_pass sbn_pass;
  * beyond 2^58) gives variance +Inf and y = bias, or NaN where x - mean overflows
  * too; gradients of such a channel are 0 or NaN.
  *
+ * A layer in evaluation, or frozen, uses its running mean and variance instead
+ * and changes nothing in them; `saved` keeps them for the backward pass. Such a
+ * pass combines nothing: it neither needs nor waits for other members, one
+ * value per channel is enough, and sbn_result counts this member's own.
+ *
  * begin enqueues the reduction and returns; end waits for it and for the other
  * members, and enqueues the rest. Between the two other work may be enqueued
  * on the same queues, and other passes begun, not more than SBN_MAX_PASSES in
@@ -110,9 +115,17 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn
  *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
  *
  * Ioffe & Szegedy 2015, section 3. With eps as a lower bound that decided, the
- * variance is a constant and the last term is 0. NaN and Inf in dy are no error:
- * bias_grad becomes NaN or Inf, weight_grad and dx of that channel NaN. The
- * backward of an empty total has zero gradients. On out-of-order queues end a
+ * variance is a constant and the last term is 0. If `saved` holds running
+ * statistics (of a forward in evaluation, or frozen) both are constants,
+ *
+ *   dx = weight invstd dy,
+ *
+ * the pass combines nothing with other members unless SBN_GLOBAL_GRADIENTS asks
+ * for it, and x is read for the gradients of weight and bias alone: where no
+ * replica wants any, and without that flag, x may be missing.
+ *
+ * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and
+ * dx of that channel NaN (of constants: dx where dy is). The backward of an empty total has zero gradients. On out-of-order queues end a
  * pass that accumulates before beginning another that adds to the same buffers.
  */
 SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
