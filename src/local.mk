@@ -74,6 +74,7 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/geometry.h \
 	src/cli/inputs.c \
 	src/cli/inputs.h \
+	src/cli/job.c \
 	src/cli/job.h \
 	src/cli/mix.h \
 	src/cli/outputs.c \
@@ -96,15 +97,64 @@ libsyncbn_check_la_SOURCES = \
 
 bin_PROGRAMS += src/cli/syncbn
 src_cli_syncbn_SOURCES = \
+	src/cli/bench.c \
+	src/cli/bench.h \
+	src/cli/bench_baseline.c \
+	src/cli/bench_baseline.h \
+	src/cli/bench_copy.c \
+	src/cli/bench_copy.h \
+	src/cli/bench_kernels.c \
+	src/cli/bench_kernels.h \
+	src/cli/bench_library.c \
+	src/cli/bench_library.h \
+	src/cli/bench_options.c \
+	src/cli/bench_options.h \
+	src/cli/bench_report.c \
+	src/cli/bench_report.h \
+	src/cli/bench_report_json.c \
+	src/cli/bench_rough.c \
+	src/cli/bench_rough.h \
+	src/cli/bench_source.h \
+	src/cli/bench_stages.c \
+	src/cli/bench_stages.h \
+	src/cli/bench_unordered.c \
+	src/cli/bench_unordered.h \
 	src/cli/command.h \
+	src/cli/command_bench.c \
 	src/cli/command_check.c \
 	src/cli/command_devices.c \
+	src/cli/contender.h \
+	src/cli/device_choice.c \
+	src/cli/device_choice.h \
 	src/cli/json.h \
 	src/cli/main.c \
 	src/cli/options.c \
 	src/cli/options.h \
+	src/cli/problem_list.c \
+	src/cli/problem_list.h \
 	src/cli/report.c \
 	src/cli/report.h \
-	src/cli/report_json.c
+	src/cli/report_json.c \
+	src/cli/spread.c \
+	src/cli/spread.h \
+	src/cli/timing.c \
+	src/cli/timing.h
+nodist_src_cli_syncbn_SOURCES = src/cli/bench_source.c
 src_cli_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 src_cli_syncbn_LDADD = libsyncbn_check.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
+
+# The benchmark's kernels.
+bench_kernels = \
+	$(srcdir)/src/cli/bench_vectors.cl \
+	$(srcdir)/src/cli/bench_copy.cl \
+	$(srcdir)/src/cli/bench_unordered.cl \
+	$(srcdir)/src/cli/bench_unordered_cpu.cl \
+	$(srcdir)/src/cli/bench_unordered_gpu.cl \
+	$(srcdir)/src/cli/bench_baseline.cl
+EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
+CLEANFILES += src/cli/bench_source.c
+
+src/cli/bench_source.c: $(bench_kernels) $(srcdir)/src/local.mk $(srcdir)/build-aux/embed-text.sh
+	$(AM_V_GEN)$(MKDIR_P) src/cli && \
+	$(SHELL) $(srcdir)/build-aux/embed-text.sh bench_source $(bench_kernels) > $@.tmp && \
+	mv -f $@.tmp $@

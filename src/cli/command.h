@@ -6,6 +6,7 @@
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 int command_devices(int argc, char **argv);
+int command_bench(int argc, char **argv);
 int command_check(int argc, char **argv);
 
 /* One sentence on stderr, "syncbn: ..."; returns EXIT_USAGE. */

@@ -4,42 +4,12 @@
 #include "command.h"
 #include "report.h"
 
-/* The devices that were asked for, or all that can be used. Returns an exit status. */
-static int choose(const device_list *list, const check_options *o, size_t *chosen, size_t *count)
-{
-    *count = 0;
-    for (size_t i = 0; i < o->num_devices; i++) {
-        size_t index = o->devices[i];
-        if (index >= list->devices) {
-            return usage_error("--devices names %zu, but there are only %zu, numbered from 0; see "
-                               "syncbn devices",
-                               index, list->devices);
-        }
-        if (!list->device[index].usable) {
-            fprintf(stderr, "syncbn: device %zu cannot be used: %s\n", index,
-                    list->device[index].reason);
-            return EXIT_FAILED;
-        }
-        chosen[(*count)++] = index;
-    }
-    for (size_t i = 0; i < list->devices && !o->num_devices && *count < OPTIONS_MAX_DEVICES; i++) {
-        if (list->device[i].usable) {
-            chosen[(*count)++] = i;
-        }
-    }
-    if (*count == 0) {
-        fprintf(stderr, "syncbn: there is no usable OpenCL device; see syncbn devices\n");
-        return EXIT_FAILED;
-    }
-    return 0;
-}
-
 static int run_list(const device_list *list, const check_options *o)
 {
-    size_t chosen[OPTIONS_MAX_DEVICES], count;
-    cl_device_id ids[OPTIONS_MAX_DEVICES];
+    size_t chosen[DEVICE_CHOICE_MAX], count;
+    cl_device_id ids[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
-    int exit_status = choose(list, o, chosen, &count);
+    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
     if (exit_status) {
         return exit_status;
     }
@@ -56,11 +26,11 @@ static int run_list(const device_list *list, const check_options *o)
     }
     report to = {.options = o, .devices = list, .num_chosen = count, .chosen = chosen};
     report_begin(&to);
-    for (size_t i = 0; i < o->count; i++) {
+    for (size_t i = 0; i < o->list.count; i++) {
         check_result result;
-        report_progress(&to, &o->problems[i]);
-        check_run(r, &o->problems[i], &result);
-        report_result(&to, &o->problems[i], &result);
+        report_progress(&to, &o->list.problems[i]);
+        check_run(r, &o->list.problems[i], &result);
+        report_result(&to, &o->list.problems[i], &result);
         check_free(&result);
     }
     runner_destroy(r);

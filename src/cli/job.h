@@ -1,4 +1,4 @@
-/* The runner's inside: one problem under way. */
+/* One problem under way: its layer, its buffers, its passes, its results. */
 #ifndef SYNCBN_CLI_JOB_H
 #define SYNCBN_CLI_JOB_H
 
@@ -24,6 +24,22 @@ int job_failed(char *error, const char *call, int status);
 
 /* A failed OpenCL call of our own, for which the library has no sentence. */
 int job_failed_here(char *error, const char *call, int status);
+
+/*
+ * Makes layer, buffers and shares for p, g and in, which stay the caller's and must live as long.
+ * Statuses as of runner_run; job_close in any case.
+ */
+int job_open(job *j, sbn_group *group, cl_command_queue *queue);
+void job_close(job *j);
+
+/* Running statistics as they are before the passes. */
+int job_reset(job *j);
+
+/* The passes; each has ended on the device only where its queue says so. */
+int job_forward(job *j, sbn_result *result);
+int job_backward(job *j, sbn_result *result);
+int job_evaluate(job *j);
+int job_recompute(job *j);
 
 /* After the passes: reads everything back into the job's outputs. */
 int job_collect(job *j);

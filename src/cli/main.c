@@ -11,10 +11,12 @@
 static const char help[] =
     "usage: syncbn devices [--json]\n"
     "       syncbn check [options] [problem...]\n"
+    "       syncbn bench [options] [problem...]\n"
     "       syncbn --help | --version\n"
     "\n"
     "devices  lists every OpenCL platform and device, and why one cannot be used\n"
-    "check    runs problems and compares with a float64 reference; see syncbn check --help\n";
+    "check    runs problems and compares with a float64 reference; see syncbn check --help\n"
+    "bench    measures how fast they run; see syncbn bench --help\n";
 
 int usage_error(const char *format, ...)
 {
@@ -46,6 +48,9 @@ int main(int argc, char **argv)
     if (strcmp(command, "check") == 0) {
         return command_check(argc - 1, argv + 1);
     }
+    if (strcmp(command, "bench") == 0) {
+        return command_bench(argc - 1, argv + 1);
+    }
     if (strcmp(command, "--version") == 0) {
         printf("syncbn %s\n", sbn_version());
         return 0;
@@ -54,6 +59,7 @@ int main(int argc, char **argv)
         fputs(help, stdout);
         return 0;
     }
-    return *command ? usage_error("there is no command %s; there are devices and check", command)
-                    : usage_error("a command is missing: devices or check; see syncbn --help");
+    return *command
+               ? usage_error("there is no command %s; there are devices, check and bench", command)
+               : usage_error("a command is missing: devices, check or bench; see syncbn --help");
 }

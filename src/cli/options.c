@@ -2,7 +2,6 @@
 #include "options.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,68 +53,6 @@ static const char *const builtin[] = {
     "mb8ic16ih28iw28,untracked,plain",
 };
 
-/* "0,1,1" */
-static int read_devices(const char *list, check_options *o)
-{
-    o->num_devices = 0;
-    for (const char *at = list;; at++) {
-        char *end;
-        unsigned long index = strtoul(at, &end, 10);
-        if (!isdigit((unsigned char)*at) || (*end && *end != ',') || index > 9999 ||
-            o->num_devices == OPTIONS_MAX_DEVICES) {
-            return usage_error("--devices %s: expected at most %d numbers as in 0,1", list,
-                               OPTIONS_MAX_DEVICES);
-        }
-        o->devices[o->num_devices++] = index;
-        at = end;
-        if (!*at) {
-            return 0;
-        }
-    }
-}
-
-static int add_problem(check_options *o, const char *line, const char *file, int number)
-{
-    char error[256];
-    problem *grown = realloc(o->problems, (o->count + 1) * sizeof *grown);
-    if (!grown) {
-        return usage_error("no memory for %zu problems", o->count + 1);
-    }
-    o->problems = grown;
-    if (problem_parse(line, &grown[o->count], error, sizeof error)) {
-        return file ? usage_error("%s:%d: %s", file, number, error) : usage_error("%s", error);
-    }
-    o->count++;
-    return 0;
-}
-
-static int read_file(check_options *o, const char *file)
-{
-    char line[PROBLEM_LINE + 256];
-    FILE *in = fopen(file, "r");
-    int failed = 0;
-    if (!in) {
-        return usage_error("%s cannot be read: %s", file, strerror(errno));
-    }
-    for (int number = 1; !failed && fgets(line, sizeof line, in); number++) {
-        if (!strchr(line, '\n') && !feof(in)) {
-            failed = usage_error("%s:%d: the line is too long", file, number);
-            break;
-        }
-        line[strcspn(line, "#\r\n")] = 0;
-        char *word = line + strspn(line, " \t");
-        size_t length = strcspn(word, " \t");
-        if (word[length + strspn(word + length, " \t")]) {
-            failed = usage_error("%s:%d: one problem a line, without blanks", file, number);
-            break;
-        }
-        word[length] = 0;
-        failed = length ? add_problem(o, word, file, number) : 0;
-    }
-    fclose(in);
-    return failed;
-}
-
 typedef struct overrides {
     unsigned long replicas; /* 0: none */
     sbn_kernel_form form;   /* SBN_FORM_AUTO: none */
@@ -126,7 +63,7 @@ static int read_option(int option, check_options *o, overrides *over)
 {
     char *end;
     switch (option) {
-    case 'd': return read_devices(optarg, o);
+    case 'd': return device_choice_read(optarg, &o->devices);
     case 'r':
         over->replicas = strtoul(optarg, &end, 10);
         if (!isdigit((unsigned char)*optarg) || *end || over->replicas < 1 ||
@@ -139,7 +76,7 @@ static int read_option(int option, check_options *o, overrides *over)
                    ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
                    : 0;
     case 'b': o->build_options = optarg; return 0;
-    case 'l': over->listed = 1; return read_file(o, optarg);
+    case 'l': over->listed = 1; return problem_list_read(&o->list, optarg);
     case 'j': o->format = REPORT_JSON; return 0;
     default: o->format = REPORT_TAP; return 0;
     }
@@ -168,17 +105,17 @@ static int read_all(int argc, char **argv, check_options *o)
     }
     for (int i = optind; i < argc && !failed; i++) {
         over.listed = 1;
-        failed = add_problem(o, argv[i], NULL, 0);
+        failed = problem_list_add(&o->list, argv[i]);
     }
     for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !over.listed && !failed; i++) {
-        failed = add_problem(o, builtin[i], NULL, 0);
+        failed = problem_list_add(&o->list, builtin[i]);
     }
-    for (size_t i = 0; i < o->count && !failed; i++) {
+    for (size_t i = 0; i < o->list.count && !failed; i++) {
         if (over.replicas) {
-            problem_set_replicas(&o->problems[i], over.replicas);
+            problem_set_replicas(&o->list.problems[i], over.replicas);
         }
         if (over.form != SBN_FORM_AUTO) {
-            o->problems[i].form = over.form;
+            o->list.problems[i].form = over.form;
         }
     }
     return failed ? failed + 1 : 0;
@@ -196,7 +133,5 @@ int options_read(int argc, char **argv, check_options *o)
 
 void options_free(check_options *o)
 {
-    free(o->problems);
-    o->problems = NULL;
-    o->count = 0;
+    problem_list_free(&o->list);
 }

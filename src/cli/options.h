@@ -2,20 +2,16 @@
 #ifndef SYNCBN_CLI_OPTIONS_H
 #define SYNCBN_CLI_OPTIONS_H
 
-#include "devices.h"
-#include "problem.h"
-
-enum { OPTIONS_MAX_DEVICES = 64 };
+#include "device_choice.h"
+#include "problem_list.h"
 
 typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_JSON } report_format;
 
 typedef struct check_options {
     report_format format;
-    size_t num_devices; /* 0: every usable one */
-    size_t devices[OPTIONS_MAX_DEVICES];
+    device_choice devices;
     const char *build_options;
-    size_t count; /* problems, with --replicas and --form in them */
-    problem *problems;
+    problem_list list; /* with --replicas and --form in them */
 } check_options;
 
 /*

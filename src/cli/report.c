@@ -14,7 +14,7 @@ static const double progress_after = 1.0;
 
 void report_rerun(const report *r, const problem *p, char *text, size_t size)
 {
-    char line[PROBLEM_LINE], devices[8 * OPTIONS_MAX_DEVICES] = "";
+    char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     size_t used = 0;
     problem_print(p, line, sizeof line);
     for (size_t i = 0; i < r->num_chosen; i++) {
@@ -30,7 +30,7 @@ void report_begin(report *r)
 {
     r->start = check_clock();
     if (r->options->format == REPORT_TAP) {
-        printf("1..%zu\n", r->options->count);
+        printf("1..%zu\n", r->options->list.count);
     }
     for (size_t i = 0; i < r->num_chosen && r->options->format != REPORT_JSON; i++) {
         const device_info *d = &r->devices->device[r->chosen[i]];
@@ -55,8 +55,8 @@ void report_progress(report *r, const problem *p)
         return;
     }
     problem_print(p, line, sizeof line);
-    fprintf(stderr, "\r\033[K[%zu/%zu, %zu failed] %.50s", r->done, r->options->count, r->failed,
-            line);
+    fprintf(stderr, "\r\033[K[%zu/%zu, %zu failed] %.50s", r->done, r->options->list.count,
+            r->failed, line);
     fflush(stderr);
     r->progress_shown = 1;
 }

@@ -28,13 +28,13 @@ typedef struct tensors {
     size_t offset[TENSORS], count[TENSORS]; /* in elements */
     cl_event uploaded[TENSORS];             /* what the passes wait for */
     cl_uint uploads;
-    float *staging[TENSORS]; /* must outlive the uploads */
+    float *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
 } tensors;
 
 /*
- * Makes replica r's buffers on `queue` and starts to fill them. What a pass
- * will write holds a value that no right result has. Returns a status; free
- * with tensors_free in any case.
+ * Makes those of replica r's buffers that the problem's passes touch on `queue` and starts to fill
+ * them. What a pass will write holds a value that no right result has. Returns a status; free with
+ * tensors_free in any case.
  */
 int tensors_make(const problem *p, const geometry *g, const inputs *in, size_t r,
                  cl_command_queue queue, tensors *t);
@@ -42,6 +42,9 @@ void tensors_free(tensors *t);
 
 /* A tensor as the library takes it. */
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
+
+/* Fills all of a tensor's memory, guards and contents, with the value that no right result has. */
+int tensors_overwrite(const tensors *t, tensor_id id);
 
 /*
  * Reads a tensor's contents into `to` (count[id] floats). *spoilt becomes 1 if

@@ -1,0 +1,42 @@
+/*
+ * y = x, element by element, in the ways that a device may be fast at. An item
+ * copies one element (copy_plain) or a strip of `strip` elements, in vectors;
+ * a strip's first vector starts at a whole multiple of its size when y does.
+ */
+kernel void copy_plain(global const float *restrict x, global float *restrict y,
+                       ulong n, ulong strip)
+{
+    const size_t i = get_global_id(0);
+    if (i < n)
+        y[i] = x[i];
+}
+
+kernel void copy_vector(global const float *restrict x, global float *restrict y,
+                        ulong n, ulong strip)
+{
+    const ulong from = get_global_id(0) * strip;
+    const ulong to = min(from + strip, n);
+    ulong i = from;
+    for (; i + WIDTH <= to; i += WIDTH)
+        STORE(LOAD(x + i), y + i);
+    for (; i < to; ++i)
+        y[i] = x[i];
+}
+
+#ifdef STREAM
+kernel void copy_stream(global const float *restrict x, global float *restrict y,
+                        ulong n, ulong strip)
+{
+    const ulong from = get_global_id(0) * strip;
+    const ulong to = min(from + strip, n);
+    ulong i = from;
+    if (ALIGNED(y))
+        for (; i + WIDTH <= to; i += WIDTH)
+            STREAM(LOAD(x + i), y + i);
+    else
+        for (; i + WIDTH <= to; i += WIDTH)
+            STORE(LOAD(x + i), y + i);
+    for (; i < to; ++i)
+        y[i] = x[i];
+}
+#endif

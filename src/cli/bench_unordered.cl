@@ -1,0 +1,66 @@
+/*
+ * Batch normalisation with the sums in whatever order is fast, to compare the
+ * library's exact sums with. One pass over the tensor for both sums, about a
+ * shift that is the channel's first element:
+ *
+ *   forward   s = sum (x - shift), q = sum (x - shift)^2
+ *   backward  s = sum dy,          q = sum dy (x - mean)
+ *
+ * `partial` holds for each slice of the batch C values of s, then C of q; the
+ * finish kernels add the slices, an item to a channel, and leave what the
+ * apply kernels need: y = a x + b, dx = p dy + q x + r, each channel's numbers
+ * in arrays of C floats one after the other (`table`), behind `saved`: mean
+ * and invstd.
+ *
+ * Planes are channels first, of `plane` elements; rows are channels last, or
+ * planes of one element.
+ */
+#pragma OPENCL FP_CONTRACT ON
+
+kernel void finish_forward(global const float *restrict partial, ulong slices,
+                           global const float *restrict x, ulong first, ulong channels, float n,
+                           float eps, global const float *restrict weight,
+                           global const float *restrict bias, int affine,
+                           global float *restrict saved, global float *restrict table)
+{
+    const ulong c = get_global_id(0);
+    float s = 0, q = 0;
+    if (c >= channels)
+        return;
+    for (ulong i = 0; i < slices; ++i) {
+        s += partial[2 * i * channels + c];
+        q += partial[(2 * i + 1) * channels + c];
+    }
+    const float shift = x[c * first], d = s / n;
+    const float mean = shift + d, invstd = 1 / sqrt(max(q / n - d * d, 0.0f) + eps);
+    const float a = (affine ? weight[c] : 1) * invstd;
+    saved[c] = mean;
+    saved[channels + c] = invstd;
+    table[c] = a;
+    table[channels + c] = (affine ? bias[c] : 0) - a * mean;
+}
+
+kernel void finish_backward(global const float *restrict partial, ulong slices, ulong channels,
+                            float n, global const float *restrict weight, int affine,
+                            global const float *restrict saved,
+                            global float *restrict weight_grad, global float *restrict bias_grad,
+                            global float *restrict table)
+{
+    const ulong c = get_global_id(0);
+    float s = 0, q = 0;
+    if (c >= channels)
+        return;
+    for (ulong i = 0; i < slices; ++i) {
+        s += partial[2 * i * channels + c];
+        q += partial[(2 * i + 1) * channels + c];
+    }
+    const float mean = saved[c], invstd = saved[channels + c];
+    const float p = (affine ? weight[c] : 1) * invstd, k = p * invstd * invstd * q / n;
+    if (affine) {
+        weight_grad[c] = invstd * q;
+        bias_grad[c] = s;
+    }
+    table[c] = p;
+    table[channels + c] = -k;
+    table[2 * channels + c] = k * mean - p * s / n;
+}

@@ -1,0 +1,315 @@
+/*
+ * The unordered sums and their apply for CPUs: one item to a group, vectors of
+ * 16, several accumulators, stores past the caches where y is aligned.
+ */
+#ifndef GPU_FORM
+
+static float total(floats v)
+{
+    const float8 a = v.lo + v.hi;
+    const float4 b = a.lo + a.hi;
+    return b.x + b.y + b.z + b.w;
+}
+
+#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+/*
+ * Sums over planes: an item takes `block` channels of `slice` samples, sample
+ * by sample, so that it reads runs of block planes.
+ */
+#define MAX_BLOCK 64
+
+#define PLANES(TERMS, TAIL_TERMS, ONE) \
+    const ulong blocks = (channels + block - 1) / block; \
+    const ulong c0 = get_global_id(0) % blocks * block, c1 = min(c0 + block, channels); \
+    const ulong k = get_global_id(0) / blocks, n1 = min((k + 1) * slice, samples); \
+    floats ss[MAX_BLOCK], qs[MAX_BLOCK]; \
+    for (int c = 0; c < MAX_BLOCK; ++c) \
+        ss[c] = qs[c] = 0; \
+    for (ulong n = k * slice; n < n1; ++n) \
+        for (ulong c = c0; c < c1; ++c) { \
+            const ulong at = (n * channels + c) * plane; \
+            floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
+            CHANNEL; \
+            ulong i = 0; \
+            for (; i + 64 <= plane; i += 64) { \
+                TERMS(s0, q0, i); \
+                TERMS(s1, q1, i + 16); \
+                TERMS(s2, q2, i + 32); \
+                TERMS(s3, q3, i + 48); \
+            } \
+            for (; i + 16 <= plane; i += 16) \
+                TERMS(s0, q0, i); \
+            if (i < plane && plane >= 16) { \
+                /* the last 16 again, without those that were in */ \
+                const int16 in = LANES >= (int16)(int)(16 - (plane - i)); \
+                TAIL_TERMS(s1, q1, plane - 16); \
+            } else \
+                for (; i < plane; ++i) \
+                    ONE(s0.s0, q0.s0, i); \
+            ss[c - c0] += (s0 + s1) + (s2 + s3); \
+            qs[c - c0] += (q0 + q1) + (q2 + q3); \
+        } \
+    for (ulong c = c0; c < c1; ++c) { \
+        partial[2 * k * channels + c] = total(ss[c - c0]); \
+        partial[(2 * k + 1) * channels + c] = total(qs[c - c0]); \
+    }
+
+#define X_TERMS(s, q, i) \
+    { \
+        const floats d = LOAD(x + at + (i)) - shift; \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define X_TAIL(s, q, i) \
+    { \
+        const floats d = select((floats)0, LOAD(x + at + (i)) - shift, in); \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define X_ONE(s, q, i) \
+    { \
+        const float d = x[at + (i)] - shift; \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+#define CHANNEL const float shift = x[c * plane]
+
+kernel void planes_forward(global const float *restrict x, ulong samples, ulong channels,
+                           ulong plane, ulong block, ulong slice, global float *restrict partial)
+{
+    PLANES(X_TERMS, X_TAIL, X_ONE)
+}
+
+#define DY_TERMS(s, q, i) \
+    { \
+        const floats g = LOAD(dy + at + (i)); \
+        s += g; \
+        q = fma(g, LOAD(x + at + (i)) - mean, q); \
+    }
+#define DY_TAIL(s, q, i) \
+    { \
+        const floats g = select((floats)0, LOAD(dy + at + (i)), in); \
+        s += g; \
+        q = fma(g, LOAD(x + at + (i)) - mean, q); \
+    }
+#define DY_ONE(s, q, i) \
+    { \
+        const float g = dy[at + (i)]; \
+        s += g; \
+        q = fma(g, x[at + (i)] - mean, q); \
+    }
+#undef CHANNEL
+#define CHANNEL const float mean = saved[c]
+
+kernel void planes_backward(global const float *restrict x, global const float *restrict dy,
+                            global const float *restrict saved, ulong samples, ulong channels,
+                            ulong plane, ulong block, ulong slice, global float *restrict partial)
+{
+    PLANES(DY_TERMS, DY_TAIL, DY_ONE)
+}
+
+/*
+ * Applying to planes: an item takes `run` planes, which start at a whole vector,
+ * and walks them in whole vectors; one that reaches into the next plane has
+ * both planes' numbers in it.
+ */
+#define WALK(PUT, NUMBERS, MIXED, ONE) \
+    const ulong p1 = min((get_global_id(0) + 1) * run, samples * channels); \
+    ulong p = get_global_id(0) * run, i = p * plane, left = plane, c = p % channels; \
+    while (p < p1) { \
+        NUMBERS; \
+        for (; left >= 16; left -= 16, i += 16) \
+            PUT(i); \
+        ++p; \
+        c = c + 1 == channels ? 0 : c + 1; \
+        if (left && p < p1 && plane >= 16) { \
+            const int16 next = LANES >= (int16)(int)left; \
+            MIXED; \
+            i += 16; \
+            left = plane - (16 - left); \
+        } else { \
+            for (; left; --left, ++i) \
+                ONE(i); \
+            left = plane; \
+        } \
+    }
+
+#define Y(i) fma((floats)a, LOAD(x + (i)), (floats)b)
+#define Y_ONE(i) y[i] = fma(a, x[i], b)
+#define Y_NUMBERS const float a = table[c], b = table[channels + c]
+#define Y_MIXED \
+    const floats as = select((floats)a, (floats)table[c], next), \
+                 bs = select((floats)b, (floats)table[channels + c], next); \
+    Y_PUT(fma(as, LOAD(x + i), bs), i)
+
+kernel void planes_y(global const float *restrict x, global const float *restrict table,
+                     ulong samples, ulong channels, ulong plane, ulong run,
+                     global float *restrict y)
+{
+#ifdef STREAM
+    if (ALIGNED(y)) {
+#define Y_PUT(v, i) STREAM(v, y + (i))
+#define PUT(i) Y_PUT(Y(i), i)
+        WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+#undef PUT
+#undef Y_PUT
+        return;
+    }
+#endif
+#define Y_PUT(v, i) STORE(v, y + (i))
+#define PUT(i) Y_PUT(Y(i), i)
+    WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+#undef PUT
+#undef Y_PUT
+}
+
+#define DX(i) fma((floats)f, LOAD(dy + (i)), fma((floats)q, LOAD(x + (i)), (floats)r))
+#define DX_ONE(i) dx[i] = fma(f, dy[i], fma(q, x[i], r))
+#define DX_NUMBERS \
+    const float f = table[c], q = table[channels + c], r = table[2 * channels + c]
+#define DX_MIXED \
+    const floats fs = select((floats)f, (floats)table[c], next), \
+                 qs = select((floats)q, (floats)table[channels + c], next), \
+                 rs = select((floats)r, (floats)table[2 * channels + c], next); \
+    DX_PUT(fma(fs, LOAD(dy + i), fma(qs, LOAD(x + i), rs)), i)
+
+kernel void planes_dx(global const float *restrict x, global const float *restrict dy,
+                      global const float *restrict table, ulong samples, ulong channels,
+                      ulong plane, ulong run, global float *restrict dx)
+{
+#ifdef STREAM
+    if (ALIGNED(dx)) {
+#define DX_PUT(v, i) STREAM(v, dx + (i))
+#define PUT(i) DX_PUT(DX(i), i)
+        WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+#undef PUT
+#undef DX_PUT
+        return;
+    }
+#endif
+#define DX_PUT(v, i) STORE(v, dx + (i))
+#define PUT(i) DX_PUT(DX(i), i)
+    WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+#undef PUT
+#undef DX_PUT
+}
+
+/*
+ * Sums over rows: an item takes `slice` rows, eight at a time, 16 channels
+ * after the other; its sums stand in `partial`, which fits the cache.
+ */
+#define ROWS \
+    const ulong k = get_global_id(0), r1 = min((k + 1) * slice, rows); \
+    global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
+    for (ulong c = 0; c < channels; ++c) \
+        ss[c] = qs[c] = 0; \
+    ulong row = k * slice; \
+    for (; row + 8 <= r1; row += 8) { \
+        ulong c = 0; \
+        for (; c + 16 <= channels; c += 16) { \
+            ROW_CHANNEL(floats, LOAD); \
+            floats s0 = LOAD(ss + c), q0 = LOAD(qs + c), s1 = 0, q1 = 0; \
+            const ulong at = row * channels + c; \
+            ROW_TERMS(floats, LOAD, s0, q0, at); \
+            ROW_TERMS(floats, LOAD, s1, q1, at + channels); \
+            ROW_TERMS(floats, LOAD, s0, q0, at + 2 * channels); \
+            ROW_TERMS(floats, LOAD, s1, q1, at + 3 * channels); \
+            ROW_TERMS(floats, LOAD, s0, q0, at + 4 * channels); \
+            ROW_TERMS(floats, LOAD, s1, q1, at + 5 * channels); \
+            ROW_TERMS(floats, LOAD, s0, q0, at + 6 * channels); \
+            ROW_TERMS(floats, LOAD, s1, q1, at + 7 * channels); \
+            STORE(s0 + s1, ss + c); \
+            STORE(q0 + q1, qs + c); \
+        } \
+        for (; c < channels; ++c) \
+            for (ulong r = row; r < row + 8; ++r) { \
+                ROW_CHANNEL(float, *); \
+                ROW_TERMS(float, *, ss[c], qs[c], r * channels + c); \
+            } \
+    } \
+    for (; row < r1; ++row) \
+        for (ulong c = 0; c < channels; ++c) { \
+            ROW_CHANNEL(float, *); \
+            ROW_TERMS(float, *, ss[c], qs[c], row * channels + c); \
+        }
+
+#define ROW_CHANNEL(type, load) const type shift = load(x + c)
+#define ROW_TERMS(type, load, s, q, i) \
+    { \
+        const type d = load(x + (i)) - shift; \
+        s += d; \
+        q = fma(d, d, q); \
+    }
+
+kernel void rows_forward(global const float *restrict x, ulong rows, ulong channels, ulong slice,
+                         global float *restrict partial)
+{
+    ROWS
+}
+
+#undef ROW_CHANNEL
+#undef ROW_TERMS
+#define ROW_CHANNEL(type, load) const type mean = load(saved + c)
+#define ROW_TERMS(type, load, s, q, i) \
+    { \
+        const type g = load(dy + (i)); \
+        s += g; \
+        q = fma(g, load(x + (i)) - mean, q); \
+    }
+
+kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
+                          global const float *restrict saved, ulong rows, ulong channels,
+                          ulong slice, global float *restrict partial)
+{
+    ROWS
+}
+
+/* Applying to rows: an item takes `slice` of them. */
+kernel void rows_y(global const float *restrict x, global const float *restrict table, ulong rows,
+                   ulong channels, ulong slice, global float *restrict y)
+{
+    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
+    global const float *a = table, *b = table + channels;
+#ifdef STREAM
+    const int aligned = ALIGNED(y) && channels % 16 == 0;
+#endif
+    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
+        const ulong at = row * channels;
+        ulong c = 0;
+#ifdef STREAM
+        for (; aligned && c + 16 <= channels; c += 16)
+            STREAM(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
+#endif
+        for (; c + 16 <= channels; c += 16)
+            STORE(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
+        for (; c < channels; ++c)
+            y[at + c] = fma(a[c], x[at + c], b[c]);
+    }
+}
+
+kernel void rows_dx(global const float *restrict x, global const float *restrict dy,
+                    global const float *restrict table, ulong rows, ulong channels, ulong slice,
+                    global float *restrict dx)
+{
+    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
+    global const float *f = table, *q = table + channels, *r = q + channels;
+#ifdef STREAM
+    const int aligned = ALIGNED(dx) && channels % 16 == 0;
+#endif
+    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
+        const ulong at = row * channels;
+        ulong c = 0;
+#define ROW_DX fma(LOAD(f + c), LOAD(dy + at + c), fma(LOAD(q + c), LOAD(x + at + c), LOAD(r + c)))
+#ifdef STREAM
+        for (; aligned && c + 16 <= channels; c += 16)
+            STREAM(ROW_DX, dx + at + c);
+#endif
+        for (; c + 16 <= channels; c += 16)
+            STORE(ROW_DX, dx + at + c);
+        for (; c < channels; ++c)
+            dx[at + c] = fma(f[c], dy[at + c], fma(q[c], x[at + c], r[c]));
+    }
+}
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * The vectors of the benchmark's kernels: WIDTH floats, 16 in the CPU form and
+ * 4 in the GPU form (GPU_FORM is defined there). STREAM(v, at) stores past the
+ * caches, where the compiler has that and only to an ALIGNED address.
+ */
+#ifdef GPU_FORM
+#define WIDTH 4
+typedef float4 floats;
+#define LOAD(at) vload4(0, at)
+#define STORE(v, at) vstore4(v, 0, at)
+#else
+#define WIDTH 16
+typedef float16 floats;
+#define LOAD(at) vload16(0, at)
+#define STORE(v, at) vstore16(v, 0, at)
+#endif
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_nontemporal_store)
+#define STREAM(v, at) __builtin_nontemporal_store(v, (global floats *)(at))
+#endif
+#endif
+#define ALIGNED(at) (((size_t)(at) & (WIDTH * sizeof(float) - 1)) == 0)

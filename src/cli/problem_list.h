@@ -1,0 +1,18 @@
+/* Problems as a command line names them: one by one, and in files. */
+#ifndef SYNCBN_CLI_PROBLEM_LIST_H
+#define SYNCBN_CLI_PROBLEM_LIST_H
+
+#include "problem.h"
+
+typedef struct problem_list {
+    size_t count;
+    problem *problems;
+} problem_list;
+
+/* Both return 0, or EXIT_USAGE after a sentence about what is wrong. */
+int problem_list_add(problem_list *list, const char *line);
+int problem_list_read(problem_list *list, const char *file);
+
+void problem_list_free(problem_list *list);
+
+#endif
