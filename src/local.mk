@@ -88,6 +88,7 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/queues.h \
 	src/cli/reference.c \
 	src/cli/reference.h \
+	src/cli/ranks.h \
 	src/cli/runner.c \
 	src/cli/runner.h \
 	src/cli/tensors.c \

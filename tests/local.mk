@@ -175,7 +175,7 @@ TESTS += tests/mean_low
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
-check_PROGRAMS += tests/mpi_hub tests/mpi_soak
+check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_problems
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -194,3 +194,13 @@ tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
 tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_soak_LDFLAGS = $(wraps)
 tests_mpi_soak_LDADD = $(on_mpi)
+tests_mpi_problems_SOURCES = \
+	tests/mpi_problems.c \
+	tests/ranks.c \
+	tests/ranks.h \
+	tests/tap.c \
+	tests/tap.h \
+	tests/trial.c \
+	tests/trial.h
+tests_mpi_problems_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_problems_LDADD = libsyncbn_check.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
