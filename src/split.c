@@ -66,8 +66,9 @@ static int add(sbn_group *group, int stream, int64_t **words, size_t count)
     char missing[128];
     sbn_name_missing(transport, request, missing, sizeof missing);
     group->unreachable = 1;
-    return sbn_group_fail(group, sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_group_split for %s",
-                                          transport->rank, group->timeout, missing));
+    return sbn_group_fail(group,
+                          sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_group_split for %s",
+                                   transport->rank, group->timeout, missing));
 }
 
 /* Who did what: the sentence of a disagreement. */
@@ -154,8 +155,8 @@ static int check_split(const sbn_group *group, const int *colours, sbn_group **p
     for (size_t r = 0; r < group->replica_count; ++r)
         if (colours[r] < SBN_NO_COLOUR)
             return sbn_fail(SBN_INVALID_ARGUMENT,
-                            "colours: from 0 on or SBN_NO_COLOUR was expected, replica %zu has %d", r,
-                            colours[r]);
+                            "colours: from 0 on or SBN_NO_COLOUR was expected, replica %zu has %d",
+                            r, colours[r]);
     if (sbn_group_is_joined(group) && !group->transport.split)
         return sbn_fail(SBN_INVALID_ARGUMENT, "group: its transport cannot be split");
     return SBN_SUCCESS;

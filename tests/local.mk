@@ -125,7 +125,10 @@ OCLGRIND_TESTS += tests/exact
 
 # Threaded groups: tests/members.c runs them.
 members_sources = tests/members.c tests/members.h tests/members_threads.c $(wraps_sources)
-check_PROGRAMS += tests/hub tests/hub_timeout tests/soak
+check_PROGRAMS += tests/hub tests/hub_timeout tests/soak tests/split
+tests_split_SOURCES = tests/split.c $(members_sources)
+tests_split_LDFLAGS = $(wraps)
+tests_split_LDADD = $(on_fixture)
 tests_hub_SOURCES = tests/hub.c $(members_sources)
 tests_hub_LDFLAGS = $(wraps)
 tests_hub_LDADD = $(on_fixture)
@@ -135,8 +138,8 @@ tests_hub_timeout_LDADD = $(on_fixture)
 tests_soak_SOURCES = tests/soak.c $(members_sources)
 tests_soak_LDFLAGS = $(wraps)
 tests_soak_LDADD = $(on_fixture)
-TESTS += tests/hub tests/hub_timeout tests/soak
-ASAN_TESTS += tests/hub tests/hub_timeout tests/soak
+TESTS += tests/hub tests/hub_timeout tests/soak tests/split
+ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
@@ -175,7 +178,7 @@ TESTS += tests/mean_low
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
-check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_problems
+check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -204,3 +207,7 @@ tests_mpi_problems_SOURCES = \
 	tests/trial.h
 tests_mpi_problems_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_problems_LDADD = libsyncbn_check.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
+tests_mpi_split_SOURCES = tests/split.c $(mpi_members_sources)
+tests_mpi_split_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_split_LDFLAGS = $(wraps)
+tests_mpi_split_LDADD = $(on_mpi)

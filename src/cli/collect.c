@@ -38,7 +38,8 @@ static int collect(job *j, tensor_id from, output_id to)
         float *share = malloc((j->tensors[r].count[from] + 1) * sizeof *share);
         status = share ? tensors_read(&j->tensors[r], from, share, &spoilt) : SBN_OUT_OF_MEMORY;
         if (!status && vector) {
-            memcpy(j->out->of[to].data + (j->first + r) * channels, share, channels * sizeof *share);
+            memcpy(j->out->of[to].data + (j->first + r) * channels, share,
+                   channels * sizeof *share);
         } else if (!status) {
             geometry_gather(j->g, j->p->layout, j->first + r, share, j->out->of[to].data);
         }

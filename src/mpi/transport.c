@@ -104,7 +104,8 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
-    const int status = sbn_mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, comm),
+    const int status = sbn_mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
+                                                    comm),
                                       "MPI_Allreduce");
     if (!status && !good)
         return sbn_mpi_fail(SBN_OUT_OF_MEMORY,
@@ -241,17 +242,18 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 {
     enum { TAGS = 32768 }; /* at least so many are valid */
     const sbn_mpi *mpi = context;
+    /* The group must be this very communicator's: MPICH 4.0 crashes with a duplicate's. */
+    const MPI_Comm whole = mpi->roll;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     sbn_mpi *made = NULL;
     int status = sbn_mpi_check_thread(mpi);
     if (!status)
-        status = sbn_mpi_result(MPI_Comm_group(mpi->roll, &all), "MPI_Comm_group");
+        status = sbn_mpi_result(MPI_Comm_group(whole, &all), "MPI_Comm_group");
     if (!status)
         status = sbn_mpi_result(MPI_Group_incl(all, count, ranks, &some), "MPI_Group_incl");
     if (!status)
-        status = sbn_mpi_result(MPI_Comm_create_group(mpi->streams[SBN_STREAM_HEADER], some,
-                                                      number % TAGS, &comm),
+        status = sbn_mpi_result(MPI_Comm_create_group(whole, some, number % TAGS, &comm),
                                 "MPI_Comm_create_group");
     if (!status)
         status = make(comm, mpi->any_thread, &made);
