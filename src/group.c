@@ -72,21 +72,32 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-/* The program for a replica, built unless an earlier replica has the same device and context. */
-static int program_for(sbn_group *group, const sbn_replica *replica, const char *options,
-                       const sbn_program **found)
+static const sbn_program *find_program(const sbn_group *group, const sbn_replica *replica)
 {
     for (size_t i = 0; i < group->program_count; ++i) {
-        *found = &group->programs[i];
-        if ((*found)->device == replica->device && (*found)->context == replica->context)
-            return SBN_SUCCESS;
+        const sbn_program *program = &group->programs[i];
+        if (program->device == replica->device && program->context == replica->context)
+            return program;
     }
+    return NULL;
+}
+
+/* The program for a replica: an earlier replica's, the whole group's, or else built. */
+static int program_for(sbn_group *group, const sbn_group *whole, const sbn_replica *replica,
+                       const char *options, const sbn_program **found)
+{
+    *found = find_program(group, replica);
+    if (*found)
+        return SBN_SUCCESS;
+    const sbn_program *other = whole ? find_program(whole, replica) : NULL;
     sbn_program *program = &group->programs[group->program_count++];
     *found = program;
+    if (other)
+        return sbn_program_share(program, other);
     return sbn_program_build(program, replica->context, replica->device, replica->form, options);
 }
 
-static int open_replicas(sbn_group *group, const sbn_group_config *config)
+static int open_replicas(sbn_group *group, const sbn_group_config *config, const sbn_group *whole)
 {
     group->replicas = sbn_allocate(sizeof *group->replicas * config->replicas);
     group->programs = sbn_allocate(sizeof *group->programs * config->replicas);
@@ -100,7 +111,7 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (!status)
             status = sbn_program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = program_for(group, replica, config->build_options, &program);
+            status = program_for(group, whole, replica, config->build_options, &program);
         if (!status)
             status = sbn_kernels_create(&replica->kernels, program);
         if (status)
@@ -123,6 +134,11 @@ static int keep_options(sbn_group *group, const char *options)
 int sbn_group_create(const sbn_group_config *config, sbn_group **group)
 {
     sbn_error_clear();
+    return sbn_group_make(config, NULL, group);
+}
+
+int sbn_group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+{
     if (!group)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "group: a place for the handle was expected, NULL came");
@@ -143,7 +159,7 @@ int sbn_group_create(const sbn_group_config *config, sbn_group **group)
     }
     status = keep_options(made, config->build_options);
     if (!status)
-        status = open_replicas(made, config);
+        status = open_replicas(made, config, whole);
     if (status) {
         sbn_group_destroy(made);
         return status;

@@ -42,6 +42,9 @@ struct sbn_group {
 /* Does this group combine with other members? */
 int sbn_group_is_joined(const sbn_group *group);
 
+/* sbn_group_create; a part takes the programs of the whole where devices are the same. */
+int sbn_group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group);
+
 /* Marks the group failed with the last sentence as the reason; returns status. */
 int sbn_group_fail(sbn_group *group, int status);
 

@@ -40,6 +40,8 @@ int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_for
 
 int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
                       sbn_kernel_form form, const char *options);
+/* The same programs for another group. */
+int sbn_program_share(sbn_program *program, const sbn_program *from);
 void sbn_program_release(sbn_program *program);
 
 int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program);

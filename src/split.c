@@ -189,7 +189,7 @@ static int make_parts(splitting *s, const int *colours)
         config.form = group->form;
         config.build_options = group->build_options;
         s->parts[i].colour = own[i];
-        status = sbn_group_create(&config, &s->parts[i].group);
+        status = sbn_group_make(&config, group, &s->parts[i].group);
         s->count += !status;
     }
     sbn_free(queues);
