@@ -178,7 +178,8 @@ TESTS += tests/mean_low
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
-check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems
+check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
+	tests/mpi_faults
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -211,3 +212,16 @@ tests_mpi_split_SOURCES = tests/split.c $(mpi_members_sources)
 tests_mpi_split_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_split_LDFLAGS = $(wraps)
 tests_mpi_split_LDADD = $(on_mpi)
+tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
+tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_faults_LDFLAGS = $(wraps)
+tests_mpi_faults_LDADD = $(on_mpi)
+
+mpi_scripts = \
+	tests/mpi_faults.sh \
+	tests/mpi_members.sh \
+	tests/mpi_problems.sh
+EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts)
+if HAVE_MPI
+TESTS += $(mpi_scripts)
+endif

@@ -224,10 +224,11 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
     discard(mpi);
     if (complete)
         return SBN_SUCCESS;
-    return sbn_mpi_fail(SBN_TIMEOUT,
-                        "%d reductions that other ranks have not joined are pending, and "
-                        "MPI_Finalize may wait for them for ever: end the job by MPI_Abort",
-                        pending);
+    return sbn_mpi_fail(
+        SBN_TIMEOUT,
+        "%d reduction%s that other ranks have not joined %s pending, and MPI_Finalize "
+        "may wait for ever: end the job by MPI_Abort",
+        pending, pending == 1 ? "" : "s", pending == 1 ? "is" : "are");
 }
 
 static void end_part(void *context)

@@ -1,0 +1,11 @@
+#!/bin/sh
+# What threaded groups promise, with ranks for threads: the same bits, the same
+# sentences when ranks disagree, parts of a split, hundreds of random passes.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+tap 4 tests/mpi_hub
+tap 7 tests/mpi_hub
+tap 4 tests/mpi_split
+tap 4 tests/mpi_soak 300
+echo "1..$count"
