@@ -4,6 +4,7 @@
 
 . "${srcdir:=.}/tests/mpi_common.sh"
 
+tap 2 tests/mpi_arguments
 tap 4 tests/mpi_hub
 tap 7 tests/mpi_hub
 tap 4 tests/mpi_split
