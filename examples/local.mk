@@ -3,6 +3,13 @@ noinst_PROGRAMS += examples/minimal
 examples_minimal_SOURCES = examples/minimal.c
 examples_minimal_LDADD = libsyncbn.la $(OPENCL_LIBS)
 
+if HAVE_MPI
+noinst_PROGRAMS += examples/minimal_mpi
+endif
+examples_minimal_mpi_SOURCES = examples/minimal_mpi.c
+examples_minimal_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+examples_minimal_mpi_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)
+
 # The demo convolves with CLBlast and reads gzip files; without either it is left out.
 if HAVE_CLBLAST
 noinst_PROGRAMS += examples/train_fashion
