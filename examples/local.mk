@@ -39,6 +39,8 @@ examples_train_fashion_SOURCES = \
 	examples/fashion/progress.c \
 	examples/fashion/progress.h \
 	examples/fashion/random.h \
+	examples/fashion/ranks.c \
+	examples/fashion/ranks.h \
 	examples/fashion/train.c \
 	examples/fashion/train.h \
 	examples/fashion/verify.c \
@@ -48,6 +50,10 @@ nodist_examples_train_fashion_SOURCES = examples/fashion/kernels.c
 examples_train_fashion_CPPFLAGS = -I$(top_srcdir)/include $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS) \
 	$(ZLIB_CFLAGS)
 examples_train_fashion_LDADD = libsyncbn.la $(OPENCL_LIBS) $(CLBLAST_LIBS) $(ZLIB_LIBS) -lm
+if HAVE_MPI
+examples_train_fashion_CPPFLAGS += $(MPI_CFLAGS) -DFASHION_MPI
+examples_train_fashion_LDADD += libsyncbn-mpi.la $(MPI_LIBS)
+endif
 
 EXTRA_DIST += examples/fashion/kernels.cl examples/fashion/curves.png
 CLEANFILES += examples/fashion/kernels.c

@@ -221,6 +221,7 @@ tests_mpi_faults_LDFLAGS = $(wraps)
 tests_mpi_faults_LDADD = $(on_mpi)
 
 mpi_scripts = \
+	tests/mpi_demo.sh \
 	tests/mpi_faults.sh \
 	tests/mpi_members.sh \
 	tests/mpi_problems.sh
