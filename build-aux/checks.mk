@@ -26,7 +26,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan openmpi
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -98,6 +98,21 @@ check-asan-here: $(check_PROGRAMS)
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
+# --- make check-openmpi ----------------------------------------------------------------
+# Everything built again with Open MPI, in openmpi/ of this build directory, and the
+# tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
+# MPICH's.
+check-openmpi:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
+	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi"; }; }
+	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
+
+check-openmpi-here: all $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' TEST_SUITE_LOG=check-openmpi.log
+
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
 SOAK_ROUNDS = 20000
@@ -106,4 +121,4 @@ soak: $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
 	. $(srcdir)/tests/mpi_common.sh; mpi 4 tests/mpi_soak $(SOAK_ROUNDS)
 
-.PHONY: soak check-valgrind check-oclgrind check-asan check-asan-here
+.PHONY: check-openmpi check-openmpi-here soak check-valgrind check-oclgrind check-asan check-asan-here
