@@ -119,6 +119,6 @@ SOAK_ROUNDS = 20000
 soak: $(check_PROGRAMS)
 	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
-	. $(srcdir)/tests/mpi_common.sh; mpi 4 tests/mpi_soak $(SOAK_ROUNDS)
+	. $(srcdir)/tests/mpi_common.sh; mpi_limit=1200; mpi 4 tests/mpi_soak $(SOAK_ROUNDS)
 
 .PHONY: check-openmpi check-openmpi-here soak check-valgrind check-oclgrind check-asan check-asan-here

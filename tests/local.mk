@@ -223,6 +223,7 @@ tests_mpi_faults_LDADD = $(on_mpi)
 mpi_scripts = \
 	tests/mpi_demo.sh \
 	tests/mpi_faults.sh \
+	tests/mpi_hosts.sh \
 	tests/mpi_members.sh \
 	tests/mpi_problems.sh
 EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts)

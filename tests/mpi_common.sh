@@ -13,12 +13,15 @@ if [ "$MPI_KIND" = openmpi ]; then
     [ "$(id -u)" -ne 0 ] || mpi_flags="$mpi_flags --allow-run-as-root"
 fi
 
+# Seconds after which a job is a hanging one; most take a few.
+mpi_limit=${SBN_TEST_LIMIT:-250}
+
 # mpi N PROGRAM ARGUMENTS...: an N-rank job.
 mpi() {
     mpi_ranks=$1
     shift
     # shellcheck disable=SC2086
-    "$MPIEXEC" $mpi_flags -n "$mpi_ranks" "$@" < /dev/null
+    timeout -k 5 $mpi_limit "$MPIEXEC" $mpi_flags -n "$mpi_ranks" "$@" < /dev/null
 }
 
 count=0
