@@ -179,7 +179,7 @@ TESTS += tests/mean_low
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -215,6 +215,9 @@ tests_mpi_split_LDADD = $(on_mpi)
 tests_mpi_arguments_SOURCES = tests/mpi_arguments.c tests/ranks.c tests/ranks.h
 tests_mpi_arguments_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_arguments_LDADD = $(on_mpi)
+tests_mpi_latency_SOURCES = tests/mpi_latency.c tests/ranks.c tests/ranks.h
+tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_latency_LDADD = $(on_mpi)
 tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)

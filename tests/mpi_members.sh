@@ -1,6 +1,7 @@
 #!/bin/sh
 # What threaded groups promise, with ranks for threads: the same bits, the same
-# sentences when ranks disagree, parts of a split, hundreds of random passes.
+# sentences when ranks disagree, parts of a split, hundreds of random passes, and what
+# latency costs (printed).
 
 . "${srcdir:=.}/tests/mpi_common.sh"
 
@@ -9,4 +10,5 @@ tap 4 tests/mpi_hub
 tap 7 tests/mpi_hub
 tap 4 tests/mpi_split
 tap 4 tests/mpi_soak 300
+tap 2 tests/mpi_latency
 echo "1..$count"
