@@ -226,10 +226,11 @@ tests_mpi_faults_LDADD = $(on_mpi)
 mpi_scripts = \
 	tests/mpi_demo.sh \
 	tests/mpi_faults.sh \
-	tests/mpi_hosts.sh \
 	tests/mpi_members.sh \
 	tests/mpi_problems.sh
-EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts)
+# Open MPI launches on hosts in another way.
+mpich_scripts = tests/mpi_hosts.sh
+EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
-TESTS += $(mpi_scripts)
+TESTS += $(mpi_scripts) $(mpich_scripts)
 endif

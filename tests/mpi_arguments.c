@@ -199,15 +199,16 @@ static void check_left_alone(void)
 /* MPICH has some 2000 communicators; each transport takes four. */
 static void check_given_back(void)
 {
+    const int wanted = *tool() ? 20 : 700;
     int status = SBN_SUCCESS, made = 0;
-    while (made < 700 && !status) {
+    while (made < wanted && !status) {
         sbn_mpi *mpi;
         status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
         if (!status)
             status = sbn_mpi_destroy(mpi);
         made += !status;
     }
-    tap_ok(made == 700, "%d transports, one after the other: %s", made, sbn_last_error());
+    tap_ok(made == wanted, "%d transports, one after the other: %s", made, sbn_last_error());
 }
 
 int main(int argc, char **argv)
