@@ -59,14 +59,17 @@ check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 
 # --- make check-valgrind ----------------------------------------------------------
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows.
+# Scripts that launch ranks put SBN_TEST_TOOL before each.
+under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
+  --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+  --suppressions=$(abs_srcdir)/tests/drivers.supp
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
 	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
+	SBN_TEST_TOOL='$(under_valgrind)' \
 	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
-	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
-	  LOG_COMPILER='$(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
-	    --show-leak-kinds=definite --errors-for-leak-kinds=definite --suppressions=$(abs_srcdir)/tests/drivers.supp'
+	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
 
 # --- make check-oclgrind ----------------------------------------------------------
 check-oclgrind: $(check_PROGRAMS)

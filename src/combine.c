@@ -266,10 +266,16 @@ void sbn_name_missing(const sbn_transport *transport, void *request, char *out, 
     const int count = ranks ? transport->missing(transport->context, request, ranks) : -1;
     if (count <= 0)
         snprintf(out, size, count ? "the other ranks" : "a sum that all ranks have begun");
+    enum { MORE = 24 }; /* room for the last words */
     size_t used = 0;
-    for (int i = 0; i < count && i < transport->world_size && used < size; ++i) {
-        const int length = snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
+    for (int i = 0; i < count; ++i) {
+        const int full = used + MORE > size;
+        const int length = full ? snprintf(out + used, size - used, " and %d more", count - i)
+                                : snprintf(out + used, size - used, i ? ", %d" : "rank %d",
+                                           ranks[i]);
         used += length > 0 ? (size_t)length : 0;
+        if (full)
+            break;
     }
     sbn_free(ranks);
 }

@@ -124,8 +124,16 @@ ASAN_TESTS += tests/exact tests/gradient
 OCLGRIND_TESTS += tests/exact
 
 # Threaded groups: tests/members.c runs them.
-members_sources = tests/members.c tests/members.h tests/members_threads.c $(wraps_sources)
+threads_sources = tests/members.c tests/members.h tests/members_threads.c $(wraps_sources)
+members_sources = $(threads_sources) tests/place_hub.c
 check_PROGRAMS += tests/hub tests/hub_timeout tests/soak tests/split
+# The same over a transport of the tests' own.
+check_PROGRAMS += tests/sockets
+tests_sockets_SOURCES = tests/hub.c tests/place_sockets.c $(threads_sources)
+tests_sockets_LDFLAGS = $(wraps)
+tests_sockets_LDADD = $(on_fixture)
+TESTS += tests/sockets
+ASAN_TESTS += tests/sockets
 tests_split_SOURCES = tests/split.c $(members_sources)
 tests_split_LDFLAGS = $(wraps)
 tests_split_LDADD = $(on_fixture)
@@ -233,4 +241,6 @@ mpich_scripts = tests/mpi_hosts.sh
 EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
+ASAN_TESTS += tests/mpi_members.sh
+VALGRIND_TESTS += tests/mpi_members.sh
 endif

@@ -1,11 +1,7 @@
-/* All members in this process, a thread for each. */
+/* All members in this process, a thread for each; place_*.c is where they meet. */
 #include <pthread.h>
 
 #include "members.h"
-
-struct meeting_place {
-    sbn_hub *hub;
-};
 
 void members_begin(int *argc, char ***argv)
 {
@@ -31,31 +27,6 @@ int member_is_here(const member *m)
 void members_share(int rank, void *data, size_t size)
 {
     (void)rank, (void)data, (void)size;
-}
-
-struct meeting_place *place_open(int count)
-{
-    static struct meeting_place places[4];
-    struct meeting_place *place = places;
-    if (count == 1)
-        return NULL;
-    while (place->hub)
-        ++place;
-    must(sbn_hub_create(count, &place->hub), "sbn_hub_create");
-    return place;
-}
-
-void place_transport(struct meeting_place *place, int rank, sbn_transport *transport)
-{
-    must(sbn_hub_transport(place->hub, rank, transport), "sbn_hub_transport");
-}
-
-void place_close(struct meeting_place *place)
-{
-    if (!place)
-        return;
-    sbn_hub_destroy(place->hub);
-    place->hub = NULL;
 }
 
 typedef struct task {

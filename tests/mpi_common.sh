@@ -1,10 +1,12 @@
 # What the tests over MPI share; sourced, not run. One thread for each rank's
-# PoCL device, so that many ranks fit a small machine; no colours, no warnings of
-# UCX's about what a rank has left when the job is ended.
-# Environment: srcdir, MPIEXEC, MPI_KIND (mpich or openmpi). Runs in the build directory.
+# PoCL device, so that many ranks fit a small machine; no warnings of UCX's about
+# what a rank has left when the job is ended; no plugins of hwloc's, which MPI loads
+# and which leak where no suppression can name them.
+# Environment: srcdir, MPIEXEC, MPI_KIND (mpich or openmpi), SBN_TEST_TOOL (runs each
+# rank, or empty). Runs in the build directory.
 
 : "${srcdir:=.}" "${MPIEXEC:=mpiexec}" "${MPI_KIND:=mpich}"
-export POCL_MAX_PTHREAD_COUNT=1 UCX_LOG_LEVEL="${UCX_LOG_LEVEL:-error}"
+export POCL_MAX_PTHREAD_COUNT=1 UCX_LOG_LEVEL="${UCX_LOG_LEVEL:-error}" HWLOC_PLUGINS_PATH=/none
 
 # More ranks than cores, and as root, are what Open MPI wants to be asked for.
 mpi_flags=
@@ -21,7 +23,7 @@ mpi() {
     mpi_ranks=$1
     shift
     # shellcheck disable=SC2086
-    timeout -k 5 $mpi_limit "$MPIEXEC" $mpi_flags -n "$mpi_ranks" "$@" < /dev/null
+    timeout -k 5 $mpi_limit "$MPIEXEC" $mpi_flags -n "$mpi_ranks" ${SBN_TEST_TOOL-} "$@" < /dev/null
 }
 
 count=0
