@@ -51,7 +51,9 @@ typedef struct sbn_transport {
 
     /*
      * Sets *done to 1 when the sum has arrived (the request is released and
-     * not used again), else to 0. Never blocks. The library never abandons a
+     * not used again), else to 0. Never blocks. By then all that the other
+     * members need of this one for the sum must have been sent: the next call
+     * may come late, or never. The library never abandons a
      * request but after a timeout or an error of the transport, and then its
      * words stay allocated for the life of the process.
      */
