@@ -19,13 +19,14 @@ AM_TESTS_ENVIRONMENT = \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; \
+	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan tsan fuzz
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz openmpi tsan
 CLEANFILES += check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -38,7 +39,15 @@ installcheck-local:
 	flags=`$(PKG_CONFIG) --cflags --libs syncbn` && \
 	$(CC) $(CFLAGS) $(srcdir)/examples/minimal.c $$flags -o installcheck && \
 	LD_LIBRARY_PATH='$(DESTDIR)$(libdir)' ./installcheck
-CLEANFILES += installcheck
+	@test '$(MPI_KIND)' = none || { \
+	$(AM_TESTS_ENVIRONMENT) \
+	PKG_CONFIG_PATH='$(DESTDIR)$(pkgconfigdir)'"$${PKG_CONFIG_PATH:+:$$PKG_CONFIG_PATH}"; \
+	export PKG_CONFIG_PATH; \
+	set -x; \
+	flags=`$(PKG_CONFIG) --cflags --libs syncbn-mpi` && \
+	$(CC) $(CFLAGS) $(srcdir)/examples/minimal_mpi.c $$flags -o installcheck-mpi && \
+	LD_LIBRARY_PATH='$(DESTDIR)$(libdir)' ./installcheck-mpi; }
+CLEANFILES += installcheck installcheck-mpi
 
 # --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front.
@@ -50,14 +59,17 @@ check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 
 # --- make check-valgrind ----------------------------------------------------------
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows.
+# Scripts that launch ranks put SBN_TEST_TOOL before each.
+under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
+  --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+  --suppressions=$(abs_srcdir)/tests/drivers.supp
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
 	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
+	SBN_TEST_TOOL='$(under_valgrind)' \
 	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
-	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
-	  LOG_COMPILER='$(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
-	    --show-leak-kinds=definite --errors-for-leak-kinds=definite --suppressions=$(abs_srcdir)/tests/drivers.supp'
+	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
 
 # --- make check-oclgrind ----------------------------------------------------------
 check-oclgrind: $(check_PROGRAMS)
@@ -123,4 +135,28 @@ check-tsan-here: $(TSAN_TESTS)
 	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
 	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
 
-.PHONY: check-tsan check-tsan-here check-fuzz check-valgrind check-oclgrind check-asan check-asan-here
+# --- make check-openmpi ----------------------------------------------------------------
+# Everything built again with Open MPI, in openmpi/ of this build directory, and the
+# tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
+# MPICH's.
+check-openmpi:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
+	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi"; }; }
+	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
+
+check-openmpi-here: all $(check_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' TEST_SUITE_LOG=check-openmpi.log
+
+# --- make soak ------------------------------------------------------------------------
+# 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
+SOAK_ROUNDS = 20000
+soak: $(check_PROGRAMS)
+	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
+	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
+	. $(srcdir)/tests/mpi_common.sh; mpi_limit=1200; mpi 4 tests/mpi_soak $(SOAK_ROUNDS)
+
+.PHONY: check-asan check-asan-here check-fuzz check-oclgrind check-openmpi check-openmpi-here \
+	check-tsan check-tsan-here check-valgrind soak

@@ -5,6 +5,13 @@ examples_minimal_LDADD = libsyncbn.la $(OPENCL_LIBS)
 examples_timeline_SOURCES = examples/timeline.c
 examples_timeline_LDADD = libsyncbn.la $(OPENCL_LIBS)
 
+if HAVE_MPI
+noinst_PROGRAMS += examples/minimal_mpi
+endif
+examples_minimal_mpi_SOURCES = examples/minimal_mpi.c
+examples_minimal_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+examples_minimal_mpi_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)
+
 # The demo convolves with CLBlast and reads gzip files; without either it is left out.
 if HAVE_CLBLAST
 noinst_PROGRAMS += examples/train_fashion
@@ -34,6 +41,8 @@ examples_train_fashion_SOURCES = \
 	examples/fashion/progress.c \
 	examples/fashion/progress.h \
 	examples/fashion/random.h \
+	examples/fashion/ranks.c \
+	examples/fashion/ranks.h \
 	examples/fashion/train.c \
 	examples/fashion/train.h \
 	examples/fashion/verify.c \
@@ -43,6 +52,10 @@ nodist_examples_train_fashion_SOURCES = examples/fashion/kernels.c
 examples_train_fashion_CPPFLAGS = -I$(top_srcdir)/include $(OPENCL_CFLAGS) $(CLBLAST_CFLAGS) \
 	$(ZLIB_CFLAGS)
 examples_train_fashion_LDADD = libsyncbn.la $(OPENCL_LIBS) $(CLBLAST_LIBS) $(ZLIB_LIBS) -lm
+if HAVE_MPI
+examples_train_fashion_CPPFLAGS += $(MPI_CFLAGS) -DFASHION_MPI
+examples_train_fashion_LDADD += libsyncbn-mpi.la $(MPI_LIBS)
+endif
 
 EXTRA_DIST += examples/fashion/kernels.cl examples/fashion/curves.png
 CLEANFILES += examples/fashion/kernels.c

@@ -9,6 +9,9 @@
  *   fashion/norm      its batch norms, by syncbn    fashion/train   the loop over batches
  *   fashion/gemm      its matrices, by CLBlast      fashion/verify  the same bits, shown
  *   fashion/device    what lies on each device      fashion/curves  CSV and picture
+ *   fashion/ranks     the ranks of an MPI job
+ *
+ * mpiexec -n 2 examples/train_fashion spreads the replicas over two ranks.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 
 #include "fashion/check.h"
 #include "fashion/options.h"
+#include "fashion/ranks.h"
 #include "fashion/train.h"
 #include "fashion/verify.h"
 
@@ -30,8 +34,11 @@ static void list_devices(const struct choice *found, size_t count)
 
 static void say_devices(const struct model *model, const char *why)
 {
-    printf("%zu replica%s with %zu images each. Devices (%s):\n", model->replicas,
-           model->replicas == 1 ? "" : "s", model->batch, why);
+    printf("%zu replica%s with %zu images each", model->in_all, model->in_all == 1 ? "" : "s",
+           model->batch);
+    if (ranks_in_all() > 1)
+        printf(", over %zu ranks", ranks_in_all());
+    printf(". Devices%s (%s):\n", ranks_in_all() > 1 ? " of rank 0" : "", why);
     for (size_t d = 0; d < model->devices; d++) {
         const struct device *device = &model->device[d];
 
@@ -51,7 +58,7 @@ static void compare(struct model *model, struct norm *evaluation, const struct t
         const double begun = seconds_now();
         struct norm norm;
 
-        norm_open(&norm, kinds[k], &model->network, model->device, model->devices);
+        norm_open(&norm, kinds[k], &model->network, model->device, model->devices, ranks_in_all());
         accuracy[k] = 100 * train(model, &norm, evaluation, training, curves, progress);
         norm_close(&norm);
         progress_clear(progress);
@@ -92,8 +99,9 @@ static void train_both(const struct options *options, struct model *model, size_
     struct progress progress;
     struct norm evaluation;
 
-    curves_try(options->out);
-    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices);
+    if (ranks_own() == 0)
+        curves_try(options->out);
+    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
     printf("%zu step%s each, learning rate %g falling to 0; the first compile kernels\n", steps,
            steps == 1 ? "" : "s", options->rate);
     progress_begin(&progress, 2 * steps * options->seeds);
@@ -109,7 +117,8 @@ static void train_both(const struct options *options, struct model *model, size_
         per_replica[s] = accuracy[0];
         gain[s] = accuracy[1] - accuracy[0];
     }
-    curves_write(&curves, options->out, options->replicas, options->batch);
+    if (ranks_own() == 0)
+        curves_write(&curves, options->out, options->replicas, options->batch);
     say_gain(options, steps, per_replica, gain);
     curves_free(&curves);
     norm_close(&evaluation);
@@ -117,7 +126,11 @@ static void train_both(const struct options *options, struct model *model, size_
     free(gain);
 }
 
-/* A few steps first, so that activations and gradients are those of a network that learns. */
+/*
+ * A few steps first, so that activations and gradients are those of a network
+ * that learns. Rank 0 takes them alone, with all replicas: what a layer gets to
+ * see must not depend on the ranks, or its digests could not be compared.
+ */
 static int train_and_verify(const struct options *options, struct model *model, size_t images)
 {
     const size_t steps = options->steps ? options->steps : 20;
@@ -125,10 +138,10 @@ static int train_and_verify(const struct options *options, struct model *model, 
     struct order order;
     int status;
 
-    norm_open(&norm, NORM_SYNCHRONISED, &model->network, model->device, model->devices);
+    norm_open(&norm, NORM_SYNCHRONISED, &model->network, model->device, model->devices, 1);
     model_start(model, options->seed);
     order_begin(&order, options->seed, images);
-    for (size_t step = 0; step < steps; step++)
+    for (size_t step = 0; step < steps && ranks_own() == 0; step++)
         model_step(model, &norm, order_take(&order, model->replicas * model->batch), options->rate);
     status = verify(model);
     order_end(&order);
@@ -138,9 +151,13 @@ static int train_and_verify(const struct options *options, struct model *model, 
 
 int main(int argc, char **argv)
 {
+    ranks_begin(&argc, &argv);
+
     const struct options options = options_parse(argc, argv);
     struct choice found[MOST_DEVICES];
-    size_t count = devices_find(found), steps = options.steps;
+    size_t count = devices_find(found), steps = options.steps, first = 0;
+    size_t begin = ranks_begin_of(options.replicas, ranks_own());
+    size_t end = ranks_begin_of(options.replicas, ranks_own() + 1);
     struct dataset sets[2];
     struct model model;
     const char *why;
@@ -148,9 +165,14 @@ int main(int argc, char **argv)
 
     if (options.list) {
         list_devices(found, count);
+        ranks_end();
         return 0;
     }
+    if (options.replicas < ranks_in_all())
+        fail("--replicas %zu leaves some of the %zu ranks without one", options.replicas,
+             ranks_in_all());
     count = devices_choose(found, count, options.devices, &why);
+    count = ranks_devices(count, &first);
     sets[0] = dataset_read(options.data, "train");
     sets[1] = dataset_read(options.data, "t10k");
     if (options.replicas * options.batch > sets[0].count)
@@ -158,8 +180,13 @@ int main(int argc, char **argv)
     if (!steps)
         steps = (size_t)ceil(options.epochs * (double)sets[0].count /
                              (double)(options.replicas * options.batch));
+    if (options.verify) {
+        begin = 0;
+        end = options.replicas;
+    }
 
-    model_open(&model, found, count, options.replicas, options.batch, sets);
+    model_open(&model, found + first, count, begin, end - begin, options.replicas, options.batch,
+               sets);
     say_devices(&model, why);
     if (options.verify)
         status = train_and_verify(&options, &model, sets[0].count);
@@ -168,5 +195,6 @@ int main(int argc, char **argv)
     model_close(&model);
     dataset_free(&sets[0]);
     dataset_free(&sets[1]);
+    ranks_end();
     return status;
 }

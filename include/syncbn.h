@@ -16,6 +16,8 @@
  *   model.h      the named layers of a network, together
  *   checkpoint.h their parameters and statistics in safetensors files
  *
+ * and, for groups over the ranks of an MPI job, <syncbn-mpi.h>.
+ *
  * Every function that can fail returns an int, SBN_SUCCESS (0) or a negative
  * status. Nothing is ever printed. Strings handed in are copied; strings
  * handed out belong to the library. Objects made by sbn_*_create are ended by

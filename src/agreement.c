@@ -143,11 +143,14 @@ static void write_call(writer *w, const int64_t *words, int rank, int world_size
     memcpy(name, slot + SLOT_NAME, sizeof name);
     name[sizeof name - 1] = '\0';
     write_ranks(w, words, rank, world_size);
-    WRITE(w, " called %s of layer \"%s\" with %lld channels", operation_name(slot[SLOT_CODE]), name,
-          (long long)slot[SLOT_CHANNELS]);
+    if (slot[SLOT_CODE] == SBN_CODE_SPLIT)
+        WRITE(w, " called sbn_group_split");
+    else
+        WRITE(w, " called %s of layer \"%s\" with %lld channels", operation_name(slot[SLOT_CODE]),
+              name, (long long)slot[SLOT_CHANNELS]);
     if (slot[SLOT_ERROR])
         WRITE(w, " and reported %s", sbn_strerror((int)slot[SLOT_ERROR]));
-    else
+    else if (slot[SLOT_CODE] != SBN_CODE_SPLIT)
         WRITE(w, " (settings %08llx, forward %lld)", (long long)slot[SLOT_SETTINGS],
               (long long)slot[SLOT_SAVED]);
 }

@@ -24,6 +24,9 @@ typedef struct sbn_call {
     int error;      /* this member cannot take part: its status */
 } sbn_call;
 
+/* The code of sbn_group_split among those of the operations: passes have 1, 2, 3. */
+#define SBN_CODE_SPLIT 4
+
 #define SBN_HEADER_FIELDS 11
 #define SBN_HEADER_WORDS (2 + 2 * SBN_HEADER_FIELDS)
 

@@ -22,13 +22,19 @@ static void abandon(sbn_pass *pass)
     pass->request = NULL;
 }
 
+void sbn_group_fail_transport(sbn_group *group, int code, const char *what)
+{
+    const char *reason = sbn_last_error();
+    sbn_fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d%s%s",
+             group->transport.rank, what, code, *reason ? ": " : "", reason);
+    sbn_group_fail(group, SBN_TRANSPORT_ERROR);
+    group->unreachable = 1;
+}
+
 /* The transport broke: nothing of this group can be trusted to meet again. */
 static void fail_transport(sbn_group *group, int code, const char *what)
 {
-    sbn_fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d", group->transport.rank,
-             what, code);
-    sbn_group_fail(group, SBN_TRANSPORT_ERROR);
-    group->unreachable = 1;
+    sbn_group_fail_transport(group, code, what);
     for (size_t i = 0; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
         if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
@@ -42,6 +48,7 @@ static void fail_transport(sbn_group *group, int code, const char *what)
 static void start(sbn_pass *pass, int stream, int64_t *words, size_t count, sbn_stage stage)
 {
     const sbn_transport *transport = &pass->group->transport;
+    sbn_error_clear();
     const int code = transport->start(transport->context, stream, words, count, &pass->request);
     if (!code) {
         pass->stage = stage;
@@ -55,6 +62,7 @@ static int arrived(sbn_pass *pass)
 {
     const sbn_transport *transport = &pass->group->transport;
     int done = 0;
+    sbn_error_clear();
     const int code = transport->test(transport->context, pass->request, &done);
     if (code)
         fail_transport(pass->group, code, "test");
@@ -247,20 +255,24 @@ void sbn_combine_progress(sbn_group *group)
     }
 }
 
-/* "rank 1, 3", as far as the transport knows. */
-static void name_missing(const sbn_pass *pass, char *out, size_t size)
+void sbn_name_missing(const sbn_transport *transport, void *request, char *out, size_t size)
 {
-    const sbn_transport *transport = &pass->group->transport;
-    int *ranks = transport->missing && pass->request
+    int *ranks = transport->missing && request
                      ? sbn_allocate(sizeof(int) * (size_t)transport->world_size)
                      : NULL;
-    const int count = ranks ? transport->missing(transport->context, pass->request, ranks) : 0;
+    const int count = ranks ? transport->missing(transport->context, request, ranks) : -1;
     if (count <= 0)
-        snprintf(out, size, "the other ranks");
+        snprintf(out, size, count ? "the other ranks" : "a sum that all ranks have begun");
+    enum { MORE = 24 }; /* room for the last words */
     size_t used = 0;
-    for (int i = 0; i < count && i < transport->world_size && used < size; ++i) {
-        const int length = snprintf(out + used, size - used, i ? ", %d" : "rank %d", ranks[i]);
+    for (int i = 0; i < count; ++i) {
+        const int full = used + MORE > size;
+        const int length = full ? snprintf(out + used, size - used, " and %d more", count - i)
+                                : snprintf(out + used, size - used, i ? ", %d" : "rank %d",
+                                           ranks[i]);
         used += length > 0 ? (size_t)length : 0;
+        if (full)
+            break;
     }
     sbn_free(ranks);
 }
@@ -287,7 +299,7 @@ void sbn_combine_timeout(sbn_group *group)
         ++first;
     char missing[128];
     const sbn_pass *late = group->under_way[first];
-    name_missing(late, missing, sizeof missing);
+    sbn_name_missing(&group->transport, late->request, missing, sizeof missing);
     const int local = group->on_timeout == SBN_TIMEOUT_LOCAL;
     group->alone = local;
     sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s of layer \"%s\" for %s", group->transport.rank,

@@ -29,6 +29,11 @@ int sbn_fail_memory(const char *what)
     return sbn_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for %s", what);
 }
 
+int sbn_set_last_error(int status, const char *text)
+{
+    return sbn_fail(status, "%s", text ? text : "");
+}
+
 const char *sbn_last_error(void)
 {
     return sentence;

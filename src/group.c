@@ -73,26 +73,37 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-/* The program for a replica, built unless an earlier replica has the same device and context. */
-static int program_for(sbn_group *group, const sbn_replica *replica, const sbn_group_config *config,
-                       const sbn_program **found)
+static const sbn_program *find_program(const sbn_group *group, const sbn_replica *replica)
 {
     for (size_t i = 0; i < group->program_count; ++i) {
-        *found = &group->programs[i];
-        if ((*found)->device == replica->device && (*found)->context == replica->context)
-            return SBN_SUCCESS;
+        const sbn_program *program = &group->programs[i];
+        if (program->device == replica->device && program->context == replica->context)
+            return program;
     }
+    return NULL;
+}
+
+/* The program for a replica: an earlier replica's, the whole group's, or else built. */
+static int program_for(sbn_group *group, const sbn_group *whole, const sbn_replica *replica,
+                       const sbn_group_config *config, const sbn_program **found)
+{
+    *found = find_program(group, replica);
+    if (*found)
+        return SBN_SUCCESS;
+    const sbn_program *other = whole ? find_program(whole, replica) : NULL;
     sbn_program *program = &group->programs[group->program_count++];
+    *found = program;
+    if (other)
+        return sbn_program_share(program, other);
     const int use = config->program_cache || sbn_program_is_worth_caching(replica->device);
     const int cache = use ? sbn_cache_open(config->program_cache) : -1;
-    *found = program;
     const int status = sbn_program_build(program, replica->context, replica->device, replica->form,
                                          config->build_options, cache);
     sbn_cache_close(cache);
     return status;
 }
 
-static int open_replicas(sbn_group *group, const sbn_group_config *config)
+static int open_replicas(sbn_group *group, const sbn_group_config *config, const sbn_group *whole)
 {
     group->replicas = sbn_allocate(sizeof *group->replicas * config->replicas);
     group->programs = sbn_allocate(sizeof *group->programs * config->replicas);
@@ -106,7 +117,7 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (!status)
             status = sbn_program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = program_for(group, replica, config, &program);
+            status = program_for(group, whole, replica, config, &program);
         if (!status)
             status = sbn_kernels_create(&replica->kernels, program);
         if (status)
@@ -115,9 +126,25 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
+static int keep_options(sbn_group *group, const char *options)
+{
+    if (!options)
+        return SBN_SUCCESS;
+    group->build_options = sbn_allocate(strlen(options) + 1);
+    if (!group->build_options)
+        return sbn_fail_memory("the build options");
+    strcpy(group->build_options, options);
+    return SBN_SUCCESS;
+}
+
 int sbn_group_create(const sbn_group_config *config, sbn_group **group)
 {
     sbn_error_clear();
+    return sbn_group_make(config, NULL, group);
+}
+
+int sbn_group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+{
     if (!group)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "group: a place for the handle was expected, NULL came");
@@ -131,11 +158,14 @@ int sbn_group_create(const sbn_group_config *config, sbn_group **group)
     made->tag = SBN_TAG_GROUP;
     made->timeout = config->timeout;
     made->on_timeout = config->on_timeout;
+    made->form = config->form;
     if (config->transport) {
         made->transport = *config->transport;
         made->joined = made->transport.world_size > 1;
     }
-    status = open_replicas(made, config);
+    status = keep_options(made, config->build_options);
+    if (!status)
+        status = open_replicas(made, config, whole);
     if (status) {
         sbn_group_destroy(made);
         return status;
@@ -157,8 +187,11 @@ void sbn_group_destroy(sbn_group *group)
         sbn_replica_close(&group->replicas[r]);
     for (size_t i = 0; i < group->program_count; ++i)
         sbn_program_release(&group->programs[i]);
+    if (group->is_part && group->transport.end)
+        group->transport.end(group->transport.context);
     sbn_free(group->replicas);
     sbn_free(group->programs);
+    sbn_free(group->build_options);
     group->tag = 0;
     sbn_free(group);
 }

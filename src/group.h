@@ -29,8 +29,12 @@ struct sbn_group {
 
     int joined; /* there is a transport */
     sbn_transport transport;
+    int is_part; /* made by a split: the transport is this group's own, to be ended with it */
+    int parts;   /* that splits of this group have made, here and on other members */
     double timeout;
     sbn_timeout_action on_timeout;
+    sbn_kernel_form form; /* as configured, for a split to hand on */
+    char *build_options;
     int alone;       /* a timeout has left this member to its own statistics */
     int failed;      /* a status: takes no more calls; `reason` says why */
     int unreachable; /* and cannot even tell the others */
@@ -44,6 +48,9 @@ struct sbn_group {
 
 /* Does this group combine with other members? */
 int sbn_group_is_joined(const sbn_group *group);
+
+/* sbn_group_create; a part takes the programs of the whole where devices are the same. */
+int sbn_group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group);
 
 /* Marks the group failed with the last sentence as the reason; returns status. */
 int sbn_group_fail(sbn_group *group, int status);

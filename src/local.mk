@@ -59,6 +59,7 @@ libsyncbn_core_la_SOURCES = \
 	src/saved.c \
 	src/share.c \
 	src/share.h \
+	src/split.c \
 	src/staging.c \
 	src/staging.h \
 	src/statistics.c \
@@ -112,6 +113,7 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/queues.h \
 	src/cli/reference.c \
 	src/cli/reference.h \
+	src/cli/ranks.h \
 	src/cli/runner.c \
 	src/cli/runner.h \
 	src/cli/tensors.c \

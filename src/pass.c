@@ -164,11 +164,13 @@ static int launch(sbn_pass *pass, int status)
     sbn_group *group = pass->group;
     group->under_way[group->under_way_count++] = pass;
     if (sbn_pass_is_joined(pass)) {
+        char sentence[SBN_SENTENCE_SIZE];
         if (!status)
             status = sbn_reduce_enqueue(pass, SBN_NARROW);
         pass->call.error = status;
+        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
         sbn_combine_start(pass);
-        return status;
+        return sbn_fail(status, "%s", sentence);
     }
     if (!status)
         sbn_combine_start(pass);

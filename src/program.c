@@ -165,6 +165,25 @@ void sbn_program_release(sbn_program *program)
     release_program(program->apply);
 }
 
+static int share_program(cl_program *program, cl_program from)
+{
+    const cl_int code = clRetainProgram(from);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clRetainProgram failed");
+    sbn_handle_opened();
+    *program = from;
+    return SBN_SUCCESS;
+}
+
+int sbn_program_share(sbn_program *program, const sbn_program *from)
+{
+    *program = (sbn_program){.context = from->context, .device = from->device, .form = from->form};
+    int status = share_program(&program->apply, from->apply);
+    for (int window = 0; window < SBN_WINDOWS && !status; ++window)
+        status = share_program(&program->reduce[window], from->reduce[window]);
+    return status;
+}
+
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
                          const char *name)
 {

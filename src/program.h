@@ -48,6 +48,8 @@ int sbn_program_is_worth_caching(cl_device_id device);
 /* `cache`: of sbn_cache_open. */
 int sbn_program_build(sbn_program *program, cl_context context, cl_device_id device,
                       sbn_kernel_form form, const char *options, int cache);
+/* The same programs for another group. */
+int sbn_program_share(sbn_program *program, const sbn_program *from);
 void sbn_program_release(sbn_program *program);
 
 int sbn_kernels_create(sbn_kernels *kernels, const sbn_program *program);

@@ -49,10 +49,19 @@ struct sbn_hub {
     meeting ring[SBN_STREAMS][RING];
     block spare[SBN_STREAMS][RING];
     int spares[SBN_STREAMS];
+
+    sbn_hub *parts, *next; /* made from this one; and of its sisters the next */
+    sbn_hub *whole;        /* what this one is a part of */
+    int number, ended;     /* of this part; members that have ended it */
 };
 
 static void free_hub(sbn_hub *hub)
 {
+    while (hub->parts) {
+        sbn_hub *part = hub->parts;
+        hub->parts = part->next;
+        sbn_hub_destroy(part);
+    }
     for (int s = 0; s < SBN_STREAMS; ++s)
         for (int i = 0; i < RING; ++i) {
             sbn_free(hub->ring[s][i].sum.words);
@@ -194,6 +203,66 @@ static int missing(void *context, void *handle, int *ranks)
     return count;
 }
 
+static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport);
+
+/* The first member to come makes the part, the others find it. */
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *table)
+{
+    const member *self = context;
+    sbn_hub *hub = self->hub, *part;
+    int rank = 0, status = SBN_SUCCESS;
+    while (ranks[rank] != self->rank)
+        ++rank;
+    pthread_mutex_lock(&hub->mutex);
+    for (part = hub->parts; part && part->number != number;)
+        part = part->next;
+    if (!part) {
+        status = sbn_hub_create(count, &part);
+        if (status == SBN_SUCCESS) {
+            part->whole = hub;
+            part->number = number;
+            part->next = hub->parts;
+            hub->parts = part;
+        }
+    }
+    pthread_mutex_unlock(&hub->mutex);
+    if (status == SBN_SUCCESS)
+        fill_table(part, rank, table);
+    return status;
+}
+
+/* The last member to end a part frees it. */
+static void end(void *context)
+{
+    sbn_hub *part = ((member *)context)->hub, *whole = part->whole;
+    pthread_mutex_lock(&whole->mutex);
+    const int last = ++part->ended == part->world_size;
+    if (last) {
+        sbn_hub **at = &whole->parts;
+        while (*at != part)
+            at = &(*at)->next;
+        *at = part->next;
+    }
+    pthread_mutex_unlock(&whole->mutex);
+    if (last)
+        sbn_hub_destroy(part);
+}
+
+static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
+{
+    *transport = (sbn_transport){
+        .size = sizeof *transport,
+        .context = &hub->members[rank],
+        .rank = rank,
+        .world_size = hub->world_size,
+        .start = start,
+        .test = test,
+        .missing = missing,
+        .split = split,
+        .end = end,
+    };
+}
+
 int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
 {
     sbn_error_clear();
@@ -203,14 +272,6 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
     if (rank < 0 || rank >= hub->world_size)
         return sbn_fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
                         hub->world_size - 1, rank);
-    *transport = (sbn_transport){
-        .size = sizeof *transport,
-        .context = &hub->members[rank],
-        .rank = rank,
-        .world_size = hub->world_size,
-        .start = start,
-        .test = test,
-        .missing = missing,
-    };
+    fill_table(hub, rank, transport);
     return SBN_SUCCESS;
 }

@@ -30,7 +30,7 @@ else
     echo "not ok 1 - the demo ended with status $status"
 fi
 # A demo that compared nothing would end well too: three layers, four splits and the control.
-rows=$(grep -cE '^[a-z0-9]+ +(1|2|3|8|half) ' "$out")
+rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
 if [ "$rows" -eq 15 ]; then
     echo 'ok 2 - 15 rows were compared'
 else

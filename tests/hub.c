@@ -1,7 +1,8 @@
 /*
- * Threaded groups over the in-memory transport: the same bits as one group of
- * as many replicas; and when members do not agree, each learns who did what,
- * nothing has changed, and the same groups go on.
+ * Groups of several members, threads over the in-memory transport or ranks
+ * over MPI: the same bits as one group of as many replicas; and when members do
+ * not agree, each learns who did what, nothing has changed, and the same groups
+ * go on.
  */
 #include <stdio.h>
 #include <string.h>
@@ -252,10 +253,11 @@ static void check_failed_group(members *all)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    members_begin(&argc, &argv);
     if (fixture_open(&device))
-        return fixture_missing();
+        return members_end(fixture_missing());
     const long at_start = sbn_handles_open();
     const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
     check_bits();
@@ -270,5 +272,5 @@ int main(void)
     members_close(&all);
     tap_ok(sbn_handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
-    return tap_done();
+    return members_end(tap_done());
 }

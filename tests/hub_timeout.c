@@ -159,10 +159,46 @@ static int test(void *context, void *request, int *done)
     return ((broken *)context)->test_code;
 }
 
+/* Of 200 members 198 are missing: more than a sentence holds. */
+static int many(void *context, void *request, int *ranks)
+{
+    (void)context, (void)request;
+    for (int i = 0; i < 198; ++i)
+        ranks[i] = i + 2;
+    return 198;
+}
+
+static void check_many(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    broken state = {0, 0, 1};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &state,
+                                 .rank = 1,
+                                 .world_size = 200,
+                                 .start = start,
+                                 .test = test,
+                                 .missing = many};
+    members all;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.transport = &table;
+    config.timeout = 0.3;
+    members_open(&all, &device, 1, one, samples, &config);
+    member_forward(&all.of[0]);
+    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for rank 2, 3, 4, 5,| and | more",
+           "many are missing");
+    members_close(&all);
+}
+
 static void check_broken(broken state, const char *words, const char *what)
 {
     const size_t one[] = {1}, samples[] = {3};
-    const sbn_transport table = {sizeof table, &state, 1, 2, start, test, NULL};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &state,
+                                 .rank = 1,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
     members all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.transport = &table;
@@ -191,6 +227,7 @@ int main(void)
     check_broken((broken){0, -5, 0}, "rank 1|transport's test returned -5", "test fails");
     tap_ok(sbn_handles_open() > at_start, "words that a request may still write stay allocated");
     check_broken((broken){0, 0, 1}, "rank 1 waited 0.3 s|the other ranks", "nobody comes");
+    check_many();
     check_absent();
     check_local();
     tap_note("timeouts and errors have left %ld blocks allocated", sbn_handles_open() - at_start);

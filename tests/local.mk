@@ -141,8 +141,19 @@ ASAN_TESTS += tests/exact tests/gradient
 OCLGRIND_TESTS += tests/exact
 
 # Threaded groups: tests/members.c runs them.
-members_sources = tests/members.c tests/members.h $(wraps_sources)
-check_PROGRAMS += tests/hub tests/hub_timeout tests/soak
+threads_sources = tests/members.c tests/members.h tests/members_threads.c $(wraps_sources)
+members_sources = $(threads_sources) tests/place_hub.c
+check_PROGRAMS += tests/hub tests/hub_timeout tests/soak tests/split
+# The same over a transport of the tests' own.
+check_PROGRAMS += tests/sockets
+tests_sockets_SOURCES = tests/hub.c tests/place_sockets.c $(threads_sources)
+tests_sockets_LDFLAGS = $(wraps)
+tests_sockets_LDADD = $(on_fixture)
+TESTS += tests/sockets
+ASAN_TESTS += tests/sockets
+tests_split_SOURCES = tests/split.c $(members_sources)
+tests_split_LDFLAGS = $(wraps)
+tests_split_LDADD = $(on_fixture)
 tests_hub_SOURCES = tests/hub.c $(members_sources)
 tests_hub_LDFLAGS = $(wraps)
 tests_hub_LDADD = $(on_fixture)
@@ -152,8 +163,8 @@ tests_hub_timeout_LDADD = $(on_fixture)
 tests_soak_SOURCES = tests/soak.c $(members_sources)
 tests_soak_LDFLAGS = $(wraps)
 tests_soak_LDADD = $(on_fixture)
-TESTS += tests/hub tests/hub_timeout tests/soak
-ASAN_TESTS += tests/hub tests/hub_timeout tests/soak
+TESTS += tests/hub tests/hub_timeout tests/soak tests/split
+ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
@@ -290,3 +301,63 @@ tests_model_faults_LDFLAGS = $(wraps)
 tests_model_faults_LDADD = $(on_fixture)
 TESTS += tests/model_faults
 ASAN_TESTS += tests/model_faults
+# Over MPI: programs that every rank of a job runs; the scripts launch them.
+if HAVE_MPI
+check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
+endif
+mpi_members_sources = \
+	tests/members.c \
+	tests/members.h \
+	tests/members_mpi.c \
+	tests/ranks.c \
+	tests/ranks.h \
+	$(wraps_sources)
+on_mpi = tests/libfixture.a libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
+mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+tests_mpi_hub_SOURCES = tests/hub.c $(mpi_members_sources)
+tests_mpi_hub_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_hub_LDFLAGS = $(wraps)
+tests_mpi_hub_LDADD = $(on_mpi)
+tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
+tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_soak_LDFLAGS = $(wraps)
+tests_mpi_soak_LDADD = $(on_mpi)
+tests_mpi_problems_SOURCES = \
+	tests/mpi_problems.c \
+	tests/ranks.c \
+	tests/ranks.h \
+	tests/tap.c \
+	tests/tap.h \
+	tests/trial.c \
+	tests/trial.h
+tests_mpi_problems_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_problems_LDADD = libsyncbn_check.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
+tests_mpi_split_SOURCES = tests/split.c $(mpi_members_sources)
+tests_mpi_split_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_split_LDFLAGS = $(wraps)
+tests_mpi_split_LDADD = $(on_mpi)
+tests_mpi_arguments_SOURCES = tests/mpi_arguments.c tests/ranks.c tests/ranks.h
+tests_mpi_arguments_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_arguments_LDADD = $(on_mpi)
+tests_mpi_latency_SOURCES = tests/mpi_latency.c tests/ranks.c tests/ranks.h
+tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_latency_LDADD = $(on_mpi)
+tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
+tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_faults_LDFLAGS = $(wraps)
+tests_mpi_faults_LDADD = $(on_mpi)
+
+mpi_scripts = \
+	tests/mpi_demo.sh \
+	tests/mpi_faults.sh \
+	tests/mpi_members.sh \
+	tests/mpi_problems.sh
+# Open MPI launches on hosts in another way.
+mpich_scripts = tests/mpi_hosts.sh
+EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
+if HAVE_MPI
+TESTS += $(mpi_scripts) $(mpich_scripts)
+ASAN_TESTS += tests/mpi_members.sh
+VALGRIND_TESTS += tests/mpi_members.sh
+endif

@@ -1,6 +1,5 @@
 #include "members.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,19 +36,19 @@ void members_open(members *all, const fixture *f, int count, const size_t *repli
     size_t first = 0;
     memset(all, 0, sizeof *all);
     all->count = count;
+    all->place = place_open(count);
     if (config)
         mine = *config;
-    if (count > 1) {
-        must(sbn_hub_create(count, &all->hub), "sbn_hub_create");
-        mine.transport = &transport;
-    }
     for (int rank = 0; rank < count; ++rank) {
         member *m = &all->of[rank];
         m->rank = rank;
         m->replicas = replicas[rank];
-        if (count > 1)
-            must(sbn_hub_transport(all->hub, rank, &transport), "sbn_hub_transport");
-        open_member(m, f, samples, first, &mine);
+        if (all->place && member_is_here(m)) {
+            place_transport(all->place, rank, &transport);
+            mine.transport = &transport;
+        }
+        if (member_is_here(m))
+            open_member(m, f, samples, first, &mine);
         for (size_t r = 0; r < m->replicas; ++r)
             first += *samples++;
     }
@@ -59,6 +58,8 @@ void members_close(members *all)
 {
     for (int rank = 0; rank < all->count; ++rank) {
         member *m = &all->of[rank];
+        if (!member_is_here(m))
+            continue;
         for (size_t r = 0; r < m->replicas; ++r)
             slice_close(&m->slices[r]);
         sbn_saved_destroy(m->saved);
@@ -68,31 +69,19 @@ void members_close(members *all)
         sbn_group_destroy(m->group);
         clReleaseCommandQueue(m->queue);
     }
-    sbn_hub_destroy(all->hub);
-}
-
-typedef struct task {
-    member *member;
-    int (*work)(member *);
-    pthread_t thread;
-} task;
-
-static void *run(void *argument)
-{
-    const task *t = argument;
-    t->work(t->member);
-    return NULL;
+    place_close(all->place);
 }
 
 void members_do(members *all, int (*work)(member *))
 {
-    task tasks[MEMBERS_MAX];
+    members_run(all, work);
     for (int rank = 0; rank < all->count; ++rank) {
-        tasks[rank] = (task){.member = &all->of[rank], .work = work};
-        must(pthread_create(&tasks[rank].thread, NULL, run, &tasks[rank]), "pthread_create");
+        member *m = &all->of[rank];
+        members_share(rank, &m->status, sizeof m->status);
+        members_share(rank, m->sentence, sizeof m->sentence);
+        members_share(rank, &m->result, sizeof m->result);
+        members_share(rank, &m->digest, sizeof m->digest);
     }
-    for (int rank = 0; rank < all->count; ++rank)
-        pthread_join(tasks[rank].thread, NULL);
 }
 
 int member_says(member *m, int status)
@@ -131,19 +120,25 @@ static uint64_t digest_statistics(uint64_t digest, const member *m)
     return digest_of(digest, &count, sizeof count);
 }
 
+static uint64_t digest_gradients(const slice *s)
+{
+    const uint64_t digest = digest_buffer(DIGEST_START, s, &s->share.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->share.bias_grad, s->channels);
+}
+
 /* Every replica's gradients and every member's statistics must be the first one's. */
 static uint64_t digest_shared(const members *all)
 {
     uint64_t statistics = 0, gradients = 0, odd = 0;
     for (int rank = 0; rank < all->count; ++rank) {
         const member *m = &all->of[rank];
-        const uint64_t own = digest_statistics(DIGEST_START, m);
+        uint64_t own = member_is_here(m) ? digest_statistics(DIGEST_START, m) : 0;
+        members_share(rank, &own, sizeof own);
         statistics = statistics ? statistics : own;
         odd += own != statistics;
         for (size_t r = 0; r < m->replicas; ++r) {
-            const slice *s = &m->slices[r];
-            uint64_t digest = digest_buffer(DIGEST_START, s, &s->share.weight_grad, s->channels);
-            digest = digest_buffer(digest, s, &s->share.bias_grad, s->channels);
+            uint64_t digest = member_is_here(m) ? digest_gradients(&m->slices[r]) : 0;
+            members_share(rank, &digest, sizeof digest);
             gradients = gradients ? gradients : digest;
             odd += digest != gradients;
         }
@@ -158,7 +153,10 @@ uint64_t members_digest(members *all)
         for (int rank = 0; rank < all->count; ++rank)
             for (size_t r = 0; r < all->of[rank].replicas; ++r) {
                 const slice *s = &all->of[rank].slices[r];
-                digest = digest_buffer(digest, s, which ? &s->share.y : &s->share.dx, s->elements);
+                if (member_is_here(&all->of[rank]))
+                    digest = digest_buffer(digest, s, which ? &s->share.y : &s->share.dx,
+                                           s->elements);
+                members_share(rank, &digest, sizeof digest);
             }
     return digest;
 }
@@ -166,7 +164,7 @@ uint64_t members_digest(members *all)
 void members_reset(members *all)
 {
     for (int rank = 0; rank < all->count; ++rank)
-        for (size_t r = 0; r < all->of[rank].replicas; ++r)
+        for (size_t r = 0; member_is_here(&all->of[rank]) && r < all->of[rank].replicas; ++r)
             slice_reset(&all->of[rank].slices[r]);
 }
 
@@ -174,11 +172,14 @@ uint64_t members_state(members *all)
 {
     uint64_t digest = DIGEST_START;
     for (int rank = 0; rank < all->count; ++rank) {
-        digest = digest_statistics(digest, &all->of[rank]);
-        for (size_t r = 0; r < all->of[rank].replicas; ++r) {
-            const int untouched = slice_untouched(&all->of[rank].slices[r]);
+        const member *m = &all->of[rank];
+        if (member_is_here(m))
+            digest = digest_statistics(digest, m);
+        for (size_t r = 0; member_is_here(m) && r < m->replicas; ++r) {
+            const int untouched = slice_untouched(&m->slices[r]);
             digest = digest_of(digest, &untouched, sizeof untouched);
         }
+        members_share(rank, &digest, sizeof digest);
     }
     return digest;
 }

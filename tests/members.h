@@ -1,6 +1,10 @@
 /*
- * Threaded groups: members of one hub, each with its group, two layers and
- * its share of a batch, run by a thread of its own where they meet.
+ * Members of a group that meet over a transport, each with its group, two
+ * layers and its share of a batch. A program that links members_threads.c has
+ * them all in one process, each run by a thread of its own, with a hub between
+ * them. With members_mpi.c each rank of an MPI job has one member, runs the
+ * same program and learns what became of the others; ranks beyond the members
+ * look on.
  */
 #ifndef SYNCBN_TESTS_MEMBERS_H
 #define SYNCBN_TESTS_MEMBERS_H
@@ -22,13 +26,21 @@ typedef struct member {
     int status;
     char sentence[512];
     sbn_result result;
+    uint64_t digest; /* of whatever the work looked at */
 } member;
 
 typedef struct members {
     int count;
-    sbn_hub *hub;
+    struct meeting_place *place;
     member of[MEMBERS_MAX];
 } members;
+
+/* First and last in main: the latter gets, and returns, the program's result. */
+void members_begin(int *argc, char ***argv);
+int members_end(int result);
+
+/* How many members there may be: the ranks of the job, or MEMBERS_MAX threads. */
+int members_most(void);
 
 /*
  * Members with replicas[rank] replicas each; samples has a number for every
@@ -39,8 +51,22 @@ void members_open(members *all, const fixture *f, int count, const size_t *repli
                   const size_t *samples, const sbn_group_config *config);
 void members_close(members *all);
 
-/* Every member does `work` in its own thread, to the end. */
+/* Every member does `work` in its own thread, or rank, to the end. */
 void members_do(members *all, int (*work)(member *m));
+
+/* The part of that which differs: runs the members that are here. */
+void members_run(members *all, int (*work)(member *m));
+
+/* Is the member in this process? Only then it has a group. */
+int member_is_here(const member *m);
+
+/* What member `rank`'s process holds in `data` comes to all others. */
+void members_share(int rank, void *data, size_t size);
+
+/* Where members meet, and the way there; NULL for a single member. */
+struct meeting_place *place_open(int count);
+void place_transport(struct meeting_place *place, int rank, sbn_transport *transport);
+void place_close(struct meeting_place *place);
 
 /* Fills the status and the sentence of a member, in its thread; returns the status. */
 int member_says(member *m, int status);

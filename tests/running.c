@@ -176,7 +176,10 @@ static int test(void *context, void *request, int *done)
 /* By the running mean and variance that were set, on a member whose others never come. */
 static void check_evaluation(void)
 {
-    const sbn_transport table = {sizeof table, NULL, 0, 2, start, test, NULL};
+    const sbn_transport table = {.size = sizeof table,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
     const float mean[CHANNELS] = {0.5f, -1.0f, 2.0f}, var[CHANNELS] = {4.0f, 0.25f, 1.0f};
     sbn_group *group = make_group(&table);
     sbn_batchnorm_config config = of_layer();

@@ -1,7 +1,8 @@
 /*
- * Thousands of small passes over four threads, or RANKS of them, with shapes,
+ * Thousands of small passes over four members, or RANKS of them, with shapes,
  * shares, delays and operations drawn at random: every member sees the same
- * statistics, and neither handles nor memory grow.
+ * statistics, and neither handles nor memory grow. An argument gives the
+ * number of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,6 @@
 enum { WARM_UP = 300 };
 
 static int rounds = ROUNDS;
-static uint64_t digests[RANKS];
-static const char *wrong[RANKS];
 
 static uint64_t draw(uint64_t seed, uint64_t round, uint64_t what)
 {
@@ -84,14 +83,17 @@ static const char *take_round(member *m, uint64_t round, sbn_share *share)
 static int soak(member *m, uint64_t from, uint64_t to)
 {
     sbn_share share = m->shares[0];
-    for (uint64_t round = from; round < to && !wrong[m->rank]; ++round) {
-        wrong[m->rank] = take_round(m, round, &share);
-        digests[m->rank] = digest_saved(digest_saved(digests[m->rank], m->saved), m->second_saved);
+    const char *wrong = NULL;
+    for (uint64_t round = from; round < to && !wrong; ++round) {
+        wrong = take_round(m, round, &share);
+        m->digest = digest_saved(digest_saved(m->digest, m->saved), m->second_saved);
         if (round % 64 == 0)
             clFinish(m->queue);
     }
     clFinish(m->queue);
-    snprintf(m->sentence, sizeof m->sentence, "%s", sbn_last_error());
+    m->status = wrong != NULL;
+    snprintf(m->sentence, sizeof m->sentence, "%s: %s", wrong ? wrong : "no error",
+             sbn_last_error());
     return 0;
 }
 
@@ -118,7 +120,7 @@ static long resident(void)
     return pages;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     fixture device;
     members all;
@@ -127,8 +129,11 @@ int main(void)
         ones[rank] = 1;
         samples[rank] = 4;
     }
+    members_begin(&argc, &argv);
     if (fixture_open(&device))
-        return fixture_missing();
+        return members_end(fixture_missing());
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     if (*tool())
         rounds = 300;
     const long at_start = sbn_handles_open();
@@ -137,9 +142,9 @@ int main(void)
     const long handles = sbn_handles_open(), pages = resident();
     members_do(&all, go_on);
     for (int rank = 0; rank < RANKS; ++rank)
-        tap_ok(!wrong[rank] && digests[rank] == digests[0],
-               "rank %d: %d rounds, the statistics of rank 0 (%s: %s)", rank, rounds,
-               wrong[rank] ? wrong[rank] : "no error", all.of[rank].sentence);
+        tap_ok(!all.of[rank].status && all.of[rank].digest == all.of[0].digest,
+               "rank %d: %d rounds, the statistics of rank 0 (%s)", rank, rounds,
+               all.of[rank].sentence);
     const long more = sbn_handles_open() - handles, kilobytes = (resident() - pages) * 4;
     /* An event is kept here and there, until the next pass of the same memory. */
     tap_ok(more <= 16 * RANKS, "%ld more handles than after %d rounds", more, WARM_UP);
@@ -147,5 +152,5 @@ int main(void)
     members_close(&all);
     tap_ok(sbn_handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
-    return tap_done();
+    return members_end(tap_done());
 }

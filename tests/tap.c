@@ -6,6 +6,12 @@
 #include <string.h>
 
 static int planned, checks, failures;
+static int (*judge_together)(int condition);
+
+void tap_judge(int (*judge)(int condition))
+{
+    judge_together = judge;
+}
 
 void tap_plan(int count)
 {
@@ -28,6 +34,14 @@ int tap_ok(int condition, const char *format, ...)
 {
     char before[32];
     va_list arguments;
+    if (judge_together && !condition) {
+        va_start(arguments, format);
+        vfprintf(stderr, format, arguments);
+        fputc('\n', stderr);
+        va_end(arguments);
+    }
+    if (judge_together)
+        condition = judge_together(condition);
     va_start(arguments, format);
     snprintf(before, sizeof before, "%sok %d - ", condition ? "" : "not ", ++checks);
     print_line(before, format, arguments);

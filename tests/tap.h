@@ -14,6 +14,12 @@ void tap_plan(int checks);
 /* One check. What it says should name the case, the value expected and the value that came. */
 int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
 
+/*
+ * From now on a check's condition is what `judge` makes of it: the processes of a job decide
+ * together. One whose own condition does not hold says so on its standard error.
+ */
+void tap_judge(int (*judge)(int condition));
+
 /* One check that could not be made here, and why. Counts as passed. */
 void tap_skip(const char *format, ...) TAP_PRINTF(1, 2);
 

@@ -42,7 +42,7 @@ runner *trial_runner(const char *const names[][2], const char *build_options, ch
 {
     enum { MOST = 4 };
     cl_device_id ids[MOST];
-    runner_config config = {ids, 0, SBN_FORM_AUTO, build_options};
+    runner_config config = {ids, 0, SBN_FORM_AUTO, build_options, NULL};
     device_list list;
     runner *made = NULL;
     int usable = 1;
@@ -74,7 +74,7 @@ runner *trial_runner_number(size_t number, char *name, size_t size)
     int failed = devices_list(&list);
     for (size_t i = 0; i < list.devices && !failed && !made; ++i) {
         const device_info *d = &list.device[i];
-        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL};
+        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, NULL};
         if (!d->usable || number-- > 0)
             continue;
         snprintf(name, size, "%s", d->name);

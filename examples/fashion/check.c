@@ -6,6 +6,8 @@
 
 #include <syncbn.h>
 
+#include "ranks.h"
+
 _Noreturn void fail(const char *format, ...)
 {
     va_list arguments;
@@ -16,6 +18,7 @@ _Noreturn void fail(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
+    ranks_abort();
     exit(1);
 }
 

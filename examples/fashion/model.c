@@ -4,20 +4,25 @@
 
 #include "check.h"
 #include "gemm.h"
+#include "ranks.h"
 
 static const double momentum = 0.9;
 
-void model_open(struct model *model, const struct choice *choices, size_t count, size_t replicas,
-                size_t batch, const struct dataset sets[2])
+void model_open(struct model *model, const struct choice *choices, size_t count, size_t first,
+                size_t replicas, size_t in_all, size_t batch, const struct dataset sets[2])
 {
-    *model = (struct model){.network = network_make(), .replicas = replicas, .batch = batch};
+    *model = (struct model){.network = network_make(),
+                            .replicas = replicas,
+                            .batch = batch,
+                            .first = first,
+                            .in_all = in_all};
     model->devices = count < replicas ? count : replicas;
     model->device = must_alloc(model->devices, sizeof *model->device);
     for (size_t d = 0; d < model->devices; d++) {
-        const size_t first = d * replicas / model->devices;
+        const size_t begin = d * replicas / model->devices;
         const size_t end = (d + 1) * replicas / model->devices;
 
-        device_open(&model->device[d], &choices[d], end - first, batch, &model->network, sets);
+        device_open(&model->device[d], &choices[d], end - begin, batch, &model->network, sets);
     }
 }
 
@@ -176,13 +181,14 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
     const size_t norms = model->network.norms, affine = model->network.parameters - norms;
     struct score score = {0, 0};
 
+    index += model->first * model->batch;
     for (size_t d = 0; d < model->devices; d++) {
         load(&model->device[d], TRAIN, index, model->device[d].share);
         index += model->device[d].share;
     }
     forward(model, norm);
     for (size_t d = 0; d < model->devices; d++)
-        loss(&model->device[d], TRAIN, model->replicas * model->batch);
+        loss(&model->device[d], TRAIN, model->in_all * model->batch);
     backward(model, norm);
     for (size_t d = 0; d < model->devices; d++) {
         struct device *device = &model->device[d];
@@ -192,21 +198,23 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
     }
     for (size_t d = 0; d < model->devices; d++)
         add_score(&model->device[d], &score);
+    if (model->in_all > model->replicas)
+        ranks_add(&score.loss, 2);
     return score;
 }
 
 /*
  * Each loss was divided by the images of all replicas, so the sum over devices
- * is the mean over replicas. Added on the host, in the order of the devices,
- * and given back to each: as the step itself rounds alike everywhere, their
- * parameters stay the same to the last bit.
+ * and ranks is the mean over replicas. Added on the host, in the order of the
+ * devices, and given back to each: as the step itself rounds alike everywhere,
+ * their parameters stay the same to the last bit.
  */
 static void average_gradients(struct model *model)
 {
     const size_t count = model->network.parameters;
     float *sum, *one;
 
-    if (model->devices == 1)
+    if (model->devices == 1 && model->in_all == model->replicas)
         return;
     sum = must_alloc(count, sizeof *sum);
     one = must_alloc(count, sizeof *one);
@@ -215,6 +223,8 @@ static void average_gradients(struct model *model)
         for (size_t i = 0; i < count; i++)
             sum[i] += one[i];
     }
+    if (model->in_all > model->replicas)
+        ranks_add_floats(sum, count);
     for (size_t d = 0; d < model->devices; d++)
         device_write(&model->device[d], model->device[d].gradients, count, sum);
     free(sum);
@@ -239,11 +249,13 @@ struct score model_evaluate(struct model *model, struct norm *evaluation, size_t
 {
     struct score score = {0, 0};
     unsigned index[EVALUATION_IMAGES];
-    size_t next = 0;
+    const int alone = model->in_all == model->replicas;
+    size_t next = alone ? 0 : ranks_begin_of(count, ranks_own());
+    const size_t end = alone ? count : ranks_begin_of(count, ranks_own() + 1);
 
-    while (next < count) {
+    while (next < end) {
         for (size_t d = 0; d < model->devices; d++) {
-            const size_t left = count - next;
+            const size_t left = end - next;
             const size_t images = left < EVALUATION_IMAGES ? left : EVALUATION_IMAGES;
 
             for (size_t i = 0; i < images; i++)
@@ -257,5 +269,7 @@ struct score model_evaluate(struct model *model, struct norm *evaluation, size_t
         for (size_t d = 0; d < model->devices; d++)
             add_score(&model->device[d], &score);
     }
+    if (!alone)
+        ranks_add(&score.loss, 2);
     return score;
 }

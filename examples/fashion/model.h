@@ -6,7 +6,8 @@
 
 struct model {
     struct network network;
-    size_t devices, replicas, batch; /* batch: images per replica */
+    size_t devices, replicas, batch; /* of this rank; batch: images per replica */
+    size_t first, in_all;            /* this rank's first replica of all ranks' */
     struct device *device;
 };
 
@@ -17,15 +18,18 @@ struct score {
     double loss, right;
 };
 
-/* Spreads the replicas over the first min(count, replicas) devices. */
-void model_open(struct model *model, const struct choice *choices, size_t count, size_t replicas,
-                size_t batch, const struct dataset sets[2]);
+/*
+ * The replicas `first` ... first + replicas - 1 of `in_all`, spread over the
+ * first min(count, replicas) devices of this rank.
+ */
+void model_open(struct model *model, const struct choice *choices, size_t count, size_t first,
+                size_t replicas, size_t in_all, size_t batch, const struct dataset sets[2]);
 void model_close(struct model *model);
 
 /* The same parameters on every device, no velocity. */
 void model_start(struct model *model, uint64_t seed);
 
-/* Loss and gradients of replicas * batch training images; `index` names them. */
+/* Loss and gradients of in_all * batch training images; `index` names them on every rank. */
 struct score model_gradients(struct model *model, struct norm *norm, const unsigned *index);
 
 /* That, averaged over all replicas, and a step down. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "ranks.h"
 
 static void list_members(struct norm *norm, struct device *devices, size_t count)
 {
@@ -41,12 +42,12 @@ static void make_layers(struct norm *norm, struct norm_group *group)
 }
 
 void norm_open(struct norm *norm, enum norm_kind kind, const struct network *network,
-               struct device *devices, size_t count)
+               struct device *devices, size_t count, size_t ranks)
 {
     cl_command_queue *queues;
     size_t each;
 
-    *norm = (struct norm){.network = network, .kind = kind};
+    *norm = (struct norm){.network = network, .kind = kind, .ranks = ranks};
     list_members(norm, devices, count);
     norm->groups = kind == NORM_PER_REPLICA ? norm->members : 1;
     each = norm->members / norm->groups;
@@ -59,6 +60,8 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
 
         config.queues = queues + g * each;
         config.replicas = each;
+        if (kind == NORM_SYNCHRONISED && ranks > 1)
+            config.transport = ranks_transport(ranks);
         must_sbn(sbn_group_create(&config, &norm->group[g].group), "making a group");
         make_layers(norm, &norm->group[g]);
     }
@@ -190,8 +193,11 @@ void norm_backward(struct norm *norm, int b)
 void norm_take_running_stats(struct norm *evaluation, const struct norm *trained)
 {
     enum { MOST_CHANNELS = 64 };
-    const float part = 1.0f / (float)trained->groups;
+    double groups = (double)trained->groups;
 
+    /* A synchronised group's statistics are the same on all ranks. */
+    if (trained->kind == NORM_PER_REPLICA && trained->ranks > 1)
+        ranks_add(&groups, 1);
     for (int b = 0; b < NORMS; b++) {
         const size_t channels = trained->network->block[b].out;
         float mean[MOST_CHANNELS] = {0}, var[MOST_CHANNELS] = {0};
@@ -206,9 +212,13 @@ void norm_take_running_stats(struct norm *evaluation, const struct norm *trained
                                                      NULL),
                      "reading running statistics");
             for (size_t c = 0; c < channels; c++) {
-                mean[c] += one_mean[c] * part;
-                var[c] += one_var[c] * part;
+                mean[c] += one_mean[c] / (float)groups;
+                var[c] += one_var[c] / (float)groups;
             }
+        }
+        if (trained->kind == NORM_PER_REPLICA && trained->ranks > 1) {
+            ranks_add_floats(mean, channels);
+            ranks_add_floats(var, channels);
         }
         must_sbn(sbn_batchnorm_set_running_stats(evaluation->group[0].layer[b], mean, var, NULL),
                  "setting running statistics");

@@ -13,7 +13,7 @@
 
 enum norm_kind {
     NORM_PER_REPLICA,  /* a group per replica */
-    NORM_SYNCHRONISED, /* one group of all replicas */
+    NORM_SYNCHRONISED, /* one group of all replicas, of other ranks too */
     NORM_EVALUATION    /* one group with a member per device, for running statistics */
 };
 
@@ -35,7 +35,8 @@ struct norm_group {
 struct norm {
     const struct network *network;
     enum norm_kind kind;
-    size_t members, groups; /* the members of a group follow one another */
+    size_t members, groups; /* of this rank; the members of a group follow one another */
+    size_t ranks;           /* that share the replicas */
     struct member *member;
     struct norm_group *group;
     /* Scratch of a pass. */
@@ -44,8 +45,9 @@ struct norm {
     sbn_pass **pass;
 };
 
+/* All `ranks` open a synchronised norm together, and then pass through it together. */
 void norm_open(struct norm *norm, enum norm_kind kind, const struct network *network,
-               struct device *devices, size_t count);
+               struct device *devices, size_t count, size_t ranks);
 void norm_close(struct norm *norm);
 
 /* Block b on all devices: linear -> normed. Evaluation uses the running statistics. */

@@ -41,7 +41,7 @@ enum { POINTS = 60, POINTS_PER_TEST = 6, CURVE_TESTS = 2000 };
 double train(struct model *model, struct norm *norm, struct norm *evaluation,
              const struct training *training, struct curves *curves, struct progress *progress)
 {
-    const size_t images = model->replicas * model->batch;
+    const size_t images = model->in_all * model->batch;
     const size_t some = training->tests < CURVE_TESTS ? training->tests : CURVE_TESTS;
     struct order order;
     struct score since = {0, 0};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "ranks.h"
 
 /* What one layer of the whole batch came to. */
 enum { MEAN, VAR, RUNNING, Y, DX, GRADIENTS, DIGESTS };
@@ -53,6 +54,10 @@ static struct captured capture(const struct model *model, int b)
         device_read(device, device->block[b].d_normed, 0, count, c.dy + at);
         at += count;
     }
+    /* Rank 0 has trained: its batch is everybody's. */
+    ranks_share(c.x, c.images * c.values);
+    ranks_share(c.dy, c.images * c.values);
+    ranks_share(c.affine, 2 * c.block->out);
     return c;
 }
 
@@ -84,23 +89,38 @@ static size_t part_begin(size_t images, size_t way, size_t ways)
     return images * way / ways;
 }
 
-static struct device *device_of(const struct model *model, size_t way, size_t ways)
+/* A split over some of the ranks, and those of its ways that are this rank's. */
+struct split {
+    size_t ranks, ways, begin, end;
+};
+
+static struct split split_over(size_t ranks, size_t ways)
 {
-    return &model->device[way * model->devices / ways];
+    const size_t own = ranks_own();
+
+    return (struct split){ranks, ways, own < ranks ? ways * own / ranks : ways,
+                          own < ranks ? ways * (own + 1) / ranks : ways};
 }
 
-static void fill(const struct model *model, const struct captured *c, size_t ways,
+static struct device *device_of(const struct model *model, const struct split *split, size_t way)
+{
+    return &model->device[(way - split->begin) * model->devices / (split->end - split->begin)];
+}
+
+/* shares[0] is that of way split->begin. */
+static void fill(const struct model *model, const struct captured *c, const struct split *split,
                  sbn_share *shares)
 {
     const struct block *block = c->block;
+    const size_t ways = split->ways;
 
-    for (size_t w = 0; w < ways; w++) {
-        struct device *device = device_of(model, w, ways);
+    for (size_t w = split->begin; w < split->end; w++) {
+        struct device *device = device_of(model, split, w);
         const size_t first = part_begin(c->images, w, ways);
         const size_t images = part_begin(c->images, w + 1, ways) - first;
         const size_t count = images * c->values;
 
-        shares[w] = (sbn_share){.dims = block->convolution ? 4 : 2,
+        *shares++ = (sbn_share){.dims = block->convolution ? 4 : 2,
                                 .shape = {images, block->out, block->height, block->width},
                                 .x = {place(device, count, c->x + first * c->values), 0},
                                 .y = {place(device, count, NULL), 0},
@@ -113,23 +133,26 @@ static void fill(const struct model *model, const struct captured *c, size_t way
     }
 }
 
-static void read_back(const struct model *model, struct captured *c, size_t ways, sbn_share *shares,
-                      float *gradients)
+static void read_back(const struct model *model, struct captured *c, const struct split *split,
+                      const sbn_share *share, float *gradients)
 {
-    for (size_t w = 0; w < ways; w++) {
-        struct device *device = device_of(model, w, ways);
+    const size_t ways = split->ways;
+
+    gradients += split->begin * 2 * c->block->out;
+    for (size_t w = split->begin; w < split->end; w++, share++) {
+        struct device *device = device_of(model, split, w);
         const size_t first = part_begin(c->images, w, ways) * c->values;
         const size_t count = part_begin(c->images, w + 1, ways) * c->values - first;
-        const cl_mem all[] = {shares[w].x.mem,           shares[w].y.mem,        shares[w].dy.mem,
-                              shares[w].dx.mem,          shares[w].weight.mem,   shares[w].bias.mem,
-                              shares[w].weight_grad.mem, shares[w].bias_grad.mem};
+        const cl_mem all[] = {share->x.mem,           share->y.mem,        share->dy.mem,
+                              share->dx.mem,          share->weight.mem,   share->bias.mem,
+                              share->weight_grad.mem, share->bias_grad.mem};
 
         if (count) {
-            device_read(device, shares[w].y.mem, 0, count, c->y + first);
-            device_read(device, shares[w].dx.mem, 0, count, c->dx + first);
+            device_read(device, share->y.mem, 0, count, c->y + first);
+            device_read(device, share->dx.mem, 0, count, c->dx + first);
         }
-        device_read(device, shares[w].weight_grad.mem, 0, c->block->out, gradients);
-        device_read(device, shares[w].bias_grad.mem, 0, c->block->out, gradients + c->block->out);
+        device_read(device, share->weight_grad.mem, 0, c->block->out, gradients);
+        device_read(device, share->bias_grad.mem, 0, c->block->out, gradients + c->block->out);
         gradients += 2 * c->block->out;
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             must_cl(clReleaseMemObject(all[i]), "releasing a buffer");
@@ -137,24 +160,23 @@ static void read_back(const struct model *model, struct captured *c, size_t ways
 }
 
 /* The queues are the devices' own, in order: what is read back has been computed. */
-static void run_split(const struct model *model, struct captured *c, size_t ways,
-                      uint64_t digests[DIGESTS])
+static void run_here(const struct model *model, struct captured *c, const struct split *split,
+                     float *gradients, float *statistics)
 {
-    const size_t channels = c->block->out;
-    cl_command_queue *queues = must_alloc(ways, sizeof *queues);
-    sbn_share *shares = must_alloc(ways, sizeof *shares);
-    float *gradients = must_alloc(ways * 2 * channels, sizeof *gradients);
-    float *mean = must_alloc(channels, sizeof *mean), *var = must_alloc(channels, sizeof *var);
+    const size_t here = split->end - split->begin, channels = c->block->out;
+    cl_command_queue *queues = must_alloc(here, sizeof *queues);
+    sbn_share *shares = must_alloc(here, sizeof *shares);
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
 
-    for (size_t w = 0; w < ways; w++)
-        queues[w] = device_of(model, w, ways)->queue;
+    for (size_t w = split->begin; w < split->end; w++)
+        queues[w - split->begin] = device_of(model, split, w)->queue;
     group_config.queues = queues;
-    group_config.replicas = ways;
+    group_config.replicas = here;
+    group_config.transport = ranks_transport(split->ranks);
     config.name = c->block->name;
     config.channels = channels;
     config.layout = SBN_CHANNELS_LAST;
@@ -162,32 +184,52 @@ static void run_split(const struct model *model, struct captured *c, size_t ways
     must_sbn(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     must_sbn(sbn_saved_create(layer, &saved), "making room for a layer's statistics");
 
-    fill(model, c, ways, shares);
+    fill(model, c, split, shares);
     must_sbn(sbn_forward(layer, shares, saved, 0, NULL), "going forward");
     must_sbn(sbn_backward(layer, shares, saved, SBN_GLOBAL_GRADIENTS, NULL), "going backward");
-    read_back(model, c, ways, shares, gradients);
-
-    must_sbn(sbn_saved_get(saved, mean, var, NULL), "reading statistics");
-    digests[MEAN] = digest(nothing, mean, channels);
-    digests[VAR] = digest(nothing, var, channels);
-    must_sbn(sbn_batchnorm_get_running_stats(layer, mean, var, NULL), "reading statistics");
-    digests[RUNNING] = digest(digest(nothing, mean, channels), var, channels);
-    digests[Y] = digest(nothing, c->y, c->images * c->values);
-    digests[DX] = digest(nothing, c->dx, c->images * c->values);
-    /* Every replica holds the global gradients; if one differs the digest is spoilt. */
-    digests[GRADIENTS] = digest(nothing, gradients, 2 * channels);
-    for (size_t w = 1; w < ways; w++)
-        if (memcmp(gradients, gradients + w * 2 * channels, 2 * channels * sizeof *gradients))
-            digests[GRADIENTS] = ~digests[GRADIENTS];
+    read_back(model, c, split, shares, gradients);
+    must_sbn(sbn_saved_get(saved, statistics, statistics + channels, NULL), "reading statistics");
+    must_sbn(sbn_batchnorm_get_running_stats(layer, statistics + 2 * channels,
+                                             statistics + 3 * channels, NULL),
+             "reading statistics");
 
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     free(queues);
     free(shares);
+}
+
+/* The digests of the whole batch, on all ranks. */
+static void run_split(const struct model *model, struct captured *c, struct split split,
+                      uint64_t digests[DIGESTS])
+{
+    const size_t channels = c->block->out, count = c->images * c->values;
+    float *gradients = must_alloc(split.ways * 2 * channels, sizeof *gradients);
+    float *statistics = must_alloc(4 * channels, sizeof *statistics);
+
+    memset(c->y, 0, count * sizeof *c->y);
+    memset(c->dx, 0, count * sizeof *c->dx);
+    if (split.begin < split.end)
+        run_here(model, c, &split, gradients, statistics);
+    /* Where ranks have the same, it stays; where they differ, the digest is spoilt. */
+    ranks_join(statistics, 4 * channels);
+    ranks_join(gradients, split.ways * 2 * channels);
+    ranks_join(c->y, count);
+    ranks_join(c->dx, count);
+
+    digests[MEAN] = digest(nothing, statistics, channels);
+    digests[VAR] = digest(nothing, statistics + channels, channels);
+    digests[RUNNING] = digest(nothing, statistics + 2 * channels, 2 * channels);
+    digests[Y] = digest(nothing, c->y, count);
+    digests[DX] = digest(nothing, c->dx, count);
+    /* Every replica holds the global gradients; if one differs the digest is spoilt. */
+    digests[GRADIENTS] = digest(nothing, gradients, 2 * channels);
+    for (size_t w = 1; w < split.ways; w++)
+        if (memcmp(gradients, gradients + w * 2 * channels, 2 * channels * sizeof *gradients))
+            digests[GRADIENTS] = ~digests[GRADIENTS];
     free(gradients);
-    free(mean);
-    free(var);
+    free(statistics);
 }
 
 static void print_row(const char *name, const char *split, const uint64_t digests[DIGESTS],
@@ -199,27 +241,34 @@ static void print_row(const char *name, const char *split, const uint64_t digest
     putchar('\n');
 }
 
+/* Ranks times replicas of each. Rows of more ranks than there are are left out. */
+static const struct {
+    size_t ranks, replicas;
+} splits[] = {{1, 1}, {1, 2}, {1, 3}, {1, 8}, {2, 4}, {4, 2}, {8, 1}};
+
 /* Returns how many digests are not as they should be. */
 static int verify_layer(const struct model *model, int b)
 {
-    static const size_t ways[] = {1, 2, 3, 8};
     struct captured c = capture(model, b);
     uint64_t first[DIGESTS], digests[DIGESTS];
     int wrong = 0;
 
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        char split[32];
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+        const size_t ranks = splits[i].ranks, replicas = splits[i].replicas;
+        char name[32];
 
-        run_split(model, &c, ways[i], i ? digests : first);
-        snprintf(split, sizeof split, "%zu", ways[i]);
-        print_row(c.block->name, split, i ? digests : first, first);
+        if (ranks > ranks_in_all())
+            break;
+        run_split(model, &c, split_over(ranks, ranks * replicas), i ? digests : first);
+        snprintf(name, sizeof name, "%zux%zu", ranks, replicas);
+        print_row(c.block->name, name, i ? digests : first, first);
         for (int k = 0; i && k < DIGESTS; k++)
             wrong += digests[k] != first[k];
     }
     /* Digests that nothing could change would prove nothing: half a batch must change them. */
     if (c.images >= 4) {
         c.images /= 2;
-        run_split(model, &c, 1, digests);
+        run_split(model, &c, split_over(1, 1), digests);
         print_row(c.block->name, "half", digests, first);
         for (int k = 0; k < DIGESTS; k++)
             wrong += digests[k] == first[k];
@@ -232,7 +281,7 @@ int verify(struct model *model)
 {
     int wrong = 0;
 
-    printf("%zu images of a training step, split 1, 2, 3 and 8 ways over %zu device%s;"
+    printf("%zu images of a training step, split over ranks x replicas of each, on %zu device%s;"
            " then half of them alone, as a control\n\n%-6s %-6s",
            model->replicas * model->batch, model->devices, model->devices == 1 ? "" : "s", "layer",
            "split");

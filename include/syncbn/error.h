@@ -62,6 +62,12 @@ SBN_API const char *sbn_last_error(void);
 /* The library's version, "0.1.0". */
 SBN_API const char *sbn_version(void);
 
+/*
+ * For transports of one's own: sets this thread's sentence (cut after 511
+ * characters) and returns the status.
+ */
+SBN_API int sbn_set_last_error(int status, const char *sentence);
+
 #ifdef __cplusplus
 }
 #endif

@@ -83,6 +83,28 @@ SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
  */
 SBN_API void sbn_group_destroy(sbn_group *group);
 
+/* The colour of a replica that joins no part. */
+#define SBN_NO_COLOUR (-1)
+
+/*
+ * Splits a group into smaller ones. `colours` has a colour from 0 on, or
+ * SBN_NO_COLOUR, for each replica of this process; all replicas of one colour,
+ * in whichever process, become a group, in the order in which they are here.
+ * parts[r] receives replica r's group, or NULL: replicas of this process with
+ * one colour share a handle, which is destroyed once. A member's rank in a
+ * part is its place among the part's members.
+ *
+ * The group itself goes on as before, and all may be used side by side: each
+ * has requests of its own. Queues are shared, settings taken over. A part is
+ * destroyed by all its members, before the group is.
+ *
+ * Every member of the group calls this as it calls a pass, with no pass of the
+ * group under way; a member without replicas too (`colours` and `parts` may
+ * then be NULL). Errors as for passes, with nothing made on any member; a
+ * transport without `split` is SBN_INVALID_ARGUMENT.
+ */
+SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **parts);
+
 /* Replicas of this process, this member's rank, and members in all (1 without a transport). */
 SBN_API size_t sbn_group_replicas(const sbn_group *group);
 SBN_API int sbn_group_rank(const sbn_group *group);

@@ -51,7 +51,9 @@ typedef struct sbn_transport {
 
     /*
      * Sets *done to 1 when the sum has arrived (the request is released and
-     * not used again), else to 0. Never blocks. The library never abandons a
+     * not used again), else to 0. Never blocks. By then all that the other
+     * members need of this one for the sum must have been sent: the next call
+     * may come late, or never. The library never abandons a
      * request but after a timeout or an error of the transport, and then its
      * words stay allocated for the life of the process.
      */
@@ -59,11 +61,39 @@ typedef struct sbn_transport {
 
     /*
      * Optional (may be NULL): writes into `ranks` (world_size of them) the
-     * members that have not started this request yet and returns their
-     * number; it lets a timeout name who is missing.
+     * members that have not started this request and returns their number, or
+     * -1 if that cannot be known. Called once, after a timeout, so that its
+     * sentence can name who is missing; it may take a second to ask around.
      */
     int (*missing)(void *context, void *request, int *ranks);
+
+    /*
+     * Optional: fills `part` with a transport between `count` of the members,
+     * their ranks ascending; member ranks[i] has rank i in it. Only those
+     * members call it, each with the same arguments, and members of several
+     * parts in the same order; it may block until all have come. `number` is
+     * another one for each part made from this transport. sbn_group_split
+     * needs it. Returns 0 or an error, as start does.
+     */
+    int (*split)(void *context, const int *ranks, int count, int number,
+                 struct sbn_transport *part);
+
+    /* Ends a transport that `split` has made; required in those, else not called. */
+    void (*end)(void *context);
 } sbn_transport;
+
+/*
+ * A function of the table that fails may say why: sbn_set_last_error(code,
+ * "sentence") before it returns the code. The sentence of the group's failure
+ * then holds it.
+ *
+ * A member's calls come from the thread that uses the group. At most
+ * SBN_MAX_PASSES requests are under way on each stream. The words are those of
+ * one pass: 24 for a header, 1 + 8 or 1 + 9 per channel for sums, 1 + 19 per
+ * channel for a repeat, 12 per member for an explanation; a split adds one per
+ * member and one per colour of each. All members give the same count, for the
+ * library starts sums only after the headers have agreed.
+ */
 
 /*
  * The in-memory transport: `world_size` threads of one process, each with a

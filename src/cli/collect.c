@@ -19,29 +19,38 @@ int job_failed_here(char *error, const char *call, int status)
     return status;
 }
 
+/* An output that this process has some of, from all ranks. */
+static int join(job *j, output_id id)
+{
+    output *o = &j->out->of[id];
+    int status = j->ranks ? j->ranks->join(j->ranks->context, o->data, o->count) : SBN_SUCCESS;
+    return status ? job_failed_here(j->error, "joining the ranks' results", status) : SBN_SUCCESS;
+}
+
 /* Reads a tensor of every replica and puts it where global order, or replica order, wants it. */
 static int collect(job *j, tensor_id from, output_id to)
 {
     int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
     size_t channels = j->p->channels;
-    int status = output_make(j->out, to, vector ? j->replicas * channels : j->g->elements);
+    int status = output_make(j->out, to, vector ? j->g->replicas * channels : j->g->elements);
     for (size_t r = 0; r < j->replicas && !status; r++) {
         int spoilt = 0;
         float *share = malloc((j->tensors[r].count[from] + 1) * sizeof *share);
         status = share ? tensors_read(&j->tensors[r], from, share, &spoilt) : SBN_OUT_OF_MEMORY;
         if (!status && vector) {
-            memcpy(j->out->of[to].data + r * channels, share, channels * sizeof *share);
+            memcpy(j->out->of[to].data + (j->first + r) * channels, share,
+                   channels * sizeof *share);
         } else if (!status) {
-            geometry_gather(j->g, j->p->layout, r, share, j->out->of[to].data);
+            geometry_gather(j->g, j->p->layout, j->first + r, share, j->out->of[to].data);
         }
         free(share);
         if (spoilt) {
             snprintf(j->error, RUNNER_ERROR, "%s of replica %zu: written outside its contents",
-                     output_names[to], r);
+                     output_names[to], j->first + r);
             return RUNNER_SPOILT;
         }
     }
-    return status ? job_failed_here(j->error, "reading results", status) : SBN_SUCCESS;
+    return status ? job_failed_here(j->error, "reading results", status) : join(j, to);
 }
 
 static int collect_tensors(job *j)
@@ -88,7 +97,15 @@ static int collect_statistics(job *j)
                                                      out->of[OUT_RUNNING_VAR].data, &out->batches);
         }
     }
-    return status ? job_failed(j->error, "reading statistics", status) : SBN_SUCCESS;
+    if (status) {
+        return job_failed(j->error, "reading statistics", status);
+    }
+    /* Every rank has all of them: only where they are the same do they stay as they are. */
+    static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
+        status = out->of[all[i]].data ? join(j, all[i]) : SBN_SUCCESS;
+    }
+    return status;
 }
 
 /* The group's sums must be the same bits on every replica. */
@@ -98,7 +115,7 @@ static int judge_shared(job *j)
     size_t channels = j->p->channels;
     for (size_t i = 0; i < 2; i++) {
         const float *data = j->out->of[shared[i]].data;
-        for (size_t r = 1; data && r < j->replicas; r++) {
+        for (size_t r = 1; data && r < j->g->replicas; r++) {
             if (digest_floats(data, channels) != digest_floats(data + r * channels, channels)) {
                 snprintf(j->error, RUNNER_ERROR, "%s differs between replicas 0 and %zu",
                          output_names[shared[i]], r);

@@ -43,13 +43,13 @@ static int make_shares(job *j, cl_command_queue *queue)
 {
     for (size_t r = 0; r < j->replicas; r++) {
         tensors *t = &j->tensors[r];
-        int status = tensors_make(j->p, j->g, j->in, r, queue[r], t);
+        int status = tensors_make(j->p, j->g, j->in, j->first + r, queue[r], t);
         if (status) {
             return job_failed_here(j->error, "filling buffers", status);
         }
         sbn_share *share = &j->shares[r];
         share->dims = j->g->dims;
-        memcpy(share->shape, j->g->shape[r], sizeof share->shape);
+        memcpy(share->shape, j->g->shape[j->first + r], sizeof share->shape);
         share->x = tensors_buffer(t, TENSOR_X);
         share->dy = tensors_buffer(t, TENSOR_DY);
         share->dx = tensors_buffer(t, TENSOR_DX);
@@ -95,10 +95,10 @@ static int settle(job *j, const char *call, int status)
 
 int job_open(job *j, sbn_group *group, cl_command_queue *queue)
 {
-    j->replicas = j->g->replicas;
-    j->tensors = calloc(j->replicas, sizeof *j->tensors);
-    j->shares = calloc(j->replicas, sizeof *j->shares);
-    j->done = calloc(j->replicas, sizeof *j->done);
+    j->replicas = ranks_replicas(j->ranks, j->g->replicas, &j->first);
+    j->tensors = calloc(j->replicas + 1, sizeof *j->tensors);
+    j->shares = calloc(j->replicas + 1, sizeof *j->shares);
+    j->done = calloc(j->replicas + 1, sizeof *j->done);
     if (!j->tensors || !j->shares || !j->done) {
         return job_failed_here(j->error, "making the shares", SBN_OUT_OF_MEMORY);
     }

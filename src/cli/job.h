@@ -11,7 +11,8 @@ typedef struct job {
     const inputs *in;
     outputs *out;
     char *error;
-    size_t replicas;
+    const runner_ranks *ranks; /* NULL: all replicas are here */
+    size_t first, replicas;    /* of this process */
     tensors *tensors;
     sbn_share *shares;
     cl_event *done; /* of each replica's last pass */

@@ -8,7 +8,7 @@
 enum { KEPT = 16 };
 
 typedef struct kept_group {
-    size_t replicas;
+    size_t replicas, here; /* in all, and of this process */
     int out_of_order;
     sbn_kernel_form form;
     sbn_group *group;
@@ -21,6 +21,7 @@ struct queues {
     cl_context *context; /* a device that is named twice has one context */
     sbn_kernel_form form;
     char *build_options;
+    const runner_ranks *ranks;
     size_t groups;
     kept_group kept[KEPT];
 };
@@ -34,6 +35,7 @@ int queues_open(const runner_config *config, queues **made)
         return SBN_OUT_OF_MEMORY;
     }
     q->form = config->form;
+    q->ranks = config->ranks;
     q->device = calloc(config->num_devices, sizeof *q->device);
     q->context = calloc(config->num_devices, sizeof *q->context);
     q->build_options = config->build_options ? strdup(config->build_options) : NULL;
@@ -83,7 +85,7 @@ size_t queues_devices(const queues *q)
 static void forget(kept_group *k)
 {
     sbn_group_destroy(k->group);
-    for (size_t r = 0; r < k->replicas && k->queue[r]; r++) {
+    for (size_t r = 0; r < k->here && k->queue[r]; r++) {
         clReleaseCommandQueue(k->queue[r]);
     }
     memset(k, 0, sizeof *k);
@@ -108,16 +110,23 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, int 
 static int make_group(queues *q, kept_group *k)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_transport transport;
     cl_int status = CL_SUCCESS;
-    for (size_t r = 0; r < k->replicas && !status; r++) {
-        size_t device = r % q->devices;
+    size_t first;
+    k->here = ranks_replicas(q->ranks, k->replicas, &first);
+    for (size_t r = 0; r < k->here && !status; r++) {
+        size_t device = (first + r) % q->devices;
         k->queue[r] = make_queue(q->context[device], q->device[device], k->out_of_order, &status);
+    }
+    if (!status && q->ranks) {
+        config.transport = &transport;
+        status = q->ranks->transport(q->ranks->context, &transport);
     }
     if (status) {
         return status;
     }
     config.queues = k->queue;
-    config.replicas = k->replicas;
+    config.replicas = k->here;
     config.form = k->form;
     config.build_options = q->build_options;
     return sbn_group_create(&config, &k->group);

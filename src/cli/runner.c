@@ -9,6 +9,7 @@
 
 struct runner {
     queues *queues;
+    const runner_ranks *ranks;
 };
 
 int runner_create(const runner_config *config, runner **made, char *error)
@@ -20,6 +21,7 @@ int runner_create(const runner_config *config, runner **made, char *error)
         free(r);
         return job_failed_here(error, "opening the devices", status);
     }
+    r->ranks = config->ranks;
     *made = r;
     return SBN_SUCCESS;
 }
@@ -34,7 +36,7 @@ void runner_destroy(runner *r)
 
 size_t runner_replicas(const runner *r)
 {
-    return queues_devices(r->queues);
+    return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
 }
 
 static int run_passes(job *j)
@@ -70,7 +72,7 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
 int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in, outputs *out,
                char *error)
 {
-    job j = {.p = p, .g = g, .in = in, .out = out, .error = error};
+    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = r->ranks};
     cl_command_queue *queue;
     sbn_group *group;
     memset(out, 0, sizeof *out);

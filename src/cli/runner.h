@@ -12,6 +12,7 @@
 
 #include "inputs.h"
 #include "outputs.h"
+#include "ranks.h"
 
 enum { RUNNER_ERROR = 1024 };
 
@@ -20,6 +21,7 @@ typedef struct runner_config {
     size_t num_devices;
     sbn_kernel_form form;      /* instead of the problem's, unless SBN_FORM_AUTO */
     const char *build_options; /* for the library, or NULL */
+    const runner_ranks *ranks; /* NULL: this process alone */
 } runner_config;
 
 typedef struct runner runner;
@@ -32,7 +34,7 @@ typedef struct runner runner;
 int runner_create(const runner_config *config, runner **made, char *error);
 void runner_destroy(runner *r);
 
-/* Replicas of a problem that leaves their number open: one per device. */
+/* Replicas of a problem that leaves their number open: one per device, in each rank. */
 size_t runner_replicas(const runner *r);
 
 /*

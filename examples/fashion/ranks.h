@@ -1,0 +1,43 @@
+/*
+ * The ranks of an MPI job, each with some of the replicas. The only part of the
+ * demo that knows MPI: built without it, or started without mpiexec, there is
+ * one rank, and everything here is as good as nothing.
+ */
+#ifndef FASHION_RANKS_H
+#define FASHION_RANKS_H
+
+#include <stddef.h>
+
+#include <syncbn.h>
+
+/* First and last in main. Only rank 0 prints. */
+void ranks_begin(int *argc, char ***argv);
+void ranks_end(void);
+
+/* Ends all ranks at once, after a failure: a rank that only left would be waited for. */
+void ranks_abort(void);
+
+size_t ranks_own(void);
+size_t ranks_in_all(void);
+
+/* Where rank `rank`'s part of `count` things begins, and the part before it ends. */
+size_t ranks_begin_of(size_t count, size_t rank);
+
+/* Of the devices of a host, those that this rank takes: *first and those behind it. */
+size_t ranks_devices(size_t count, size_t *first);
+
+/*
+ * A transport between the first `ranks` ranks, for one group, or NULL if that
+ * is one rank alone; called by all of them. ranks_end ends it.
+ */
+const sbn_transport *ranks_transport(size_t ranks);
+
+/* Sums over the ranks, the same bits on all. */
+void ranks_add(double *values, size_t count);
+void ranks_add_floats(float *values, size_t count);
+
+/* Rank 0's values come to all; and the values of which each rank holds some, 0 elsewhere. */
+void ranks_share(float *values, size_t count);
+void ranks_join(float *values, size_t count);
+
+#endif

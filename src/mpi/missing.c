@@ -1,0 +1,87 @@
+/*
+ * Who has not come? Nothing is sent for this while all goes well. A rank whose
+ * timeout has run out tells the others how far it is and asks them the same;
+ * those who wait in syncbn answer. Whoever is not known to have begun the
+ * reduction when a second has passed is missing. The question tells the late
+ * ones, too, that the asker had come.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi.h"
+
+#define PATIENCE 1.0 /* seconds */
+
+enum { QUESTION, ANSWER };
+enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_STREAMS };
+
+static void forget(int64_t *message, MPI_Request request)
+{
+    int done = 0;
+    /* A send that has not ended may still be read from: its memory stays. */
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
+        free(message);
+    else if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
+}
+
+/* Best effort: an error here only leaves the other rank without our answer. */
+static void tell(sbn_mpi *mpi, int rank, int kind)
+{
+    MPI_Request request;
+    int64_t *message = malloc(sizeof *message * MESSAGE_WORDS);
+    if (!message)
+        return;
+    message[KIND] = kind;
+    memcpy(message + STARTED, mpi->started, sizeof mpi->started);
+    if (MPI_Isend(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, &request) == MPI_SUCCESS)
+        forget(message, request);
+    else
+        free(message);
+}
+
+void sbn_mpi_listen(sbn_mpi *mpi)
+{
+    int64_t message[MESSAGE_WORDS];
+    for (;;) {
+        MPI_Status status;
+        int there = 0;
+        if (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) != MPI_SUCCESS || !there)
+            return;
+        const int rank = status.MPI_SOURCE;
+        if (MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, MPI_STATUS_IGNORE) !=
+            MPI_SUCCESS)
+            return;
+        memcpy(mpi->heard + (size_t)rank * SBN_STREAMS, message + STARTED, sizeof mpi->started);
+        if (message[KIND] == QUESTION)
+            tell(mpi, rank, ANSWER);
+    }
+}
+
+static int list_missing(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int *ranks)
+{
+    int count = 0;
+    for (int rank = 0; rank < mpi->world_size; ++rank)
+        if (rank != mpi->rank &&
+            mpi->heard[(size_t)rank * SBN_STREAMS + (size_t)slot->stream] < slot->number)
+            ranks[count++] = rank;
+    return count;
+}
+
+int sbn_mpi_missing(void *context, void *request, int *ranks)
+{
+    sbn_mpi *mpi = context;
+    const sbn_mpi_slot *slot = request;
+    if (sbn_mpi_check_thread(mpi) != SBN_SUCCESS)
+        return -1;
+    for (int rank = 0; rank < mpi->world_size; ++rank)
+        if (rank != mpi->rank)
+            tell(mpi, rank, QUESTION);
+    const double end = MPI_Wtime() + PATIENCE;
+    do {
+        sbn_mpi_listen(mpi);
+        sched_yield();
+    } while (list_missing(mpi, slot, ranks) > 0 && MPI_Wtime() < end);
+    return list_missing(mpi, slot, ranks);
+}

@@ -1,0 +1,44 @@
+/* The insides of libsyncbn-mpi: the only place that touches MPI. */
+#ifndef SBN_SRC_MPI_MPI_H
+#define SBN_SRC_MPI_MPI_H
+
+#include <syncbn-mpi.h>
+
+/* A reduction under way. */
+typedef struct sbn_mpi_slot {
+    MPI_Request request;
+    int stream;
+    int64_t number; /* of this stream's reductions, from 1 */
+    struct sbn_mpi_slot *next;
+} sbn_mpi_slot;
+
+/* A duplicate for each stream: reductions on one communicator match by their order. */
+struct sbn_mpi {
+    MPI_Comm streams[SBN_STREAMS];
+    MPI_Comm roll; /* questions and answers after a timeout */
+    int rank, world_size;
+    int any_thread; /* the thread level lets others than the main thread call */
+    sbn_mpi_slot *idle, *in_flight;
+    int64_t started[SBN_STREAMS]; /* reductions that this rank has begun */
+    int64_t *heard;               /* the same of each other rank, as far as it told */
+    unsigned tests;
+};
+
+/* May this thread call MPI now? Else SBN_INVALID_ARGUMENT with a sentence. */
+int sbn_mpi_check_thread(const sbn_mpi *mpi);
+
+/* SBN_SUCCESS, or SBN_TRANSPORT_ERROR with MPI's own sentence. */
+int sbn_mpi_result(int code, const char *call);
+
+/* sbn_set_last_error with a format. */
+int sbn_mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The table's functions. */
+int sbn_mpi_start(void *context, int stream, int64_t *words, size_t count, void **request);
+int sbn_mpi_test(void *context, void *request, int *done);
+int sbn_mpi_missing(void *context, void *request, int *ranks);
+
+/* Answers other ranks' questions, if there are any. */
+void sbn_mpi_listen(sbn_mpi *mpi);
+
+#endif

@@ -1,0 +1,295 @@
+/*
+ * The transport over MPI: non-blocking reductions on duplicates of the
+ * caller's communicator, one for each stream.
+ */
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "mpi.h"
+
+/* How long destroy waits for reductions that a timeout has left behind. */
+#define PATIENCE 1.0
+
+int sbn_mpi_start(void *context, int stream, int64_t *words, size_t count, void **request)
+{
+    sbn_mpi *mpi = context;
+    int status = sbn_mpi_check_thread(mpi);
+    if (!status && count > INT_MAX)
+        status = sbn_mpi_fail(SBN_INVALID_ARGUMENT,
+                              "a reduction: at most %d words were expected, %zu came", INT_MAX,
+                              count);
+    if (status)
+        return status;
+    sbn_mpi_slot *slot = mpi->idle;
+    if (slot)
+        mpi->idle = slot->next;
+    else if (!(slot = malloc(sizeof *slot)))
+        return sbn_mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
+    status = sbn_mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
+                                           mpi->streams[stream], &slot->request),
+                            "MPI_Iallreduce");
+    sbn_mpi_slot **list = status ? &mpi->idle : &mpi->in_flight;
+    slot->next = *list;
+    *list = slot;
+    if (status)
+        return status;
+    slot->stream = stream;
+    slot->number = ++mpi->started[stream];
+    *request = slot;
+    return SBN_SUCCESS;
+}
+
+/* Takes a slot out of those in flight. */
+static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
+{
+    sbn_mpi_slot **at = &mpi->in_flight;
+    while (*at != slot)
+        at = &(*at)->next;
+    *at = slot->next;
+    slot->next = mpi->idle;
+    mpi->idle = slot;
+}
+
+int sbn_mpi_test(void *context, void *request, int *done)
+{
+    enum { LISTEN_EVERY = 16 };
+    sbn_mpi *mpi = context;
+    sbn_mpi_slot *slot = request;
+    int status = sbn_mpi_check_thread(mpi);
+    if (!status)
+        status = sbn_mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (status)
+        return status;
+    if (*done)
+        retire(mpi, slot);
+    else if (++mpi->tests % LISTEN_EVERY == 0)
+        sbn_mpi_listen(mpi);
+    return SBN_SUCCESS;
+}
+
+/* Frees everything but what is in flight. */
+static void discard(sbn_mpi *mpi)
+{
+    while (mpi->idle) {
+        sbn_mpi_slot *slot = mpi->idle;
+        mpi->idle = slot->next;
+        free(slot);
+    }
+    free(mpi->heard);
+    free(mpi);
+}
+
+static void free_communicators(sbn_mpi *mpi)
+{
+    for (int s = 0; s < SBN_STREAMS; ++s)
+        if (mpi->streams[s] != MPI_COMM_NULL)
+            MPI_Comm_free(&mpi->streams[s]);
+    if (mpi->roll != MPI_COMM_NULL)
+        MPI_Comm_free(&mpi->roll);
+}
+
+static int duplicate(MPI_Comm comm, MPI_Comm *copy)
+{
+    int status = sbn_mpi_result(MPI_Comm_dup(comm, copy), "MPI_Comm_dup");
+    if (status)
+        *copy = MPI_COMM_NULL;
+    else
+        status = sbn_mpi_result(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN),
+                                "MPI_Comm_set_errhandler");
+    return status;
+}
+
+/* Has every rank of the first duplicate the memory it needs? */
+static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
+{
+    int good = mpi && mpi->heard;
+    const int status = sbn_mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
+                                                    comm),
+                                      "MPI_Allreduce");
+    if (!status && !good)
+        return sbn_mpi_fail(SBN_OUT_OF_MEMORY,
+                            "a rank's host has no memory left for an MPI transport");
+    return status;
+}
+
+/* Collective over comm. */
+static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
+{
+    MPI_Comm first = MPI_COMM_NULL;
+    int rank = 0, world_size = 1;
+    int status = duplicate(comm, &first);
+    if (status)
+        return status;
+    MPI_Comm_rank(first, &rank);
+    MPI_Comm_size(first, &world_size);
+    sbn_mpi *mpi = calloc(1, sizeof *mpi);
+    if (mpi)
+        mpi->heard = calloc((size_t)world_size * SBN_STREAMS, sizeof *mpi->heard);
+    status = agree_on_memory(mpi, first);
+    if (status) {
+        MPI_Comm_free(&first);
+        if (mpi)
+            discard(mpi);
+        return status;
+    }
+    mpi->rank = rank;
+    mpi->world_size = world_size;
+    mpi->any_thread = any_thread;
+    mpi->roll = first;
+    for (int s = 0; s < SBN_STREAMS; ++s)
+        mpi->streams[s] = MPI_COMM_NULL;
+    for (int s = 0; s < SBN_STREAMS && !status; ++s)
+        status = duplicate(first, &mpi->streams[s]);
+    if (status) {
+        free_communicators(mpi);
+        discard(mpi);
+        return status;
+    }
+    *made = mpi;
+    return SBN_SUCCESS;
+}
+
+static int check_communicator(MPI_Comm comm)
+{
+    int between = 0, world_size = 0;
+    if (comm == MPI_COMM_NULL)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
+                            "comm: a communicator was expected, MPI_COMM_NULL came");
+    int status = sbn_mpi_result(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
+    if (!status && between)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
+                            "comm: an intracommunicator was expected, an intercommunicator came");
+    if (!status)
+        status = sbn_mpi_result(MPI_Comm_size(comm, &world_size), "MPI_Comm_size");
+    if (!status && world_size > SBN_MAX_WORLD_SIZE)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT, "comm: at most %d ranks were expected, %d came",
+                            SBN_MAX_WORLD_SIZE, world_size);
+    return status;
+}
+
+int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
+{
+    int initialized = 0, level = MPI_THREAD_SINGLE;
+    sbn_set_last_error(SBN_SUCCESS, "");
+    if (!mpi)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
+                            "mpi: a place for the handle was expected, NULL came");
+    *mpi = NULL;
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
+                            "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
+    MPI_Query_thread(&level);
+    const sbn_mpi caller = {.any_thread = level >= MPI_THREAD_SERIALIZED};
+    int status = sbn_mpi_check_thread(&caller);
+    if (!status)
+        status = check_communicator(comm);
+    return status ? status : make(comm, caller.any_thread, mpi);
+}
+
+/* 1 when no reduction is pending any more. */
+static int drain(sbn_mpi *mpi)
+{
+    const double end = MPI_Wtime() + PATIENCE;
+    while (mpi->in_flight) {
+        sbn_mpi_slot *slot = mpi->in_flight;
+        int done = 0;
+        if (MPI_Test(&slot->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return 0;
+        if (done)
+            retire(mpi, slot);
+        else if (MPI_Wtime() > end)
+            return 0;
+        else
+            sched_yield();
+    }
+    return 1;
+}
+
+int sbn_mpi_destroy(sbn_mpi *mpi)
+{
+    sbn_set_last_error(SBN_SUCCESS, "");
+    if (!mpi)
+        return SBN_SUCCESS;
+    const int status = sbn_mpi_check_thread(mpi);
+    if (status)
+        return status;
+    const int complete = drain(mpi);
+    int pending = 0;
+    for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
+        ++pending;
+    if (complete)
+        free_communicators(mpi);
+    discard(mpi);
+    if (complete)
+        return SBN_SUCCESS;
+    return sbn_mpi_fail(
+        SBN_TIMEOUT,
+        "%d reduction%s that other ranks have not joined %s pending, and MPI_Finalize "
+        "may wait for ever: end the job by MPI_Abort",
+        pending, pending == 1 ? "" : "s", pending == 1 ? "is" : "are");
+}
+
+static void end_part(void *context)
+{
+    sbn_mpi_destroy(context);
+}
+
+static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
+
+/* Only the members of the part call this, in an order that all of them share. */
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
+{
+    enum { TAGS = 32768 }; /* at least so many are valid */
+    const sbn_mpi *mpi = context;
+    /* The group must be this very communicator's: MPICH 4.0 crashes with a duplicate's. */
+    const MPI_Comm whole = mpi->roll;
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;
+    sbn_mpi *made = NULL;
+    int status = sbn_mpi_check_thread(mpi);
+    if (!status)
+        status = sbn_mpi_result(MPI_Comm_group(whole, &all), "MPI_Comm_group");
+    if (!status)
+        status = sbn_mpi_result(MPI_Group_incl(all, count, ranks, &some), "MPI_Group_incl");
+    if (!status)
+        status = sbn_mpi_result(MPI_Comm_create_group(whole, some, number % TAGS, &comm),
+                                "MPI_Comm_create_group");
+    if (!status)
+        status = make(comm, mpi->any_thread, &made);
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+    if (some != MPI_GROUP_NULL)
+        MPI_Group_free(&some);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
+    if (!status)
+        fill_table(made, part);
+    return status;
+}
+
+static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
+{
+    *transport = (sbn_transport){
+        .size = sizeof *transport,
+        .context = mpi,
+        .rank = mpi->rank,
+        .world_size = mpi->world_size,
+        .start = sbn_mpi_start,
+        .test = sbn_mpi_test,
+        .missing = sbn_mpi_missing,
+        .split = split,
+        .end = end_part,
+    };
+}
+
+int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
+{
+    sbn_set_last_error(SBN_SUCCESS, "");
+    if (!mpi || !transport)
+        return sbn_mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+                            mpi ? "transport" : "mpi");
+    fill_table(mpi, transport);
+    return SBN_SUCCESS;
+}

@@ -1,0 +1,317 @@
+/*
+ * Splitting a group by colour. Four sums over the members: a header, as of a
+ * pass, in which anyone who cannot take part says so; how many colours each
+ * member has; which ones; and a last header, so that either all members have
+ * their parts or none. Between the last two the transport makes a part for
+ * each colour.
+ */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agreement.h"
+#include "combine.h"
+#include "handles.h"
+
+/* One colour of this member. */
+typedef struct part {
+    int colour;
+    sbn_group *group;
+} part;
+
+typedef struct splitting {
+    sbn_group *group;
+    size_t count; /* distinct colours of this member */
+    part *parts;  /* ascending */
+    size_t pairs; /* of members and colours, over all members */
+    int *members, *colours;
+    int *sorted, *ranks; /* room for as many */
+} splitting;
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Adds *words over the members and waits. What a timeout leaves in flight is no longer ours. */
+static int add(sbn_group *group, int stream, int64_t **words, size_t count)
+{
+    const sbn_transport *transport = &group->transport;
+    const double since = seconds();
+    void *request = NULL;
+    int done = 0;
+    sbn_error_clear();
+    int code = transport->start(transport->context, stream, *words, count, &request);
+    if (code) {
+        sbn_group_fail_transport(group, code, "start");
+        return SBN_TRANSPORT_ERROR;
+    }
+    while (!done) {
+        code = transport->test(transport->context, request, &done);
+        if (code || (!done && seconds() - since > group->timeout))
+            break;
+        sched_yield();
+    }
+    if (done)
+        return SBN_SUCCESS;
+    *words = NULL;
+    if (code) {
+        sbn_group_fail_transport(group, code, "test");
+        return SBN_TRANSPORT_ERROR;
+    }
+    char missing[128];
+    sbn_name_missing(transport, request, missing, sizeof missing);
+    group->unreachable = 1;
+    return sbn_group_fail(group,
+                          sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_group_split for %s",
+                                   transport->rank, group->timeout, missing));
+}
+
+/* Who did what: the sentence of a disagreement. */
+static int explain(sbn_group *group, const sbn_call *call)
+{
+    const sbn_transport *transport = &group->transport;
+    const size_t count = sbn_explanation_words(transport->world_size);
+    char sentence[SBN_SENTENCE_SIZE];
+    int64_t *words = sbn_allocate(sizeof *words * count);
+    if (!words) {
+        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
+        return SBN_TRANSPORT_ERROR;
+    }
+    sbn_explanation_fill(words, transport->rank, call);
+    int status = add(group, SBN_STREAM_REPEAT, &words, count);
+    if (!status) {
+        status = sbn_explanation_read(words, transport->rank, transport->world_size, sentence,
+                                      sizeof sentence);
+        sbn_fail(status, "%s", sentence);
+    }
+    sbn_free(words);
+    return status;
+}
+
+/*
+ * All members are here and none has an error, or all get to know. `number` receives the sum of
+ * `own` over the members. The own error keeps its sentence.
+ */
+static int agree(sbn_group *group, int error, uint64_t own, size_t *sum)
+{
+    char sentence[SBN_SENTENCE_SIZE];
+    const sbn_call call = {.operation = "sbn_group_split",
+                           .name = "",
+                           .number = group->sequence++,
+                           .code = SBN_CODE_SPLIT,
+                           .count = own,
+                           .error = error};
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    int64_t *header = sbn_allocate(sizeof *header * SBN_HEADER_WORDS);
+    if (!header) {
+        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
+        return SBN_TRANSPORT_ERROR;
+    }
+    sbn_header_fill(header, &call);
+    int status = add(group, SBN_STREAM_HEADER, &header, SBN_HEADER_WORDS);
+    if (!status) {
+        *sum = (size_t)sbn_header_count(header);
+        if (!sbn_header_agrees(header, group->transport.world_size))
+            status = explain(group, &call);
+    }
+    sbn_free(header);
+    return status == error && error ? sbn_fail(error, "%s", sentence) : status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+/* Sorts and drops what is there twice; returns how many are left. */
+static size_t distinct(int *colours, size_t count)
+{
+    size_t kept = 0;
+    qsort(colours, count, sizeof *colours, ascending);
+    for (size_t i = 0; i < count; ++i)
+        if (kept == 0 || colours[kept - 1] != colours[i])
+            colours[kept++] = colours[i];
+    return kept;
+}
+
+static int check_split(const sbn_group *group, const int *colours, sbn_group **parts)
+{
+    if (group->failed)
+        return sbn_fail(SBN_GROUP_FAILED, "rank %d: the group failed earlier: %s",
+                        sbn_group_rank(group), group->reason);
+    if (group->under_way_count > 0)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "group: no pass under way was expected, %zu have not ended",
+                        group->under_way_count);
+    if (group->replica_count > 0 && (!colours || !parts))
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: one for each replica was expected, NULL came",
+                        colours ? "parts" : "colours");
+    for (size_t r = 0; r < group->replica_count; ++r)
+        if (colours[r] < SBN_NO_COLOUR)
+            return sbn_fail(SBN_INVALID_ARGUMENT,
+                            "colours: from 0 on or SBN_NO_COLOUR was expected, replica %zu has %d",
+                            r, colours[r]);
+    if (sbn_group_is_joined(group) && !group->transport.split)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "group: its transport cannot be split");
+    return SBN_SUCCESS;
+}
+
+/* This member's colours, each with a group of its replicas, which has no transport yet. */
+static int make_parts(splitting *s, const int *colours)
+{
+    const sbn_group *group = s->group;
+    const size_t replicas = group->replica_count;
+    cl_command_queue *queues = sbn_allocate(sizeof *queues * replicas);
+    int *own = sbn_allocate(sizeof *own * replicas), status = SBN_SUCCESS;
+    size_t count = 0;
+    s->parts = sbn_allocate(sizeof *s->parts * replicas);
+    if (!queues || !own || !s->parts)
+        status = sbn_fail_memory("the parts of a group");
+    for (size_t r = 0; r < replicas && !status; ++r)
+        if (colours[r] != SBN_NO_COLOUR)
+            own[count++] = colours[r];
+    if (!status)
+        count = distinct(own, count);
+    for (size_t i = 0; i < count && !status; ++i) {
+        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+        config.queues = queues;
+        for (size_t r = 0; r < replicas; ++r)
+            if (colours[r] == own[i])
+                queues[config.replicas++] = group->replicas[r].queue;
+        config.timeout = group->timeout;
+        config.on_timeout = group->on_timeout;
+        config.form = group->form;
+        config.build_options = group->build_options;
+        s->parts[i].colour = own[i];
+        status = sbn_group_make(&config, group, &s->parts[i].group);
+        s->count += !status;
+    }
+    sbn_free(queues);
+    sbn_free(own);
+    return status;
+}
+
+/* Everybody's colours: pairs of a member and one of its colours, by member. */
+static int exchange(splitting *s, size_t pairs)
+{
+    sbn_group *group = s->group;
+    const size_t world_size = (size_t)group->transport.world_size;
+    int64_t *counts = sbn_allocate(sizeof *counts * world_size);
+    int64_t *words = sbn_allocate(sizeof *words * pairs);
+    s->members = sbn_allocate(sizeof *s->members * pairs);
+    s->colours = sbn_allocate(sizeof *s->colours * pairs);
+    s->sorted = sbn_allocate(sizeof *s->sorted * pairs);
+    s->ranks = sbn_allocate(sizeof *s->ranks * pairs);
+    int status = SBN_SUCCESS;
+    /* Nobody waits without a deadline yet: the others will name this member. */
+    if (!counts || !words || !s->members || !s->colours || !s->sorted || !s->ranks) {
+        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
+        status = SBN_TRANSPORT_ERROR;
+    }
+    if (!status) {
+        counts[group->transport.rank] = (int64_t)s->count;
+        status = add(group, SBN_STREAM_WORDS, &counts, world_size);
+    }
+    for (size_t rank = 0, at = 0; rank < world_size && !status; ++rank)
+        for (int64_t i = 0; i < counts[rank] && at < pairs; ++i, ++at) {
+            s->members[at] = (int)rank;
+            if ((int)rank == group->transport.rank)
+                words[at] = s->parts[i].colour;
+        }
+    if (!status && pairs > 0)
+        status = add(group, SBN_STREAM_WORDS, &words, pairs);
+    for (size_t at = 0; at < pairs && !status; ++at)
+        s->colours[at] = (int)words[at];
+    s->pairs = pairs;
+    sbn_free(counts);
+    sbn_free(words);
+    return status;
+}
+
+/* Joins the part of one colour to the other members that have it. */
+static int connect_part(splitting *s, const part *mine, int number)
+{
+    const sbn_transport *transport = &s->group->transport;
+    int count = 0;
+    for (size_t i = 0; i < s->pairs; ++i)
+        if (s->colours[i] == mine->colour)
+            s->ranks[count++] = s->members[i];
+    if (count == 1)
+        return SBN_SUCCESS;
+    sbn_error_clear();
+    sbn_group *made = mine->group;
+    const int code = transport->split(transport->context, s->ranks, count, number,
+                                      &made->transport);
+    if (code) {
+        sbn_group_fail_transport(s->group, code, "split");
+        return SBN_TRANSPORT_ERROR;
+    }
+    made->joined = made->is_part = 1;
+    return SBN_SUCCESS;
+}
+
+/* In the order of colours, so that members of several parts do not wait for each other in a ring. */
+static int connect_parts(splitting *s)
+{
+    int status = SBN_SUCCESS;
+    memcpy(s->sorted, s->colours, sizeof *s->colours * s->pairs);
+    const size_t count = distinct(s->sorted, s->pairs);
+    for (size_t i = 0, own = 0; i < count && own < s->count && !status; ++i)
+        if (s->parts[own].colour == s->sorted[i])
+            status = connect_part(s, &s->parts[own++], s->group->parts + (int)i);
+    s->group->parts += (int)count;
+    return status;
+}
+
+static int split(splitting *s, const int *colours, int status)
+{
+    sbn_group *group = s->group;
+    size_t pairs = 0, none = 0;
+    if (!status)
+        status = make_parts(s, colours);
+    if (!sbn_group_is_joined(group))
+        return status;
+    status = agree(group, status, s->count, &pairs);
+    if (status)
+        return status;
+    status = exchange(s, pairs);
+    if (!status)
+        status = connect_parts(s);
+    /* A dead group cannot tell; the others find that out by their timeout. */
+    return status ? status : agree(group, SBN_SUCCESS, 0, &none);
+}
+
+int sbn_group_split(sbn_group *group, const int *colours, sbn_group **parts)
+{
+    sbn_error_clear();
+    int status = sbn_check_handle(group, SBN_TAG_GROUP, "group");
+    if (status)
+        return status;
+    splitting s = {.group = group};
+    for (size_t r = 0; parts && r < group->replica_count; ++r)
+        parts[r] = NULL;
+    status = check_split(group, colours, parts);
+    if (!status || (sbn_group_is_joined(group) && !group->unreachable && !group->under_way_count))
+        status = split(&s, colours, status);
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    for (size_t i = 0; i < s.count; ++i) {
+        if (status)
+            sbn_group_destroy(s.parts[i].group);
+        for (size_t r = 0; !status && r < group->replica_count; ++r)
+            if (colours[r] == s.parts[i].colour)
+                parts[r] = s.parts[i].group;
+    }
+    sbn_free(s.parts);
+    sbn_free(s.members);
+    sbn_free(s.colours);
+    sbn_free(s.sorted);
+    sbn_free(s.ranks);
+    return status ? sbn_fail(status, "%s", sentence) : SBN_SUCCESS;
+}

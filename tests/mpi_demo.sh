@@ -1,0 +1,56 @@
+#!/bin/sh
+# The demo over MPI: the same digests for 1x8, 2x4, 4x2 and 8x1 (ranks x replicas), a few
+# steps of training over 2 ranks, and the examples' shortest program over 3.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+mpi 3 examples/minimal_mpi > "$work/minimal" 2>&1
+status=$?
+sed 's/^/# /' "$work/minimal"
+if [ $status -eq 0 ] && [ "$(grep -c 'mean 2 30  variance 0.666667 466.667$' "$work/minimal")" -eq 3 ]; then
+    report ok 'minimal_mpi: three ranks know the statistics of the whole batch'
+else
+    report 'not ok' "minimal_mpi: status $status"
+fi
+
+demo=examples/train_fashion
+missing=
+[ -x "$demo" ] || missing='the demo was not built: CLBlast or zlib is missing'
+[ -d /usr/share/datasets/fashion-mnist ] || missing='the package dataset-fashion-mnist is not installed'
+if [ -n "$missing" ]; then
+    if [ "${CI:-}" = true ]; then
+        report 'not ok' "$missing"
+    else
+        report ok "the demo # SKIP $missing"
+    fi
+    echo "1..$count"
+    exit
+fi
+
+mpi 8 "$demo" --verify --steps 3 > "$work/verify" 2>&1
+status=$?
+sed 's/^/# /' "$work/verify"
+# Three layers, seven splits and the control; four of the splits share out 8 replicas.
+rows=$(grep -cE '^[a-z0-9]+ +([1248]x[12348]|half) ' "$work/verify")
+eight=$(grep -E '^dense +(1x8|2x4|4x2|8x1) ' "$work/verify" | cut -c14- | sort -u | wc -l)
+if [ $status -eq 0 ] && [ "$rows" -eq 24 ] && [ "$eight" -eq 1 ]; then
+    report ok 'the same digests for 1x8, 2x4, 4x2 and 8x1'
+else
+    report 'not ok' "status $status, $rows rows of 24, $eight different ones"
+fi
+
+mpi 2 "$demo" --steps 6 --replicas 3 --out "$work/fashion" > "$work/train" 2>&1
+status=$?
+sed 's/^/# /' "$work/train"
+if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train"; then
+    report ok 'three replicas on two ranks train'
+else
+    report 'not ok' "training ended with status $status"
+fi
+points=$(grep -c synchronised "$work/fashion.csv")
+if [ "$points" -eq 6 ] && [ "$(grep -c '^Synchronising' "$work/train")" -eq 1 ]; then
+    report ok "rank 0 alone writes: $points points of a curve"
+else
+    report 'not ok' "rank 0 alone writes: $points points of a curve, 6 were expected"
+fi
+echo "1..$count"

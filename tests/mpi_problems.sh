@@ -1,0 +1,12 @@
+#!/bin/sh
+# The lists of problems in tests/inputs over 1, 2, 3, 4 and 7 ranks: the bits of one
+# process, within the tolerances. All of them on 2 ranks, every so many-th on others.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+tap 1 tests/mpi_problems / 8 "$srcdir"/tests/inputs/*
+tap 2 tests/mpi_problems "$srcdir"/tests/inputs/*
+tap 3 tests/mpi_problems / 3 "$srcdir"/tests/inputs/*
+tap 4 tests/mpi_problems / 5 "$srcdir"/tests/inputs/*
+tap 7 tests/mpi_problems / 24 "$srcdir"/tests/inputs/*
+echo "1..$count"

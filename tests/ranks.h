@@ -1,0 +1,19 @@
+/*
+ * A test that runs as an MPI job: every rank makes the same checks in the same
+ * order, rank 0 prints them, and a check passes if it does on all ranks.
+ */
+#ifndef SYNCBN_TESTS_RANKS_H
+#define SYNCBN_TESTS_RANKS_H
+
+#include <mpi.h>
+
+#include "tap.h"
+
+/* Initialises MPI; ends it and returns `result`, which is the same on all ranks. */
+void ranks_begin(int *argc, char ***argv);
+int ranks_end(int result);
+
+int ranks_own(void);
+int ranks_in_all(void);
+
+#endif
