@@ -13,9 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the order of summation: doc/order.md. Members must have the same. */
-#define SBN_ORDER_VERSION 1
-
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 256
 
