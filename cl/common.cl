@@ -12,6 +12,9 @@
  * item holds of a block's lanes, or one value for each of its WIDTH blocks.
  */
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 
 #define LANES 16
 #define LANES_RECIPROCAL 0x1p-4f
@@ -41,8 +44,19 @@
 #define UNROLL_4 _Pragma("unroll 4")
 #endif
 
+/*
+ * Whether the compiler's target is a CPU itself, and not a virtual machine's
+ * code (Oclgrind, Mesa), where vectors of doubles take minutes to compile and a
+ * prefetch is an error.
+ */
+#if CPU_FORM && (defined(__x86_64__) || defined(__aarch64__))
+#define NATIVE 1
+#else
+#define NATIVE 0
+#endif
+
 /* Asks for the cache line at p, where the compiler can. */
-#if CPU_FORM && defined(__has_builtin)
+#if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
 #define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p))
 #endif

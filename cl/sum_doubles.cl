@@ -7,9 +7,8 @@
  * digit: what then stands in the low bits of the sum is the digit, rounded, as
  * an integer, and the rest is exact.
  */
-#if CPU_FORM && !WIDE && defined(cl_khr_fp64)
+#if NATIVE && !WIDE && defined(cl_khr_fp64)
 #define DOUBLES 1
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
 /* The number that splits off digit k of a window, whose unit is 2^(48 k - low). */
 #define SPLITTER(low, k) as_double((1075L + DIGIT_BITS * (k) - (low)) << 52 | 0x8000000000000L)
