@@ -53,11 +53,7 @@ static void end_layer(life *l)
 /* A group as if new, without compiling again. */
 static void renew(sbn_group *group)
 {
-    while (group->idle) {
-        sbn_pass *pass = group->idle;
-        group->idle = pass->next_idle;
-        sbn_pass_free(pass);
-    }
+    sbn_passes_free(group);
     group->failed = 0;
 }
 
