@@ -166,6 +166,15 @@ tests_soak_LDADD = $(on_fixture)
 TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
+# Several layers in one call.
+branches_sources = tests/branch_set.c tests/branch_set.h
+check_PROGRAMS += tests/branches
+tests_branches_SOURCES = tests/branches.c $(branches_sources) $(members_sources)
+tests_branches_LDFLAGS = $(wraps)
+tests_branches_LDADD = $(on_fixture)
+TESTS += tests/branches
+ASAN_TESTS += tests/branches
+
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
 TESTS += tests/source.sh
