@@ -73,8 +73,8 @@ static void open_branch(const member *m, const fixture *f, const branch_shape *s
     for (size_t r = 0; r < m->replicas; ++r) {
         const size_t place = (size_t)m->rank + r + 2 * i;
         slice_open(&set->slices[i][r], f, m->queue, 10 * (size_t)m->rank + 3 * r,
-                   place % 3 == 2 ? 0 : shape->samples, shape->channels, shape->plane,
-                   50u + (unsigned)i);
+                   place % 3 == 2 && !shape->full ? 0 : shape->samples, shape->channels,
+                   shape->plane, 50u + (unsigned)i);
         put(&set->slices[i][r], shape->put, m->rank);
         set->shares[i][r] = set->slices[i][r].share;
     }

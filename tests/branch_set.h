@@ -21,6 +21,7 @@ typedef struct branch_shape {
     branch_values put;    /* into x and dy */
     int fixed;            /* normalises by its running statistics */
     int again;            /* the layer of the branch before, once more */
+    int full;             /* no replica is empty */
 } branch_shape;
 
 typedef struct branch_set {

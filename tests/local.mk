@@ -168,12 +168,15 @@ ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
 # Several layers in one call.
 branches_sources = tests/branch_set.c tests/branch_set.h
-check_PROGRAMS += tests/branches
+check_PROGRAMS += tests/branches tests/branches_refused
 tests_branches_SOURCES = tests/branches.c $(branches_sources) $(members_sources)
 tests_branches_LDFLAGS = $(wraps)
 tests_branches_LDADD = $(on_fixture)
-TESTS += tests/branches
-ASAN_TESTS += tests/branches
+tests_branches_refused_SOURCES = tests/branches_refused.c $(branches_sources) $(members_sources)
+tests_branches_refused_LDFLAGS = $(wraps)
+tests_branches_refused_LDADD = $(on_fixture)
+TESTS += tests/branches tests/branches_refused
+ASAN_TESTS += tests/branches tests/branches_refused
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
@@ -313,7 +316,8 @@ ASAN_TESTS += tests/model_faults
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_branches \
+	tests/mpi_branches_refused
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -328,6 +332,15 @@ tests_mpi_hub_SOURCES = tests/hub.c $(mpi_members_sources)
 tests_mpi_hub_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_hub_LDFLAGS = $(wraps)
 tests_mpi_hub_LDADD = $(on_mpi)
+tests_mpi_branches_SOURCES = tests/branches.c $(branches_sources) $(mpi_members_sources)
+tests_mpi_branches_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_branches_LDFLAGS = $(wraps)
+tests_mpi_branches_LDADD = $(on_mpi)
+tests_mpi_branches_refused_SOURCES = \
+	tests/branches_refused.c $(branches_sources) $(mpi_members_sources)
+tests_mpi_branches_refused_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_branches_refused_LDFLAGS = $(wraps)
+tests_mpi_branches_refused_LDADD = $(on_mpi)
 tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
 tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_soak_LDFLAGS = $(wraps)
