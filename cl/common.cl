@@ -44,6 +44,16 @@ typedef VECTOR(uint) uints;
 typedef VECTOR(long) wides;
 typedef VECTOR(ulong) uwides;
 
+/*
+ * A mask of the values that are at least the limit in magnitude, Inf and NaN
+ * among them. Masks are never turned round: Oclgrind negates comparisons of
+ * vectors wrongly.
+ */
+static ints reaches(real v, float limit)
+{
+    return MASK(AS(int, fabs(v)) >= as_int(limit));
+}
+
 /* v, but +0 where the mask is set. */
 static real zero_where(real v, ints mask)
 {

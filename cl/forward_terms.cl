@@ -18,28 +18,27 @@
 static ints add_forward(private wides *sums, private ints *flags, uints n, real pivot, real a,
                         real q)
 {
-    const ints fits = MASK(fabs(pivot) < FORWARD_LIMIT_PIVOT) & MASK(fabs(a) < FORWARD_LIMIT_SUM) &
-                      MASK(q < FORWARD_LIMIT_SECOND);
+    const ints over = reaches(pivot, FORWARD_LIMIT_PIVOT) | reaches(a, FORWARD_LIMIT_SUM) |
+                      reaches(q, FORWARD_LIMIT_SECOND);
     ints unknown = 0;
-    if (ANY(~fits)) {
-        unknown = ~MASK(isfinite(pivot));
+    if (ANY(over)) {
+        unknown = reaches(pivot, INFINITY);
 #if WIDE
         /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
-        a = zero_where(a, unknown | ~MASK(isfinite(a)));
-        q = zero_where(q, ~fits);
+        a = zero_where(a, unknown | reaches(a, INFINITY));
         pivot = zero_where(pivot, unknown);
 #else
-        unknown |= ~MASK(isfinite(a));
-        a = zero_where(a, ~fits);
-        q = zero_where(q, ~fits);
-        pivot = zero_where(pivot, ~fits);
+        unknown |= reaches(a, INFINITY);
+        a = zero_where(a, over);
+        pivot = zero_where(pivot, over);
 #endif
-        *flags |= ~fits & ~unknown & FLAG_OVER;
+        q = zero_where(q, over);
+        *flags |= select(over & FLAG_OVER, (ints)0, unknown);
     }
-    const ints clear = MASK(fabs(pivot) >= FORWARD_CLEAR) | MASK(q >= FORWARD_CLEAR * FORWARD_CLEAR);
+    const ints clear = reaches(pivot, FORWARD_CLEAR) | reaches(q, FORWARD_CLEAR * FORWARD_CLEAR);
     /* d^2 may have underflowed */
     const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
-    *flags |= (clear & FLAG_CLEAR) | (some & ~clear & FLAG_FAINT);
+    *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
     private wides *second = sums + FORWARD_DIGITS1;
     add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, n, pivot);
     add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, 1, a);
