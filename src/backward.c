@@ -229,7 +229,7 @@ static int finish(sbn_part *part, sbn_replica *replica)
 
 static const sbn_part_kind backward = {
     .operation = "backward",
-    .code = 2,
+    .code = SBN_CODE_BACKWARD,
     .needs = WITH_X,
     .least_count = 1,
     .window = sbn_backward_window,
@@ -243,7 +243,7 @@ static const sbn_part_kind backward = {
 /* With constant statistics only the gradients of weight and bias are sums: of the group, ... */
 static const sbn_part_kind frozen_global = {
     .operation = "frozen backward",
-    .code = 4,
+    .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = WITH_X,
     .least_count = 1,
     .window = sbn_backward_window,
@@ -257,6 +257,7 @@ static const sbn_part_kind frozen_global = {
 /* ... of each replica, ... */
 static const sbn_part_kind frozen_local = {
     .operation = "frozen backward",
+    .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = WITH_X,
     .local = 1,
     .least_count = 1,
@@ -271,6 +272,7 @@ static const sbn_part_kind frozen_local = {
 /* ... or not wanted. */
 static const sbn_part_kind frozen_input = {
     .operation = "frozen backward",
+    .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = WITHOUT_X,
     .local = 1,
     .commit = commit,

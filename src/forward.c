@@ -148,7 +148,7 @@ static int finish(sbn_part *part, sbn_replica *replica)
 
 static const sbn_part_kind training = {
     .operation = "forward",
-    .code = 1,
+    .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS,
     .fills = 1,
     .least_count = 2,
@@ -162,7 +162,7 @@ static const sbn_part_kind training = {
 
 static const sbn_part_kind evaluation = {
     .operation = "evaluation",
-    .code = 3,
+    .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS,
     .fills = 1,
     .least_count = 1,
@@ -176,6 +176,7 @@ static const sbn_part_kind evaluation = {
 
 static const sbn_part_kind frozen = {
     .operation = "forward",
+    .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS,
     .local = 1,
     .fills = 1,

@@ -13,7 +13,7 @@ typedef struct sbn_part sbn_part;
 
 typedef struct sbn_part_kind {
     const char *operation;
-    uint32_t code;        /* names it in headers: src/agreement.c */
+    uint32_t code;        /* SBN_CODE_..., which names it to other members */
     unsigned needs;       /* of shares: src/share.h */
     int local;            /* of this member alone, whatever the group */
     int fills;            /* its saved statistics, or reads them */

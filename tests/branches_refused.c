@@ -451,8 +451,13 @@ static int failing_redo(member *m)
     return m->status;
 }
 
-static void check_failing_redo(members *all)
+static void check_frozen(members *all)
 {
+    members_do(all, train);
+    refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|NULL came", SBN_REMOTE_ERROR,
+            "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
+            "SBN_INVALID_ARGUMENT",
+            "an error in a layer of one's own");
     members_do(all, failing_redo);
     for (int rank = 0; rank < all->count; ++rank)
         member_expect(&all->of[rank], rank == ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
@@ -497,7 +502,7 @@ int main(int argc, char **argv)
         return members_end(fixture_missing());
     const long at_start = sbn_handles_open();
     with_layers(shapes, check_refusals);
-    with_layers(frozen_redone, check_failing_redo);
+    with_layers(frozen_redone, check_frozen);
     tap_ok(sbn_handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
     return members_end(tap_done());

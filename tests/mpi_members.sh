@@ -1,8 +1,7 @@
 #!/bin/sh
 # What threaded groups promise, with ranks for threads: the same bits, the same
-# sentences when ranks disagree, parts of a split, several
-# layers in one call, hundreds of random passes, and what
-# latency costs (printed).
+# sentences when ranks disagree, parts of a split, several layers in one call, hundreds
+# of random passes, and what latency costs (printed).
 
 . "${srcdir:=.}/tests/mpi_common.sh"
 

@@ -157,8 +157,8 @@ SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sb
 
 /*
  * Several layers in one pass: parallel branches of a network, which do not
- * depend on each other, combine at the price of one (<syncbn/transport.h> has
- * the words). Each branch is what sbn_forward or sbn_backward is given: a
+ * depend on each other, combine in as many messages as one layer does
+ * (<syncbn/transport.h> has the words). Each branch is what sbn_forward or sbn_backward is given: a
  * layer, its shares, saved statistics and flags.
  */
 typedef struct sbn_branch {
