@@ -11,7 +11,8 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     tap 4 tests/mpi_hub
     tap 7 tests/mpi_hub
     tap 4 tests/mpi_branches
-    tap 3 tests/mpi_branches_refused
+    tap 3 tests/mpi_branches_disagree
+    tap 4 tests/mpi_branches_refused
     tap 4 tests/mpi_soak 300
     tap 2 tests/mpi_latency
 fi
