@@ -13,12 +13,13 @@
  *   sbn_mpi_destroy(mpi);
  *   MPI_Finalize();
  *
- * What goes over the wire. A pass is one MPI_Iallreduce of 24 words of 64 bits
- * (who calls what; it runs while the device reduces) and one of 1 + 8 words
- * per channel going forward, 1 + 9 going backward; channels that need the wide
- * window cost one more of 1 + 19 words per channel. MPI_INT64_T and MPI_SUM:
- * exact, so neither the tree of the reduction nor the number of ranks shows in
- * the results.
+ * What goes over the wire. A pass is one MPI_Iallreduce of 17 words of 64 bits
+ * (who calls what; it runs while the device reduces) and one of 2 + 8 words
+ * per channel going forward, 2 + 9 going backward; channels that need the wide
+ * window cost one more of 2 + 19 words per channel. The layers of one call
+ * (sbn_forward_branches) share these. MPI_INT64_T and MPI_SUM: exact, so
+ * neither the tree of the reduction nor the number of ranks shows in the
+ * results.
  *
  * Threads. MPI is called from the thread that calls syncbn and from nowhere
  * else: no hidden threads, no callbacks. Below MPI_THREAD_SERIALIZED that must

@@ -5,50 +5,45 @@
 
 #include <syncbn/error.h>
 
-uint32_t sbn_digest(uint32_t digest, const void *bytes, size_t size)
+uint64_t sbn_digest(uint64_t digest, const void *bytes, size_t size)
 {
     const unsigned char *byte = bytes;
     for (size_t i = 0; i < size; ++i)
-        digest = (digest ^ byte[i]) * 16777619u;
+        digest = (digest ^ byte[i]) * 1099511628211u;
     return digest;
 }
 
+uint64_t sbn_call_digest(uint64_t digest, const sbn_call *call)
+{
+    const uint32_t numbers[] = {call->code, call->settings, call->channels, call->saved};
+    digest = sbn_digest(digest, numbers, sizeof numbers);
+    return sbn_digest(digest, call->name, strlen(call->name) + 1);
+}
+
 /* Fields of 16 bits: their squares' sum over 4095 members, times 4095, stays below 2^63. */
-static void put_field(int64_t **word, uint32_t field)
+static void put_fields(int64_t **word, uint64_t value, int bits)
 {
-    *(*word)++ = field;
-    *(*word)++ = (int64_t)field * field;
+    for (int low = 0; low < bits; low += 16) {
+        const int64_t field = (int64_t)(value >> low & 0xffffu);
+        *(*word)++ = field;
+        *(*word)++ = field * field;
+    }
 }
 
-static void put_two_fields(int64_t **word, uint32_t value)
-{
-    put_field(word, value & 0xffffu);
-    put_field(word, value >> 16);
-}
-
-void sbn_header_fill(int64_t *header, const sbn_call *call)
+void sbn_header_fill(int64_t *header, int error, uint32_t number, uint32_t words, uint64_t digest)
 {
     int64_t *word = header;
-    *word++ = call->error != 0;
-    *word++ = (int64_t)call->count;
-    put_field(&word, call->code);
-    put_two_fields(&word, call->number);
-    put_two_fields(&word, call->settings);
-    put_two_fields(&word, call->channels);
-    put_two_fields(&word, call->saved);
-    put_two_fields(&word, sbn_digest(SBN_DIGEST_START, call->name, strlen(call->name)));
-}
-
-uint64_t sbn_header_count(const int64_t *header)
-{
-    return (uint64_t)header[1];
+    *word++ = error != 0;
+    put_fields(&word, number, 32);
+    put_fields(&word, words, 32);
+    put_fields(&word, digest, 64);
 }
 
 int sbn_header_agrees(const int64_t *header, int world_size)
 {
     if (header[0] != 0)
         return 0;
-    for (int i = 2; i < SBN_HEADER_WORDS; i += 2)
+    for (int i = 1; i < SBN_HEADER_WORDS; i += 2)
         if (world_size * header[i + 1] != header[i] * header[i])
             return 0;
     return 1;
@@ -86,6 +81,14 @@ static const int64_t *slot_of(const int64_t *words, int rank)
 static int same_slot(const int64_t *words, int a, int b)
 {
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof(int64_t) * SLOT_WORDS) == 0;
+}
+
+int sbn_explanation_goes_on(const int64_t *words, int world_size)
+{
+    int same = words[SLOT_ERROR] == 0 && words[SLOT_CHANNELS] > 0;
+    for (int rank = 1; rank < world_size; ++rank)
+        same = same && same_slot(words, 0, rank);
+    return same;
 }
 
 /* The first rank that called what this rank called stands for all of them. */
@@ -131,33 +134,44 @@ static void write_ranks(writer *w, const int64_t *words, int rank, int world_siz
 
 static const char *operation_name(int64_t code)
 {
-    static const char *const names[] = {"nothing", "forward", "backward", "evaluation",
-                                        "frozen backward"};
-    return code >= 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "?";
+    static const char *const names[] = {
+        [SBN_CODE_FORWARD] = "forward",       [SBN_CODE_BACKWARD] = "backward",
+        [SBN_CODE_EVALUATION] = "evaluation", [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
+        [SBN_CODE_SPLIT] = "sbn_group_split",
+    };
+    return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
 }
 
-static void write_call(writer *w, const int64_t *words, int rank, int world_size)
+static void write_layer(writer *w, const int64_t *slot, size_t place)
 {
-    const int64_t *slot = slot_of(words, rank);
     char name[NAME_WORDS * sizeof(int64_t)];
     memcpy(name, slot + SLOT_NAME, sizeof name);
     name[sizeof name - 1] = '\0';
+    WRITE(w, " of layer \"%s\" with %lld channels", name, (long long)slot[SLOT_CHANNELS]);
+    if (slot[SLOT_ERROR])
+        return;
+    if (place > 0)
+        WRITE(w, " in place %zu", place + 1);
+    WRITE(w, " (settings %08llx, forward %lld)", (long long)slot[SLOT_SETTINGS],
+          (long long)slot[SLOT_SAVED]);
+}
+
+static void write_call(writer *w, const int64_t *words, size_t place, int rank, int world_size)
+{
+    const int64_t *slot = slot_of(words, rank);
     write_ranks(w, words, rank, world_size);
-    if (slot[SLOT_CODE] == SBN_CODE_SPLIT)
-        WRITE(w, " called sbn_group_split");
-    else
-        WRITE(w, " called %s of layer \"%s\" with %lld channels", operation_name(slot[SLOT_CODE]),
-              name, (long long)slot[SLOT_CHANNELS]);
+    WRITE(w, " called %s", operation_name(slot[SLOT_CODE]));
+    if (slot[SLOT_CHANNELS] > 0)
+        write_layer(w, slot, place);
+    else if (slot[SLOT_CODE] != SBN_CODE_SPLIT && !slot[SLOT_ERROR])
+        WRITE(w, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[SLOT_ERROR])
         WRITE(w, " and reported %s", sbn_strerror((int)slot[SLOT_ERROR]));
-    else if (slot[SLOT_CODE] != SBN_CODE_SPLIT)
-        WRITE(w, " (settings %08llx, forward %lld)", (long long)slot[SLOT_SETTINGS],
-              (long long)slot[SLOT_SAVED]);
 }
 
 /* Rare calls first: most often they are the wrong ones. */
-int sbn_explanation_read(const int64_t *words, int rank, int world_size, char *sentence,
-                         size_t size)
+int sbn_explanation_read(const int64_t *words, size_t place, int rank, int world_size,
+                         char *sentence, size_t size)
 {
     writer w = {sentence, size, 0};
     int errors = 0;
@@ -171,7 +185,7 @@ int sbn_explanation_read(const int64_t *words, int rank, int world_size, char *s
             if (errors && !slot_of(words, r)[SLOT_ERROR])
                 continue;
             WRITE(&w, first ? "" : "; ");
-            write_call(&w, words, r, world_size);
+            write_call(&w, words, place, r, world_size);
             first = 0;
         }
     const int own = (int)slot_of(words, rank)[SLOT_ERROR];

@@ -2,16 +2,16 @@
 #ifndef SBN_SRC_BACKWARD_H
 #define SBN_SRC_BACKWARD_H
 
-#include "pass.h"
+#include "part.h"
 
-/* The rows of pass->gradients. */
+/* The rows of part->gradients. */
 enum { SBN_ROW_G, SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT, SBN_ROW_BIAS, SBN_ROWS };
 
 /* A row of a replica's host copy: free since the pass began. */
-float *sbn_gradient_row(const sbn_pass *pass, size_t replica, int which);
+float *sbn_gradient_row(const sbn_part *part, size_t replica, int which);
 
 /* dx of constant statistics: what it needs on the host, then a replica's dx. */
-int sbn_frozen_fill(sbn_pass *pass);
-int sbn_frozen_apply(sbn_pass *pass, sbn_replica *replica, cl_event *event);
+int sbn_frozen_fill(sbn_part *part);
+int sbn_frozen_apply(sbn_part *part, sbn_replica *replica, cl_event *event);
 
 #endif

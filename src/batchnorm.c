@@ -49,7 +49,7 @@ static int check_config(const sbn_batchnorm_config *config)
  */
 static uint32_t digest_settings(const sbn_batchnorm_config *config)
 {
-    uint32_t digest = sbn_digest(SBN_DIGEST_START, &config->eps, sizeof config->eps);
+    uint64_t digest = sbn_digest(SBN_DIGEST_START, &config->eps, sizeof config->eps);
     digest = sbn_digest(digest, &config->momentum, sizeof config->momentum);
     const unsigned char modes[] = {
         (unsigned char)config->eps_mode,
@@ -59,7 +59,7 @@ static uint32_t digest_settings(const sbn_batchnorm_config *config)
     };
     const uint32_t order[] = {SBN_ORDER_VERSION, SBN_BLOCK};
     digest = sbn_digest(digest, order, sizeof order);
-    return sbn_digest(digest, modes, sizeof modes);
+    return (uint32_t)sbn_digest(digest, modes, sizeof modes);
 }
 
 static int allocate(sbn_batchnorm *layer, const char *name)

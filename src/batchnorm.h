@@ -40,7 +40,8 @@ struct sbn_saved {
     int frozen;     /* with the running statistics: constants to the backward pass */
     int used;       /* passes under way that read or fill it */
     int filling;    /* one of them fills it */
-    uint32_t pass;  /* the forward's number in the group */
+    uint32_t pass;  /* the forward's number in the group, */
+    uint32_t place; /* and the layer's place in it */
     uint64_t count;
     double *mean, *var, *invstd;
     sbn_geometry *geometry; /* per replica */

@@ -6,12 +6,13 @@
 #include "handles.h"
 #include "reduce.h"
 
-/* Settles a pass; a failure keeps the last sentence. */
+/* Settles a pass; a failure keeps the last sentence. An error of this member's own outranks all. */
 static void settle(sbn_pass *pass, int status)
 {
     pass->stage = SBN_STAGE_SETTLED;
-    pass->status = status;
-    snprintf(pass->sentence, sizeof pass->sentence, "%s", status ? sbn_last_error() : "");
+    pass->status = pass->error ? pass->error : status;
+    if (!pass->error)
+        snprintf(pass->sentence, sizeof pass->sentence, "%s", status ? sbn_last_error() : "");
 }
 
 /* A request in flight may still write its words: they stay allocated, but no longer ours. */
@@ -37,7 +38,7 @@ static void fail_transport(sbn_group *group, int code, const char *what)
     sbn_group_fail_transport(group, code, what);
     for (size_t i = 0; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
+        if (pass->stage == SBN_STAGE_SETTLED || sbn_pass_is_local(pass))
             continue;
         if (pass->request)
             abandon(pass);
@@ -69,53 +70,96 @@ static int arrived(sbn_pass *pass)
     return !code && done;
 }
 
-/* The count of the group is known: 1 if there is something to combine. */
-static int accept_count(sbn_pass *pass, uint64_t count)
+/* The counts are known: 1 if they will do. Where there are no values there is nothing to combine. */
+static int accept_counts(sbn_pass *pass)
 {
-    pass->count = count;
-    if (count == 0) {
-        pass->kind->commit(pass);
-        settle(pass, SBN_SUCCESS);
-        return 0;
-    }
-    if (count < pass->kind->least_count) {
-        settle(pass, sbn_fail(SBN_TOO_FEW_VALUES,
-                              "%s of layer \"%s\": more than 1 value per channel was expected over "
-                              "the whole group in training, %llu came",
-                              pass->kind->operation, pass->layer->name, (unsigned long long)count));
-        return 0;
-    }
-    if (!pass->kind->reduce) {
-        pass->kind->commit(pass);
-        settle(pass, SBN_SUCCESS);
-        return 0;
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        if (part->count > 0 && part->count < part->kind->least_count) {
+            settle(pass, sbn_fail(SBN_TOO_FEW_VALUES,
+                                  "%s of layer \"%s\": more than 1 value per channel was expected "
+                                  "over the whole group in training, %llu came",
+                                  part->kind->operation, part->layer->name,
+                                  (unsigned long long)part->count));
+            return 0;
+        }
+        part->pending = part->pending && part->count > 0;
     }
     return 1;
+}
+
+/* All is known of all parts. */
+static void conclude(sbn_pass *pass)
+{
+    for (sbn_part *part = pass->parts; part; part = part->next)
+        part->kind->commit(part);
+    settle(pass, SBN_SUCCESS);
+}
+
+static int has_pending(const sbn_pass *pass)
+{
+    int pending = 0;
+    for (const sbn_part *part = pass->parts; part; part = part->next)
+        pending = pending || part->pending;
+    return pending;
+}
+
+/* A pass of this member alone has its counts. */
+static void start_alone(sbn_pass *pass)
+{
+    if (!accept_counts(pass))
+        return;
+    if (has_pending(pass))
+        pass->stage = SBN_STAGE_LOCAL;
+    else
+        conclude(pass);
 }
 
 void sbn_combine_start(sbn_pass *pass)
 {
     if (!sbn_pass_is_joined(pass)) {
-        if (accept_count(pass, pass->call.count))
-            pass->stage = SBN_STAGE_LOCAL;
+        start_alone(pass);
         return;
     }
-    sbn_header_fill(pass->header, &pass->call);
+    uint64_t digest = SBN_DIGEST_START;
+    for (const sbn_part *part = pass->parts; part; part = part->next)
+        if (sbn_part_is_joined(part))
+            digest = sbn_call_digest(digest, &part->call);
+    sbn_header_fill(pass->header, pass->error, pass->parts->call.number, (uint32_t)pass->sent,
+                    digest);
     start(pass, SBN_STREAM_HEADER, pass->header, SBN_HEADER_WORDS, SBN_STAGE_HEADER);
+}
+
+/* What this member says of itself: the part with the error, or the layer in the place looked at. */
+static sbn_call own_call(const sbn_pass *pass)
+{
+    const sbn_part *of = pass->culprit, *first = NULL;
+    for (const sbn_part *part = pass->parts; part; part = part->next) {
+        if (!sbn_part_is_joined(part))
+            continue;
+        first = first ? first : part;
+        if (!of && part->place == pass->place)
+            of = part;
+    }
+    sbn_call call = of ? of->call : first->call;
+    if (!of) {
+        call.name = "";
+        call.channels = call.settings = call.saved = 0;
+    }
+    call.error = pass->error;
+    return call;
 }
 
 static void start_explanation(sbn_pass *pass)
 {
     const int world_size = pass->group->transport.world_size;
     const size_t words = sbn_explanation_words(world_size);
+    const sbn_call call = own_call(pass);
     if (sbn_grow((void **)&pass->explanation, &pass->explanation_size, sizeof(int64_t) * words)) {
         fail_transport(pass->group, SBN_OUT_OF_MEMORY, "memory");
         return;
     }
     memset(pass->explanation, 0, sizeof(int64_t) * words);
-    if (!pass->call.error)
-        pass->call.error = pass->local_error;
-    sbn_explanation_fill(pass->explanation, pass->group->transport.rank, &pass->call);
+    sbn_explanation_fill(pass->explanation, pass->group->transport.rank, &call);
     start(pass, SBN_STREAM_REPEAT, pass->explanation, words, SBN_STAGE_EXPLAIN);
 }
 
@@ -127,76 +171,74 @@ static void leave_header(sbn_pass *pass, int oldest)
         pass->request = NULL;
     }
     if (sbn_header_agrees(pass->header, pass->group->transport.world_size)) {
-        if (accept_count(pass, sbn_header_count(pass->header)))
-            pass->stage = SBN_STAGE_LOCAL;
+        pass->stage = SBN_STAGE_LOCAL;
     } else if (oldest) {
         start_explanation(pass);
     }
 }
 
-/* A failure of this member's device after the header: the others learn the status, and this
- * member keeps its sentence. */
-static void keep_error(sbn_pass *pass, int status)
+/* The words are known. Parts that did not fit are combined once more. */
+static void take(sbn_pass *pass)
 {
-    pass->local_error = status;
-    if (status)
-        snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
-}
-
-/* The group's words are known. */
-static void take(sbn_pass *pass, const sbn_words *words)
-{
-    if (!pass->kind->take(pass, words)) {
-        pass->kind->commit(pass);
-        settle(pass, SBN_SUCCESS);
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        if (!part->pending)
+            continue;
+        const sbn_words words = sbn_reduce_sum(pass, part);
+        part->pending = part->kind->take(part, &words);
+        part->result.wide |= part->pending;
+    }
+    if (!has_pending(pass)) {
+        conclude(pass);
         return;
     }
-    pass->result.wide = 1;
     pass->window = SBN_WIDE;
     pass->stage = SBN_STAGE_LOCAL;
-    keep_error(pass, sbn_reduce_enqueue(pass, SBN_WIDE));
+    sbn_reduce_enqueue(pass);
+}
+
+static void send(sbn_pass *pass)
+{
+    if (!pass->error) {
+        sbn_reduce_seal(pass);
+    } else if (pass->sums) {
+        memset(pass->sums, 0, sizeof(int64_t) * pass->sent);
+    } else {
+        /* Not even room to tell the others. */
+        fail_transport(pass->group, pass->error, "memory");
+        return;
+    }
+    pass->sums[0] = pass->error != 0;
+    start(pass, pass->window == SBN_WIDE ? SBN_STREAM_REPEAT : SBN_STREAM_WORDS, pass->sums,
+          pass->sent, SBN_STAGE_SENT);
+}
+
+/* Nobody waits for this member's words. Other members of a joined pass have gone on already. */
+static void fail_alone(sbn_pass *pass)
+{
+    sbn_fail(pass->error, "%s", pass->sentence);
+    if (sbn_pass_is_joined(pass))
+        sbn_group_fail(pass->group, pass->error);
+    settle(pass, pass->error);
 }
 
 static void leave_local(sbn_pass *pass, int oldest, int may_send)
 {
-    const int joined = sbn_pass_is_joined(pass);
-    int done = 1;
-    if (!pass->local_error)
-        keep_error(pass, sbn_reduce_done(pass, &done));
-    if (!pass->local_error && !done)
+    const int sends = pass->sent > 1;
+    if (!pass->error && !sbn_reduce_done(pass))
         return;
-    if (!joined && pass->local_error) {
-        settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
+    if (!sends && pass->error) {
+        fail_alone(pass);
         return;
     }
-    if (joined ? !may_send || (pass->window == SBN_WIDE && !oldest) : !oldest && !pass->kind->local)
+    if (sends ? !may_send || (pass->window == SBN_WIDE && !oldest)
+              : !oldest && !sbn_pass_is_local(pass))
         return;
-    const sbn_window *window = pass->kind->window(pass->window);
-    const size_t channels = pass->layer->channels;
-    if (!sbn_reduce_must_add(pass)) {
-        const sbn_words own = sbn_reduce_words(pass, 0);
-        take(pass, &own);
-        return;
-    }
-    const size_t words = 1 + sbn_window_words(window) * channels;
-    if (!pass->local_error) {
+    if (!pass->error)
         sbn_reduce_add(pass);
-    } else if (pass->sums) {
-        memset(pass->sums, 0, sizeof(int64_t) * words);
-    } else {
-        /* Not even room to tell the others. */
-        fail_transport(pass->group, pass->local_error, "memory");
-        return;
-    }
-    if (!joined) {
-        const sbn_words all = sbn_words_at(pass->sums + 1, window);
-        take(pass, &all);
-        return;
-    }
-    sbn_words_seal(pass->sums + 1, window, channels);
-    pass->sums[0] = pass->local_error != 0;
-    start(pass, pass->window == SBN_WIDE ? SBN_STREAM_REPEAT : SBN_STREAM_WORDS, pass->sums, words,
-          SBN_STAGE_SENT);
+    if (sends)
+        send(pass);
+    else
+        take(pass);
 }
 
 static void leave_sent(sbn_pass *pass, int oldest)
@@ -212,10 +254,9 @@ static void leave_sent(sbn_pass *pass, int oldest)
         start_explanation(pass);
         return;
     }
-    const sbn_window *window = pass->kind->window(pass->window);
-    const sbn_words all = sbn_words_at(pass->sums + 1, window);
-    sbn_words_open(pass->sums + 1, window, pass->layer->channels);
-    take(pass, &all);
+    sbn_reduce_open(pass);
+    if (accept_counts(pass))
+        take(pass);
 }
 
 static void leave_explanation(sbn_pass *pass)
@@ -223,14 +264,16 @@ static void leave_explanation(sbn_pass *pass)
     if (!arrived(pass))
         return;
     pass->request = NULL;
-    const sbn_group *group = pass->group;
+    const sbn_transport *transport = &pass->group->transport;
+    if (sbn_explanation_goes_on(pass->explanation, transport->world_size)) {
+        ++pass->place;
+        start_explanation(pass);
+        return;
+    }
     char sentence[SBN_SENTENCE_SIZE];
-    const int status = sbn_explanation_read(pass->explanation, group->transport.rank,
-                                            group->transport.world_size, sentence, sizeof sentence);
-    if (pass->local_error)
-        settle(pass, sbn_fail(pass->local_error, "%s", pass->sentence));
-    else
-        settle(pass, sbn_fail(status, "%s", sentence));
+    const int status = sbn_explanation_read(pass->explanation, pass->place, transport->rank,
+                                            transport->world_size, sentence, sizeof sentence);
+    settle(pass, sbn_fail(status, "%s", sentence));
 }
 
 void sbn_combine_progress(sbn_group *group)
@@ -282,14 +325,25 @@ static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
     pass->window = SBN_NARROW;
-    pass->result.wide = 0;
-    pass->result.synchronised = 0;
-    sbn_reduce_wait(pass);
-    memset(pass->repeat, 0, pass->layer->channels);
-    if (!accept_count(pass, pass->call.count))
-        return;
-    pass->stage = SBN_STAGE_LOCAL;
-    keep_error(pass, sbn_reduce_enqueue(pass, SBN_NARROW));
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        sbn_reduce_wait(part);
+        sbn_part_start(part);
+    }
+    start_alone(pass);
+    if (pass->stage == SBN_STAGE_LOCAL)
+        sbn_reduce_enqueue(pass);
+}
+
+/* "forward of layer "first" and 2 more" */
+static void name_pass(const sbn_pass *pass, char *out, size_t size)
+{
+    const sbn_call call = own_call(pass);
+    size_t more = 0;
+    for (const sbn_part *part = pass->parts; part; part = part->next)
+        more += part->place > 0;
+    const int length = snprintf(out, size, "%s of layer \"%s\"", call.operation, call.name);
+    if (more > 0 && length > 0 && (size_t)length < size)
+        snprintf(out + length, size - (size_t)length, " and %zu more", more);
 }
 
 void sbn_combine_timeout(sbn_group *group)
@@ -297,27 +351,27 @@ void sbn_combine_timeout(sbn_group *group)
     size_t first = 0;
     while (group->under_way[first]->stage == SBN_STAGE_SETTLED)
         ++first;
-    char missing[128];
+    char missing[128], call[128];
     const sbn_pass *late = group->under_way[first];
     sbn_name_missing(&group->transport, late->request, missing, sizeof missing);
+    name_pass(late, call, sizeof call);
     const int local = group->on_timeout == SBN_TIMEOUT_LOCAL;
     group->alone = local;
-    sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s of layer \"%s\" for %s", group->transport.rank,
-             group->timeout, late->call.operation, late->call.name, missing);
+    sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", group->transport.rank, group->timeout,
+             call, missing);
     if (!local) {
         sbn_group_fail(group, SBN_TIMEOUT);
         group->unreachable = 1;
     }
     for (size_t i = first; i < group->under_way_count; ++i) {
         sbn_pass *pass = group->under_way[i];
-        if (pass->stage == SBN_STAGE_SETTLED || pass->kind->local)
+        if (pass->stage == SBN_STAGE_SETTLED || sbn_pass_is_local(pass))
             continue;
-        if (local && !pass->call.error) {
+        if (local && !pass->error) {
             restart_alone(pass);
         } else {
             abandon(pass);
-            /* A pass that only told of an error of this member has that error. */
-            settle(pass, pass->call.error ? pass->call.error : SBN_TIMEOUT);
+            settle(pass, SBN_TIMEOUT);
         }
     }
 }

@@ -9,44 +9,45 @@
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-/* pass->columns */
+/* part->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
+static int reduce(sbn_part *part, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event)
 {
-    const sbn_share *share = &pass->shares[replica->index];
-    const sbn_geometry *g = &pass->geometries[replica->index];
+    const sbn_share *share = &part->shares[replica->index];
+    const sbn_geometry *g = &part->geometries[replica->index];
     const cl_ulong x_offset = share->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(share->x.mem), SBN_ARG(x_offset)};
-    return sbn_reduce_launch(pass, replica, &replica->kernels.forward_reduce[g->layout][window],
+    return sbn_reduce_launch(part, replica, &replica->kernels.forward_reduce[g->layout][window],
                              arguments, 2, slices, wait, event);
 }
 
-static int take(sbn_pass *pass, const sbn_words *words)
+static int take(sbn_part *part, const sbn_words *words)
 {
-    const size_t channels = pass->layer->channels;
-    double *mean = pass->columns[MEAN], *var = pass->columns[VAR], *invstd = pass->columns[INVSTD];
+    const size_t channels = part->layer->channels;
+    double *mean = part->columns[MEAN], *var = part->columns[VAR], *invstd = part->columns[INVSTD];
     const int wide = words->window->wide;
-    sbn_moments_of(words, channels, wide ? pass->repeat : NULL, pass->count, mean, var);
-    sbn_invstd_of(var, channels, pass->layer->eps, invstd);
-    return !wide && sbn_forward_needs_wide(words, channels, invstd, pass->repeat);
+    sbn_moments_of(words, channels, wide ? part->repeat : NULL, part->count, mean, var);
+    sbn_invstd_of(var, channels, part->layer->eps, invstd);
+    return !wide && sbn_forward_needs_wide(words, channels, invstd, part->repeat);
 }
 
-static void commit(sbn_pass *pass)
+static void commit(sbn_part *part)
 {
-    const sbn_batchnorm *layer = pass->layer;
-    sbn_saved *saved = pass->saved;
+    const sbn_batchnorm *layer = part->layer;
+    sbn_saved *saved = part->saved;
     const size_t bytes = sizeof(double) * layer->channels;
     saved->filled = 1;
     saved->frozen = 0;
-    saved->pass = pass->call.number;
-    saved->count = pass->count;
-    memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
-    if (pass->count > 0) {
-        memcpy(saved->mean, pass->columns[MEAN], bytes);
-        memcpy(saved->var, pass->columns[VAR], bytes);
-        memcpy(saved->invstd, pass->columns[INVSTD], bytes);
+    saved->pass = part->call.number;
+    saved->place = part->place;
+    saved->count = part->count;
+    memcpy(saved->geometry, part->geometries, sizeof *saved->geometry * part->group->replica_count);
+    if (part->count > 0) {
+        memcpy(saved->mean, part->columns[MEAN], bytes);
+        memcpy(saved->var, part->columns[VAR], bytes);
+        memcpy(saved->invstd, part->columns[INVSTD], bytes);
     } else {
         memset(saved->mean, 0, bytes);
         memset(saved->var, 0, bytes);
@@ -54,22 +55,22 @@ static void commit(sbn_pass *pass)
     }
 }
 
-static void commit_training(sbn_pass *pass)
+static void commit_training(sbn_part *part)
 {
-    commit(pass);
-    if (pass->layer->tracks && pass->count > 0 && !(pass->flags & SBN_KEEP_RUNNING_STATS))
-        sbn_batchnorm_track(pass->layer, pass->saved->mean, pass->saved->var, pass->count);
+    commit(part);
+    if (part->layer->tracks && part->count > 0 && !(part->flags & SBN_KEEP_RUNNING_STATS))
+        sbn_batchnorm_track(part->layer, part->saved->mean, part->saved->var, part->count);
 }
 
 /* Nothing to combine: the running statistics become the pass's. */
-static void commit_frozen(sbn_pass *pass)
+static void commit_frozen(sbn_part *part)
 {
-    const sbn_batchnorm *layer = pass->layer;
-    sbn_saved *saved = pass->saved;
+    const sbn_batchnorm *layer = part->layer;
+    sbn_saved *saved = part->saved;
     saved->filled = saved->frozen = 1;
-    saved->pass = 0;
-    saved->count = pass->count;
-    memcpy(saved->geometry, pass->geometries, sizeof *saved->geometry * pass->group->replica_count);
+    saved->pass = saved->place = 0;
+    saved->count = part->count;
+    memcpy(saved->geometry, part->geometries, sizeof *saved->geometry * part->group->replica_count);
     for (size_t c = 0; c < layer->channels; ++c) {
         saved->mean[c] = layer->running_mean[c];
         saved->var[c] = layer->running_var[c];
@@ -120,34 +121,35 @@ int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sb
 }
 
 /* The table's host copy is shared by the replicas: filled once. */
-static int fill(sbn_pass *pass)
+static int fill(sbn_part *part)
 {
-    sbn_saved *saved = pass->saved;
+    sbn_saved *saved = part->saved;
     float *host;
-    if (pass->group->replica_count == 0)
+    if (part->group->replica_count == 0)
         return SBN_SUCCESS;
     const int status = sbn_table_host(&saved->table, 0, &host);
     if (!status)
-        sbn_fill_statistics(host, pass->layer->channels, saved->mean, saved->invstd);
+        sbn_fill_statistics(host, part->layer->channels, saved->mean, saved->invstd);
     return status;
 }
 
-static int finish(sbn_pass *pass, sbn_replica *replica)
+static int finish(sbn_part *part, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    sbn_table *table = &pass->saved->table;
+    sbn_table *table = &part->saved->table;
     int status = SBN_SUCCESS;
-    if (pass->geometries[r].elements > 0)
+    if (part->geometries[r].elements > 0)
         status = sbn_table_write(table, replica, table->floats);
     if (status)
         return status;
-    return sbn_forward_apply(replica, pass->layer, &pass->shares[r], &pass->geometries[r], table,
-                             pass->work[r].ready);
+    return sbn_forward_apply(replica, part->layer, &part->shares[r], &part->geometries[r], table,
+                             part->work[r].ready);
 }
 
-static const sbn_pass_kind training = {
+static const sbn_part_kind training = {
     .operation = "forward",
-    .code = 1,
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS,
     .fills = 1,
     .least_count = 2,
     .window = sbn_forward_window,
@@ -158,9 +160,10 @@ static const sbn_pass_kind training = {
     .finish = finish,
 };
 
-static const sbn_pass_kind evaluation = {
+static const sbn_part_kind evaluation = {
     .operation = "evaluation",
-    .code = 3,
+    .code = SBN_CODE_EVALUATION,
+    .needs = FORWARD_NEEDS,
     .fills = 1,
     .least_count = 1,
     .window = sbn_forward_window,
@@ -171,8 +174,10 @@ static const sbn_pass_kind evaluation = {
     .finish = finish,
 };
 
-static const sbn_pass_kind frozen = {
+static const sbn_part_kind frozen = {
     .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS,
     .local = 1,
     .fills = 1,
     .commit = commit_frozen,
@@ -180,66 +185,76 @@ static const sbn_pass_kind frozen = {
     .finish = finish,
 };
 
-static int check_forward(const sbn_batchnorm *layer, sbn_saved *saved, unsigned flags)
+static int check_forward(const sbn_branch *branch)
 {
-    const int status = sbn_check_handle(saved, SBN_TAG_SAVED, "saved");
+    const int status = sbn_check_handle(branch->saved, SBN_TAG_SAVED, "saved");
     if (status)
         return status;
-    if (flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
+    if (branch->flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
         return sbn_fail(
             SBN_INVALID_ARGUMENT,
-            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came", flags);
-    if (saved->layer != layer)
+            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
+            branch->flags);
+    if (branch->saved->layer != branch->layer)
         return sbn_fail(
             SBN_INVALID_ARGUMENT,
             "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-            layer->name);
-    if (saved->used > 0)
+            branch->layer->name);
+    if (branch->saved->used > 0)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "saved: it is used by %d passes under way; end them first, or give another",
-                        saved->used);
-    return sbn_saved_follow(saved);
+                        branch->saved->used);
+    return sbn_saved_follow(branch->saved);
 }
 
-/* `result` is where the end will write, as far as it is known now. */
-static int begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved, unsigned flags,
-                 const sbn_result *result, sbn_pass **pass)
+static const sbn_part_kind *choose(sbn_branch *branch, int *status)
 {
-    sbn_error_clear();
-    int status = sbn_check_handle(layer, SBN_TAG_BATCHNORM, "layer");
-    if (status)
-        return status;
-    if (!pass)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "pass: a place for the handle was expected, NULL came");
-    *pass = NULL;
-    status = check_forward(layer, saved, flags);
-    if (!status)
-        status = sbn_check_result(result);
-    return sbn_pass_begin(sbn_is_fixed(layer) ? &frozen : &training, layer, shares, FORWARD_NEEDS,
-                          saved, flags, status, pass);
+    if (*status)
+        return &training;
+    *status = check_forward(branch);
+    return sbn_is_fixed(branch->layer) ? &frozen : &training;
+}
+
+int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return sbn_pass_begin(choose, branches, count, NULL, pass);
+}
+
+int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    sbn_pass *pass;
+    const int status = sbn_pass_begin(choose, branches, count, results, &pass);
+    return status ? status : sbn_pass_end(pass, results);
 }
 
 int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
                       unsigned flags, sbn_pass **pass)
 {
-    return begin(layer, shares, saved, flags, NULL, pass);
+    const sbn_branch one = {layer, shares, saved, flags};
+    return sbn_forward_branches_begin(&one, 1, pass);
 }
 
 int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved, unsigned flags,
                 sbn_result *result)
 {
-    sbn_pass *pass;
-    const int status = begin(layer, shares, saved, flags, result, &pass);
-    return status ? status : sbn_pass_end(pass, result);
+    const sbn_branch one = {layer, shares, saved, flags};
+    return sbn_forward_branches(&one, 1, result);
+}
+
+/* Its saved statistics are the layer's own. */
+static const sbn_part_kind *choose_evaluation(sbn_branch *branch, int *status)
+{
+    sbn_batchnorm *layer = branch->layer;
+    *status = layer->batch ? sbn_saved_follow(layer->batch)
+                           : sbn_saved_create(layer, &layer->batch);
+    branch->saved = layer->batch;
+    return &evaluation;
 }
 
 int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares)
 {
+    const sbn_branch one = {layer, shares, NULL, 0};
     sbn_pass *pass;
-    int status = layer->batch ? sbn_saved_follow(layer->batch)
-                              : sbn_saved_create(layer, &layer->batch);
-    status = sbn_pass_begin(&evaluation, layer, shares, FORWARD_NEEDS, layer->batch, 0, status,
-                            &pass);
+    const int status = sbn_pass_begin(choose_evaluation, &one, 1, NULL, &pass);
     return status ? status : sbn_pass_end(pass, NULL);
 }

@@ -8,25 +8,25 @@
 #include "forward.h"
 
 /* The first three rows become that kernel's statistics: means, means_low, invstds. */
-int sbn_frozen_fill(sbn_pass *pass)
+int sbn_frozen_fill(sbn_part *part)
 {
-    const size_t channels = pass->layer->channels;
-    for (size_t r = 0; r < pass->group->replica_count; ++r) {
-        memset(sbn_gradient_row(pass, r, SBN_ROW_G), 0, sizeof(float) * 2 * channels);
-        float *invstd = sbn_gradient_row(pass, r, SBN_ROW_K);
+    const size_t channels = part->layer->channels;
+    for (size_t r = 0; r < part->group->replica_count; ++r) {
+        memset(sbn_gradient_row(part, r, SBN_ROW_G), 0, sizeof(float) * 2 * channels);
+        float *invstd = sbn_gradient_row(part, r, SBN_ROW_K);
         for (size_t c = 0; c < channels; ++c)
-            invstd[c] = (float)pass->saved->invstd[c];
+            invstd[c] = (float)part->saved->invstd[c];
     }
     return SBN_SUCCESS;
 }
 
-int sbn_frozen_apply(sbn_pass *pass, sbn_replica *replica, cl_event *event)
+int sbn_frozen_apply(sbn_part *part, sbn_replica *replica, cl_event *event)
 {
     const size_t r = replica->index;
-    sbn_share share = pass->shares[r];
+    sbn_share share = part->shares[r];
     share.x = share.dy;
     share.y = share.dx;
-    share.bias = (sbn_buffer){pass->gradients.device[r].mem, 0}; /* the row of zeros */
-    return sbn_forward_launch(replica, pass->layer, &share, &pass->geometries[r], &pass->gradients,
-                              pass->work[r].ready, event);
+    share.bias = (sbn_buffer){part->gradients.device[r].mem, 0}; /* the row of zeros */
+    return sbn_forward_launch(replica, part->layer, &share, &part->geometries[r], &part->gradients,
+                              part->work[r].ready, event);
 }

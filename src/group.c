@@ -178,11 +178,7 @@ void sbn_group_destroy(sbn_group *group)
 {
     if (!group || group->tag != SBN_TAG_GROUP)
         return;
-    while (group->idle) {
-        sbn_pass *pass = group->idle;
-        group->idle = pass->next_idle;
-        sbn_pass_free(pass);
-    }
+    sbn_passes_free(group);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn_replica_close(&group->replicas[r]);
     for (size_t i = 0; i < group->program_count; ++i)

@@ -43,7 +43,8 @@ struct sbn_group {
     uint32_t sequence;                   /* of the next pass */
     sbn_pass *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
-    sbn_pass *idle; /* ended passes, kept for their buffers */
+    sbn_pass *idle; /* ended passes and their parts, kept for their buffers */
+    struct sbn_part *idle_parts;
 };
 
 /* Does this group combine with other members? */

@@ -46,6 +46,8 @@ libsyncbn_core_la_SOURCES = \
 	src/model_convert.c \
 	src/parameters.c \
 	src/narrow.h \
+	src/part.c \
+	src/part.h \
 	src/pass.c \
 	src/pass.h \
 	src/program.c \

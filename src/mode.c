@@ -10,10 +10,11 @@ int sbn_check_idle(const sbn_batchnorm *layer, const char *what)
 {
     const sbn_group *group = layer->group;
     for (size_t i = 0; i < group->under_way_count; ++i)
-        if (group->under_way[i]->layer == layer)
-            return sbn_fail(SBN_INVALID_ARGUMENT,
-                            "layer \"%s\": passes of it are under way; end them before %s",
-                            layer->name, what);
+        for (const sbn_part *part = group->under_way[i]->parts; part; part = part->next)
+            if (part->layer == layer)
+                return sbn_fail(SBN_INVALID_ARGUMENT,
+                                "layer \"%s\": passes of it are under way; end them before %s",
+                                layer->name, what);
     return SBN_SUCCESS;
 }
 

@@ -21,68 +21,46 @@ void sbn_hand_over(const sbn_share *share, cl_event event)
         sbn_handle_closed();
 }
 
-static int is_joined(const sbn_group *group, const sbn_pass_kind *kind)
+int sbn_pass_is_local(const sbn_pass *pass)
 {
-    return !kind->local && sbn_group_is_joined(group);
+    int local = 1;
+    for (const sbn_part *part = pass->parts; part; part = part->next)
+        local = local && part->kind->local;
+    return local;
 }
 
 int sbn_pass_is_joined(const sbn_pass *pass)
 {
-    return is_joined(pass->group, pass->kind);
+    return sbn_group_is_joined(pass->group) && !sbn_pass_is_local(pass);
 }
 
-void sbn_pass_free(sbn_pass *pass)
+void sbn_pass_error(sbn_pass *pass, const sbn_part *part, int status)
 {
-    const size_t replicas = pass->work ? pass->group->replica_count : 0;
-    if (replicas > 0)
-        sbn_reduce_wait(pass);
-    for (size_t r = 0; r < replicas; ++r) {
-        sbn_work *work = &pass->work[r];
-        sbn_release_event(&work->ready);
-        sbn_release_event(&work->read);
-        sbn_release_buffer(&work->partial);
-        sbn_release_buffer(&work->words);
-        sbn_staging_release(&work->host);
-    }
-    sbn_table_destroy(&pass->gradients);
-    sbn_free(pass->work);
-    sbn_free(pass->shares);
-    sbn_free(pass->geometries);
+    if (!status || pass->error)
+        return;
+    pass->error = status;
+    pass->culprit = part;
+    snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
+}
+
+static void free_pass(sbn_pass *pass)
+{
     sbn_free(pass->header);
     sbn_free(pass->sums);
     sbn_free(pass->explanation);
-    sbn_free(pass->repeat);
-    for (int i = 0; i < SBN_COLUMNS; ++i)
-        sbn_free(pass->columns[i]);
     pass->tag = 0;
     sbn_free(pass);
 }
 
-/* An idle pass of the group, or a new one. */
-static int acquire(sbn_group *group, sbn_pass **found)
+void sbn_passes_free(sbn_group *group)
 {
-    const size_t header_size = sizeof(int64_t) * SBN_HEADER_WORDS;
-    sbn_pass *pass = group->idle;
-    if (pass && (pass->header || (pass->header = sbn_allocate(header_size)))) {
+    sbn_parts_free(group->idle_parts);
+    group->idle_parts = NULL;
+    while (group->idle) {
+        sbn_pass *pass = group->idle;
         group->idle = pass->next_idle;
-        *found = pass;
-        return SBN_SUCCESS;
+        free_pass(pass);
     }
-    pass = sbn_allocate(sizeof *pass);
-    if (!pass)
-        return sbn_fail_memory("a pass");
-    pass->tag = SBN_TAG_PASS;
-    pass->group = group;
-    pass->shares = sbn_allocate(sizeof *pass->shares * group->replica_count);
-    pass->geometries = sbn_allocate(sizeof *pass->geometries * group->replica_count);
-    pass->work = sbn_allocate(sizeof *pass->work * group->replica_count);
-    pass->header = sbn_allocate(header_size);
-    if (!pass->shares || !pass->geometries || !pass->work || !pass->header) {
-        sbn_pass_free(pass);
-        return sbn_fail_memory("a pass");
-    }
-    *found = pass;
-    return SBN_SUCCESS;
 }
 
 /* Takes the pass out of those under way and keeps its memory. */
@@ -97,133 +75,174 @@ static void release(sbn_pass *pass)
         memmove(group->under_way + i, group->under_way + i + 1,
                 sizeof(sbn_pass *) * (group->under_way_count - i));
     }
-    if (pass->saved) {
-        --pass->saved->used;
-        if (pass->kind->fills)
-            pass->saved->filling = 0;
-    }
-    pass->saved = NULL;
-    pass->layer = NULL;
+    sbn_parts_release(pass->parts);
+    pass->parts = NULL;
     pass->next_idle = group->idle;
     group->idle = pass;
 }
 
-static int check_group(const sbn_group *group, const sbn_pass_kind *kind)
+/* An idle pass of the group, or a new one. */
+static int acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
-    if (group->under_way_count == SBN_MAX_PASSES)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
-                        SBN_MAX_PASSES);
-    if (group->failed && !kind->local)
-        return sbn_fail(SBN_GROUP_FAILED, "rank %d: the group failed earlier: %s",
-                        sbn_group_rank(group), group->reason);
-    return SBN_SUCCESS;
-}
-
-/* Checks everything, then copies the shares; nothing but markers is enqueued. */
-static int prepare(sbn_pass *pass, const sbn_share *shares, unsigned needs)
-{
-    const sbn_group *group = pass->group;
-    int status = sbn_reduce_prepare(pass);
-    if (!status)
-        status = sbn_check_shares(pass->layer, shares, needs, pass->kind->operation,
-                                  pass->geometries);
-    if (!status && !pass->kind->fills)
-        status = sbn_check_same_shapes(pass->saved, pass->geometries, pass->kind->operation);
-    for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        const sbn_share *share = &shares[r];
-        pass->shares[r] = *share;
-        pass->call.count += pass->geometries[r].values;
-        if (share->num_wait > 0)
-            status = sbn_marker(&group->replicas[r], share->num_wait, share->wait_list,
-                                &pass->work[r].ready);
-    }
+    sbn_pass *pass = group->idle;
+    if (pass)
+        group->idle = pass->next_idle;
+    else
+        pass = sbn_allocate(sizeof *pass);
+    if (!pass)
+        return sbn_fail_memory("a pass");
+    pass->tag = SBN_TAG_PASS;
+    pass->group = group;
+    pass->stage = SBN_STAGE_HEADER;
+    pass->window = SBN_NARROW;
+    pass->error = SBN_SUCCESS;
+    pass->culprit = NULL;
+    pass->request = NULL;
+    pass->sent = 0;
+    pass->place = 0;
+    if (!pass->header)
+        pass->header = sbn_allocate(sizeof(int64_t) * SBN_HEADER_WORDS);
+    const int status = pass->header ? sbn_parts_acquire(group, count, &pass->parts)
+                                    : sbn_fail_memory("a pass");
+    if (status)
+        release(pass);
+    *found = pass;
     return status;
 }
 
-/* Names the call in headers and sentences. */
-static void describe_call(sbn_pass *pass, const sbn_saved *read)
+/* In a call of several layers a sentence says which. */
+static int of_branch(int status, size_t i, size_t count)
 {
-    sbn_group *group = pass->group;
-    const unsigned agreed = pass->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS;
-    pass->call = (sbn_call){
-        .operation = pass->kind->operation,
-        .name = pass->layer->name,
-        .number = pass->kind->local ? 0 : group->sequence++,
-        .code = pass->kind->code,
-        .settings = sbn_digest(pass->layer->settings, &agreed, sizeof agreed),
-        .channels = (uint32_t)pass->layer->channels,
-        .saved = !pass->kind->fills && read && read->filled ? read->pass : 0,
-    };
+    return status && count > 1 ? sbn_fail(status, "branches[%zu]: %s", i, sbn_last_error())
+                               : status;
+}
+
+static int check_results(const sbn_result *results, size_t count)
+{
+    for (size_t i = 0; results && i < count; ++i)
+        if (results[i].size != sizeof *results)
+            return of_branch(sbn_fail(SBN_INVALID_ARGUMENT,
+                                      "result: size %zu was expected, %zu came", sizeof *results,
+                                      results[i].size),
+                             i, count);
+    return SBN_SUCCESS;
+}
+
+static int check_failed(const sbn_pass *pass)
+{
+    const sbn_group *group = pass->group;
+    if (!group->failed || sbn_pass_is_local(pass))
+        return SBN_SUCCESS;
+    return sbn_fail(SBN_GROUP_FAILED, "rank %d: the group failed earlier: %s",
+                    sbn_group_rank(group), group->reason);
+}
+
+/* All that needs no device. */
+static void open_parts(sbn_pass *pass, sbn_choose *choose, const sbn_branch *branches, size_t count,
+                       const sbn_result *results)
+{
+    sbn_part *part = pass->parts;
+    for (size_t i = 0; i < count; ++i, part = part->next) {
+        const int status = sbn_part_open(part, choose, &branches[i]);
+        sbn_pass_error(pass, part, of_branch(status, i, count));
+    }
+    sbn_pass_error(pass, pass->parts, check_results(results, count));
+    sbn_pass_error(pass, pass->parts, check_failed(pass));
+}
+
+static void prepare_parts(sbn_pass *pass, const sbn_branch *branches, size_t count)
+{
+    sbn_part *part = pass->parts;
+    for (size_t i = 0; i < count && !pass->error; ++i, part = part->next) {
+        int status = sbn_part_prepare(part, branches[i].shares);
+        for (const sbn_part *other = pass->parts; other != part && !status; other = other->next)
+            status = sbn_part_check_apart(part, other);
+        sbn_pass_error(pass, part, of_branch(status, i, count));
+    }
+}
+
+/* The others count a call once, however many layers it has. */
+static void number_parts(sbn_pass *pass)
+{
+    if (sbn_pass_is_local(pass))
+        return;
+    uint32_t place = 0;
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        part->call.number = pass->group->sequence;
+        part->place = part->kind->local ? 0 : place++;
+    }
+    ++pass->group->sequence;
 }
 
 static void wait_until_settled(sbn_pass *pass);
 
 /* Enqueues step 1 and starts step 2, or, joined, tells the others why not. */
-static int launch(sbn_pass *pass, int status)
+static int launch(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     group->under_way[group->under_way_count++] = pass;
-    if (sbn_pass_is_joined(pass)) {
-        char sentence[SBN_SENTENCE_SIZE];
-        if (!status)
-            status = sbn_reduce_enqueue(pass, SBN_NARROW);
-        pass->call.error = status;
-        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    if (!sbn_pass_is_joined(pass)) {
         sbn_combine_start(pass);
-        return sbn_fail(status, "%s", sentence);
+        if (pass->stage == SBN_STAGE_LOCAL)
+            sbn_reduce_enqueue(pass);
+        return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
     }
-    if (!status)
-        sbn_combine_start(pass);
-    if (!status && pass->stage == SBN_STAGE_LOCAL)
-        status = sbn_reduce_enqueue(pass, SBN_NARROW);
-    return status || pass->stage != SBN_STAGE_SETTLED ? status : pass->status;
+    if (!pass->error)
+        sbn_reduce_enqueue(pass);
+    sbn_combine_start(pass);
+    if (pass->error)
+        wait_until_settled(pass);
+    return pass->error;
 }
 
-int sbn_pass_begin(const sbn_pass_kind *kind, sbn_batchnorm *layer, const sbn_share *shares,
-                   unsigned needs, sbn_saved *saved, unsigned flags, int status, sbn_pass **begun)
+static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begun)
 {
-    sbn_group *group = layer->group;
-    sbn_forget_events(group, shares);
-    if (!status)
-        status = check_group(group, kind);
-    if (status &&
-        (!is_joined(group, kind) || group->unreachable || group->under_way_count == SBN_MAX_PASSES))
+    if (!begun)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "pass: a place for the handle was expected, NULL came");
+    *begun = NULL;
+    if (!branches || count == 0)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s was expected, %s came",
+                        branches ? "count: at least 1 layer" : "branches: an array of layers",
+                        branches ? "0" : "NULL");
+    const int status = sbn_check_handle(branches->layer, SBN_TAG_BATCHNORM, "layer");
+    if (status)
+        return of_branch(status, 0, count);
+    const sbn_group *group = branches->layer->group;
+    for (size_t i = 0; i < count; ++i)
+        if (!sbn_check_handle(branches[i].layer, SBN_TAG_BATCHNORM, "layer"))
+            sbn_forget_events(branches[i].layer->group, branches[i].shares);
+    if (group->under_way_count == SBN_MAX_PASSES)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
+                        SBN_MAX_PASSES);
+    sbn_error_clear();
+    return SBN_SUCCESS;
+}
+
+int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
+                   const sbn_result *results, sbn_pass **begun)
+{
+    sbn_error_clear();
+    int status = check_begin(branches, count, begun);
+    if (status)
         return status;
-    char sentence[SBN_SENTENCE_SIZE];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    sbn_group *group = branches->layer->group;
     sbn_pass *pass = NULL;
-    const int acquired = acquire(group, &pass);
-    if (acquired)
-        return acquired;
-    pass->kind = kind;
-    pass->layer = layer;
-    pass->flags = flags;
-    pass->stage = SBN_STAGE_HEADER;
-    pass->window = SBN_NARROW;
-    pass->local_error = SBN_SUCCESS;
-    pass->request = NULL;
-    pass->count = 0;
-    pass->result = (sbn_result){sizeof pass->result, 0, !group->alone, 0};
-    describe_call(pass, status ? NULL : saved);
-    if (!status) {
-        pass->saved = saved;
-        ++saved->used;
-        saved->filling |= kind->fills;
-        status = prepare(pass, shares, needs);
-        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    }
-    const int prepared = status;
-    status = launch(pass, status);
+    status = acquire(group, count, &pass);
+    if (status)
+        return status;
+    open_parts(pass, choose, branches, count, results);
+    const int told = sbn_pass_is_joined(pass) && !group->unreachable;
+    if (!pass->error || told)
+        number_parts(pass);
+    prepare_parts(pass, branches, count);
+    status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;
         return SBN_SUCCESS;
     }
-    if (!prepared)
-        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    if (sbn_pass_is_joined(pass))
-        wait_until_settled(pass);
     release(pass);
-    return sbn_fail(status, "%s", sentence);
+    return sbn_fail(status, "%s", pass->sentence);
 }
 
 static sbn_pass *oldest_unsettled(const sbn_group *group)
@@ -258,7 +277,8 @@ static void wait_until_settled(sbn_pass *pass)
             return;
         sbn_pass *oldest = oldest_unsettled(group);
         if (oldest->stage == SBN_STAGE_LOCAL) {
-            sbn_reduce_wait(oldest);
+            for (const sbn_part *part = oldest->parts; part; part = part->next)
+                sbn_reduce_wait(part);
             watched = NULL;
             continue;
         }
@@ -276,18 +296,10 @@ static void wait_until_settled(sbn_pass *pass)
 static int check_under_way(const sbn_pass *pass)
 {
     const int status = sbn_check_handle(pass, SBN_TAG_PASS, "pass");
-    if (!status && !pass->layer)
+    if (!status && !pass->parts)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "pass: a pass under way was expected, an ended one came");
     return status;
-}
-
-int sbn_check_result(const sbn_result *result)
-{
-    if (result && result->size != sizeof *result)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "result: size %zu was expected, %zu came",
-                        sizeof *result, result->size);
-    return SBN_SUCCESS;
 }
 
 int sbn_pass_progress(sbn_pass *pass, int *ready)
@@ -303,26 +315,51 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
+static int finish_replica(sbn_pass *pass, sbn_replica *replica)
+{
+    int status = SBN_SUCCESS;
+    for (sbn_part *part = pass->parts; part && !status; part = part->next)
+        status = part->kind->finish(part, replica);
+    return status ? status : sbn_flush(replica);
+}
+
 /* Step 3 on every replica. From here on a failure is the group's, where it takes part. */
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
-    int status = pass->kind->fill(pass);
-    for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        status = pass->kind->finish(pass, &group->replicas[r]);
-        if (!status)
-            status = sbn_flush(&group->replicas[r]);
-    }
+    int status = SBN_SUCCESS;
+    for (sbn_part *part = pass->parts; part && !status; part = part->next)
+        status = part->kind->fill(part);
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = finish_replica(pass, &group->replicas[r]);
     if (!status)
         return SBN_SUCCESS;
     /* Some device may lack what the host has. */
-    if (pass->kind->fills)
-        pass->saved->filled = 0;
-    sbn_withdraw_events(group, pass->shares);
-    return pass->kind->local ? status : sbn_group_fail(group, status);
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        if (part->kind->fills)
+            part->saved->filled = 0;
+        sbn_withdraw_events(group, part->shares);
+    }
+    return sbn_pass_is_local(pass) ? status : sbn_group_fail(group, status);
 }
 
-int sbn_pass_end(sbn_pass *pass, sbn_result *result)
+/* The statistics have moved on: a wrong result cannot stop the outputs. */
+static int give_results(const sbn_pass *pass, sbn_result *results)
+{
+    size_t count = 0;
+    for (const sbn_part *part = pass->parts; part; part = part->next)
+        ++count;
+    const int status = check_results(results, count);
+    if (!results || status)
+        return status;
+    for (const sbn_part *part = pass->parts; part; part = part->next) {
+        *results = part->result;
+        results++->count = part->count;
+    }
+    return SBN_SUCCESS;
+}
+
+int sbn_pass_end(sbn_pass *pass, sbn_result *results)
 {
     sbn_error_clear();
     int status = check_under_way(pass);
@@ -331,13 +368,8 @@ int sbn_pass_end(sbn_pass *pass, sbn_result *result)
     wait_until_settled(pass);
     sbn_error_clear();
     status = pass->status ? sbn_fail(pass->status, "%s", pass->sentence) : finish(pass);
-    /* The statistics have moved on: a wrong result cannot stop the outputs. */
     if (!status)
-        status = sbn_check_result(result);
-    if (result && !status) {
-        *result = pass->result;
-        result->count = pass->count;
-    }
+        status = give_results(pass, results);
     release(pass);
     return status;
 }

@@ -14,48 +14,46 @@ int sbn_grow(void **block, size_t *size, size_t wanted)
     return *block ? SBN_SUCCESS : sbn_fail_memory("the words of a pass");
 }
 
-static int prepare_channels(sbn_pass *pass)
+static int prepare_channels(sbn_part *part)
 {
-    const size_t channels = pass->layer->channels;
-    if (pass->channels_size >= channels)
+    const size_t channels = part->layer->channels;
+    if (part->channels_size >= channels)
         return SBN_SUCCESS;
-    pass->channels_size = 0;
-    sbn_free(pass->repeat);
-    pass->repeat = sbn_allocate(channels);
-    int made = pass->repeat != NULL;
+    part->channels_size = 0;
+    sbn_free(part->repeat);
+    part->repeat = sbn_allocate(channels);
+    int made = part->repeat != NULL;
     for (int i = 0; i < SBN_COLUMNS; ++i) {
-        sbn_free(pass->columns[i]);
-        pass->columns[i] = sbn_allocate(sizeof(double) * channels);
-        made = made && pass->columns[i];
+        sbn_free(part->columns[i]);
+        part->columns[i] = sbn_allocate(sizeof(double) * channels);
+        made = made && part->columns[i];
     }
     if (!made)
         return sbn_fail_memory("the channels of a pass");
-    sbn_table_destroy(&pass->gradients);
-    const int status = sbn_table_create(&pass->gradients, pass->group, 5 * channels, 0);
+    sbn_table_destroy(&part->gradients);
+    const int status = sbn_table_create(&part->gradients, part->group, 5 * channels, 0);
     if (status == SBN_SUCCESS)
-        pass->channels_size = channels;
+        part->channels_size = channels;
     return status;
 }
 
-int sbn_reduce_prepare(sbn_pass *pass)
+int sbn_reduce_prepare(sbn_part *part)
 {
-    sbn_reduce_wait(pass);
-    int status = prepare_channels(pass);
-    if (!status)
-        memset(pass->repeat, 0, pass->channels_size);
-    for (size_t r = 0; r < pass->group->replica_count && !status; ++r) {
-        sbn_release_event(&pass->work[r].ready);
-        sbn_release_event(&pass->work[r].read);
+    sbn_reduce_wait(part);
+    int status = prepare_channels(part);
+    for (size_t r = 0; r < part->group->replica_count && !status; ++r) {
+        sbn_release_event(&part->work[r].ready);
+        sbn_release_event(&part->work[r].read);
         float *host;
-        status = sbn_table_host(&pass->gradients, r, &host);
+        status = sbn_table_host(&part->gradients, r, &host);
     }
     return status;
 }
 
-static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *window, size_t slices)
+static int reserve(sbn_part *part, sbn_replica *replica, const sbn_window *window, size_t slices)
 {
-    sbn_work *work = &pass->work[replica->index];
-    const size_t channels = pass->layer->channels;
+    sbn_work *work = &part->work[replica->index];
+    const size_t channels = part->layer->channels;
     const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * channels;
     int status = sbn_staging_reserve(replica, &work->host, bytes);
     if (!status && slices > 0)
@@ -65,12 +63,12 @@ static int reserve(sbn_pass *pass, sbn_replica *replica, const sbn_window *windo
     return status;
 }
 
-int sbn_reduce_launch(sbn_pass *pass, sbn_replica *replica, sbn_kernel *kernel,
+int sbn_reduce_launch(sbn_part *part, sbn_replica *replica, sbn_kernel *kernel,
                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
                       const sbn_wait *wait, cl_event *event)
 {
-    const sbn_geometry *g = &pass->geometries[replica->index];
-    const sbn_work *work = &pass->work[replica->index];
+    const sbn_geometry *g = &part->geometries[replica->index];
+    const sbn_work *work = &part->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint plane = (cl_uint)g->plane;
     const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
@@ -91,25 +89,25 @@ int sbn_reduce_launch(sbn_pass *pass, sbn_replica *replica, sbn_kernel *kernel,
 }
 
 /* partial -> words. A single slice has written the words already. */
-static int fold(sbn_pass *pass, sbn_replica *replica, const sbn_window *window, cl_uint slices,
+static int fold(sbn_part *part, sbn_replica *replica, const sbn_window *window, cl_uint slices,
                 const sbn_wait *wait, cl_event *event)
 {
-    sbn_work *work = &pass->work[replica->index];
+    sbn_work *work = &part->work[replica->index];
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->words.mem)};
-    const size_t items[] = {sbn_window_words(window), pass->layer->channels};
+    const size_t items[] = {sbn_window_words(window), part->layer->channels};
     return sbn_launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
 }
 
-static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
+static int enqueue_replica(sbn_part *part, sbn_replica *replica, int window)
 {
-    sbn_work *work = &pass->work[replica->index];
-    const sbn_window *shape = pass->kind->window(window);
-    const sbn_geometry *geometry = &pass->geometries[replica->index];
+    sbn_work *work = &part->work[replica->index];
+    const sbn_window *shape = part->kind->window(window);
+    const sbn_geometry *geometry = &part->geometries[replica->index];
     sbn_slices slices = {{0, 0}, 0, 0, 0};
     if (geometry->values > 0)
         slices = sbn_slices_of(geometry, replica, sbn_window_words(shape));
-    int status = reserve(pass, replica, shape, slices.count);
+    int status = reserve(part, replica, shape, slices.count);
     if (status || slices.count == 0)
         return status;
 
@@ -117,18 +115,18 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
     cl_event reduced = NULL, folded = NULL;
     sbn_wait_add(&wait, work->ready);
     sbn_wait_add(&wait, work->read); /* a wide pass uses the narrow one's memory */
-    status = pass->kind->reduce(pass, replica, window, &slices, &wait, &reduced);
+    status = part->kind->reduce(part, replica, window, &slices, &wait, &reduced);
     sbn_wait done = {{NULL}, 0};
     if (!status && slices.count > 1) {
         sbn_wait_add(&done, reduced);
-        status = fold(pass, replica, shape, slices.count, &done, &folded);
+        status = fold(part, replica, shape, slices.count, &done, &folded);
         done.count = 0;
     }
     if (!status) {
         cl_event read = NULL;
         sbn_wait_add(&done, folded ? folded : reduced);
         status = sbn_read(replica, work->words.mem,
-                          sizeof(int64_t) * sbn_window_words(shape) * pass->layer->channels,
+                          sizeof(int64_t) * sbn_window_words(shape) * part->layer->channels,
                           work->host.at, &done, &read);
         if (!status) {
             sbn_keep_event(&work->read, read);
@@ -143,51 +141,116 @@ static int enqueue_replica(sbn_pass *pass, sbn_replica *replica, int window)
     return status ? status : sbn_flush(replica);
 }
 
-int sbn_reduce_enqueue(sbn_pass *pass, int window)
+static int enqueue_part(sbn_part *part, int window)
 {
-    const size_t words = 1 + sbn_window_words(pass->kind->window(window)) * pass->layer->channels;
     int status = SBN_SUCCESS;
-    if (sbn_reduce_must_add(pass))
-        status = sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words);
-    for (size_t r = 0; r < pass->group->replica_count && !status; ++r)
-        status = enqueue_replica(pass, &pass->group->replicas[r], window);
+    for (size_t r = 0; r < part->group->replica_count && !status; ++r)
+        status = enqueue_replica(part, &part->group->replicas[r], window);
     return status;
 }
 
-int sbn_reduce_done(sbn_pass *pass, int *done)
+int sbn_reduce_must_add(const sbn_part *part)
 {
-    *done = 1;
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < pass->group->replica_count && !status && *done; ++r)
-        if (pass->work[r].read)
-            status = sbn_event_done(&pass->group->replicas[r], pass->work[r].read, done);
-    return status;
+    return sbn_part_is_joined(part) || part->group->replica_count > 1;
 }
 
-void sbn_reduce_wait(const sbn_pass *pass)
+/* Says where the pending parts' sums stand; returns the words in all. */
+static size_t lay_out(sbn_pass *pass)
 {
-    for (size_t r = 0; r < pass->group->replica_count; ++r)
-        if (pass->work[r].read)
-            clWaitForEvents(1, &pass->work[r].read);
+    size_t used = 1;
+    for (int joined = 1; joined >= 0; --joined) {
+        for (sbn_part *part = pass->parts; part; part = part->next) {
+            if (!part->pending || !sbn_reduce_must_add(part) || sbn_part_is_joined(part) != joined)
+                continue;
+            part->at = used;
+            used += 1 + sbn_window_words(part->kind->window(pass->window)) * part->layer->channels;
+        }
+        if (joined)
+            pass->sent = used;
+    }
+    return used;
 }
 
-sbn_words sbn_reduce_words(const sbn_pass *pass, size_t replica)
+void sbn_reduce_enqueue(sbn_pass *pass)
 {
-    return sbn_words_at(pass->work[replica].host.at, pass->kind->window(pass->window));
+    const size_t words = lay_out(pass);
+    if (words > 1)
+        sbn_pass_error(pass, pass->parts,
+                       sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words));
+    for (sbn_part *part = pass->parts; part && !pass->error; part = part->next)
+        if (part->pending)
+            sbn_pass_error(pass, part, enqueue_part(part, pass->window));
 }
 
-int sbn_reduce_must_add(const sbn_pass *pass)
+static int is_done(sbn_pass *pass, const sbn_part *part)
 {
-    return sbn_pass_is_joined(pass) || pass->group->replica_count > 1;
+    int done = 1;
+    for (size_t r = 0; r < part->group->replica_count && done; ++r)
+        if (part->work[r].read)
+            sbn_pass_error(pass, part, sbn_event_done(&part->group->replicas[r],
+                                                      part->work[r].read, &done));
+    return done;
+}
+
+int sbn_reduce_done(sbn_pass *pass)
+{
+    int done = 1;
+    for (const sbn_part *part = pass->parts; part && done && !pass->error; part = part->next)
+        if (part->pending)
+            done = is_done(pass, part);
+    return done;
+}
+
+void sbn_reduce_wait(const sbn_part *part)
+{
+    for (size_t r = 0; r < part->group->replica_count; ++r)
+        if (part->work[r].read)
+            clWaitForEvents(1, &part->work[r].read);
+}
+
+sbn_words sbn_reduce_words(const sbn_part *part, size_t replica, const sbn_window *window)
+{
+    return sbn_words_at(part->work[replica].host.at, window);
 }
 
 void sbn_reduce_add(sbn_pass *pass)
 {
-    const size_t channels = pass->layer->channels;
-    const sbn_window *window = pass->kind->window(pass->window);
-    const size_t words = sbn_window_words(window);
-    memset(pass->sums, 0, sizeof(int64_t) * (1 + words * channels));
-    for (size_t r = 0; r < pass->group->replica_count; ++r)
-        if (pass->geometries[r].values > 0)
-            sbn_words_add(pass->work[r].host.at, window, channels, pass->sums + 1);
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        if (!part->pending || !sbn_reduce_must_add(part))
+            continue;
+        const size_t channels = part->layer->channels;
+        const sbn_window *window = part->kind->window(pass->window);
+        int64_t *sums = pass->sums + part->at;
+        *sums++ = (int64_t)part->own;
+        memset(sums, 0, sizeof *sums * sbn_window_words(window) * channels);
+        for (size_t r = 0; r < part->group->replica_count; ++r)
+            if (part->geometries[r].values > 0)
+                sbn_words_add(part->work[r].host.at, window, channels, sums);
+    }
+}
+
+void sbn_reduce_seal(sbn_pass *pass)
+{
+    for (sbn_part *part = pass->parts; part; part = part->next)
+        if (part->pending && sbn_part_is_joined(part))
+            sbn_words_seal(pass->sums + part->at + 1, part->kind->window(pass->window),
+                           part->layer->channels);
+}
+
+void sbn_reduce_open(sbn_pass *pass)
+{
+    for (sbn_part *part = pass->parts; part; part = part->next) {
+        if (!part->pending || !sbn_part_is_joined(part))
+            continue;
+        part->count = (uint64_t)pass->sums[part->at];
+        sbn_words_open(pass->sums + part->at + 1, part->kind->window(pass->window),
+                       part->layer->channels);
+    }
+}
+
+sbn_words sbn_reduce_sum(const sbn_pass *pass, const sbn_part *part)
+{
+    const sbn_window *window = part->kind->window(pass->window);
+    return sbn_reduce_must_add(part) ? sbn_words_at(pass->sums + part->at + 1, window)
+                                     : sbn_reduce_words(part, 0, window);
 }

@@ -2,10 +2,8 @@
 
 #include <stdio.h>
 
-#define MAX_USES 8
-
-static size_t list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
-                        unsigned needs, int affine)
+size_t sbn_list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
+                     unsigned needs, int affine)
 {
     const size_t whole = geometry->elements, channels = geometry->channels;
     size_t count = 0;
@@ -87,7 +85,7 @@ static int check_use(const sbn_use *u, const sbn_share *share, const sbn_replica
     return SBN_SUCCESS;
 }
 
-static int overlap(const sbn_use *a, const sbn_use *b)
+int sbn_uses_overlap(const sbn_use *a, const sbn_use *b)
 {
     return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
            a->buffer->offset < b->buffer->offset + b->elements &&
@@ -98,7 +96,7 @@ static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
 {
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j)
-            if (i != j && uses[i].written && overlap(&uses[i], &uses[j]))
+            if (i != j && uses[i].written && sbn_uses_overlap(&uses[i], &uses[j]))
                 return sbn_fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
                                 who, uses[i].name, uses[j].name);
     return SBN_SUCCESS;
@@ -149,8 +147,8 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
                               share->num_wait);
         if (status)
             return status;
-        sbn_use uses[MAX_USES];
-        const size_t count = list_uses(uses, share, &geometries[r], needs, layer->affine);
+        sbn_use uses[SBN_MAX_USES];
+        const size_t count = sbn_list_uses(uses, share, &geometries[r], needs, layer->affine);
         status = sbn_check_uses(uses, count, share, &group->replicas[r], who);
         if (status)
             return status;

@@ -31,6 +31,13 @@ typedef struct sbn_use {
     int optional;
 } sbn_use;
 
+/* The buffers of a checked share that a pass touches; returns how many there are. */
+#define SBN_MAX_USES 8
+size_t sbn_list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
+                     unsigned needs, int affine);
+
+int sbn_uses_overlap(const sbn_use *a, const sbn_use *b);
+
 /* Checks buffers of one replica; none may overlap one that is written. A share gives the shape. */
 int sbn_check_uses(const sbn_use *uses, size_t count, const sbn_share *share,
                    const sbn_replica *replica, const char *who);

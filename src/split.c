@@ -71,6 +71,13 @@ static int add(sbn_group *group, int stream, int64_t **words, size_t count)
                                    transport->rank, group->timeout, missing));
 }
 
+/* Nobody waits without a deadline yet: the others will name this member. */
+static int fail_memory(sbn_group *group)
+{
+    sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
+    return SBN_TRANSPORT_ERROR;
+}
+
 /* Who did what: the sentence of a disagreement. */
 static int explain(sbn_group *group, const sbn_call *call)
 {
@@ -78,14 +85,12 @@ static int explain(sbn_group *group, const sbn_call *call)
     const size_t count = sbn_explanation_words(transport->world_size);
     char sentence[SBN_SENTENCE_SIZE];
     int64_t *words = sbn_allocate(sizeof *words * count);
-    if (!words) {
-        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
-        return SBN_TRANSPORT_ERROR;
-    }
+    if (!words)
+        return fail_memory(group);
     sbn_explanation_fill(words, transport->rank, call);
     int status = add(group, SBN_STREAM_REPEAT, &words, count);
     if (!status) {
-        status = sbn_explanation_read(words, transport->rank, transport->world_size, sentence,
+        status = sbn_explanation_read(words, 0, transport->rank, transport->world_size, sentence,
                                       sizeof sentence);
         sbn_fail(status, "%s", sentence);
     }
@@ -93,32 +98,24 @@ static int explain(sbn_group *group, const sbn_call *call)
     return status;
 }
 
-/*
- * All members are here and none has an error, or all get to know. `number` receives the sum of
- * `own` over the members. The own error keeps its sentence.
- */
-static int agree(sbn_group *group, int error, uint64_t own, size_t *sum)
+/* All members are here and none has an error, or all get to know. The own error keeps its
+ * sentence. */
+static int agree(sbn_group *group, int error)
 {
     char sentence[SBN_SENTENCE_SIZE];
     const sbn_call call = {.operation = "sbn_group_split",
                            .name = "",
                            .number = group->sequence++,
                            .code = SBN_CODE_SPLIT,
-                           .count = own,
                            .error = error};
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     int64_t *header = sbn_allocate(sizeof *header * SBN_HEADER_WORDS);
-    if (!header) {
-        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
-        return SBN_TRANSPORT_ERROR;
-    }
-    sbn_header_fill(header, &call);
+    if (!header)
+        return fail_memory(group);
+    sbn_header_fill(header, error, call.number, 0, sbn_call_digest(SBN_DIGEST_START, &call));
     int status = add(group, SBN_STREAM_HEADER, &header, SBN_HEADER_WORDS);
-    if (!status) {
-        *sum = (size_t)sbn_header_count(header);
-        if (!sbn_header_agrees(header, group->transport.world_size))
-            status = explain(group, &call);
-    }
+    if (!status && !sbn_header_agrees(header, group->transport.world_size))
+        status = explain(group, &call);
     sbn_free(header);
     return status == error && error ? sbn_fail(error, "%s", sentence) : status;
 }
@@ -197,38 +194,49 @@ static int make_parts(splitting *s, const int *colours)
     return status;
 }
 
-/* Everybody's colours: pairs of a member and one of its colours, by member. */
-static int exchange(splitting *s, size_t pairs)
+/* How many colours each member has. */
+static int exchange_counts(splitting *s, int64_t **counts)
 {
     sbn_group *group = s->group;
     const size_t world_size = (size_t)group->transport.world_size;
-    int64_t *counts = sbn_allocate(sizeof *counts * world_size);
-    int64_t *words = sbn_allocate(sizeof *words * pairs);
-    s->members = sbn_allocate(sizeof *s->members * pairs);
-    s->colours = sbn_allocate(sizeof *s->colours * pairs);
-    s->sorted = sbn_allocate(sizeof *s->sorted * pairs);
-    s->ranks = sbn_allocate(sizeof *s->ranks * pairs);
-    int status = SBN_SUCCESS;
-    /* Nobody waits without a deadline yet: the others will name this member. */
-    if (!counts || !words || !s->members || !s->colours || !s->sorted || !s->ranks) {
-        sbn_group_fail_transport(group, SBN_OUT_OF_MEMORY, "memory");
-        status = SBN_TRANSPORT_ERROR;
-    }
-    if (!status) {
-        counts[group->transport.rank] = (int64_t)s->count;
-        status = add(group, SBN_STREAM_WORDS, &counts, world_size);
-    }
-    for (size_t rank = 0, at = 0; rank < world_size && !status; ++rank)
-        for (int64_t i = 0; i < counts[rank] && at < pairs; ++i, ++at) {
+    (*counts)[group->transport.rank] = (int64_t)s->count;
+    const int status = add(group, SBN_STREAM_WORDS, counts, world_size);
+    for (size_t rank = 0; rank < world_size && !status; ++rank)
+        s->pairs += (size_t)(*counts)[rank];
+    return status;
+}
+
+/* Everybody's colours: pairs of a member and one of its colours, by member. */
+static int exchange_colours(splitting *s, const int64_t *counts, int64_t **words)
+{
+    sbn_group *group = s->group;
+    for (size_t rank = 0, at = 0; at < s->pairs; ++rank)
+        for (int64_t i = 0; i < counts[rank]; ++i, ++at) {
             s->members[at] = (int)rank;
             if ((int)rank == group->transport.rank)
-                words[at] = s->parts[i].colour;
+                (*words)[at] = s->parts[i].colour;
         }
-    if (!status && pairs > 0)
-        status = add(group, SBN_STREAM_WORDS, &words, pairs);
-    for (size_t at = 0; at < pairs && !status; ++at)
-        s->colours[at] = (int)words[at];
-    s->pairs = pairs;
+    const int status = s->pairs > 0 ? add(group, SBN_STREAM_WORDS, words, s->pairs) : SBN_SUCCESS;
+    for (size_t at = 0; at < s->pairs && !status; ++at)
+        s->colours[at] = (int)(*words)[at];
+    return status;
+}
+
+static int exchange(splitting *s)
+{
+    int64_t *counts = sbn_allocate(sizeof *counts * (size_t)s->group->transport.world_size);
+    int64_t *words = NULL;
+    int status = counts ? exchange_counts(s, &counts) : fail_memory(s->group);
+    if (!status) {
+        words = sbn_allocate(sizeof *words * s->pairs);
+        s->members = sbn_allocate(sizeof *s->members * s->pairs);
+        s->colours = sbn_allocate(sizeof *s->colours * s->pairs);
+        s->sorted = sbn_allocate(sizeof *s->sorted * s->pairs);
+        s->ranks = sbn_allocate(sizeof *s->ranks * s->pairs);
+        status = words && s->members && s->colours && s->sorted && s->ranks
+                     ? exchange_colours(s, counts, &words)
+                     : fail_memory(s->group);
+    }
     sbn_free(counts);
     sbn_free(words);
     return status;
@@ -272,19 +280,17 @@ static int connect_parts(splitting *s)
 static int split(splitting *s, const int *colours, int status)
 {
     sbn_group *group = s->group;
-    size_t pairs = 0, none = 0;
     if (!status)
         status = make_parts(s, colours);
     if (!sbn_group_is_joined(group))
         return status;
-    status = agree(group, status, s->count, &pairs);
-    if (status)
-        return status;
-    status = exchange(s, pairs);
+    status = agree(group, status);
+    if (!status)
+        status = exchange(s);
     if (!status)
         status = connect_parts(s);
     /* A dead group cannot tell; the others find that out by their timeout. */
-    return status ? status : agree(group, SBN_SUCCESS, 0, &none);
+    return status ? status : agree(group, SBN_SUCCESS);
 }
 
 int sbn_group_split(sbn_group *group, const int *colours, sbn_group **parts)

@@ -12,18 +12,18 @@
 #include "pass.h"
 #include "wraps.h"
 
-enum { REPLICAS = 2, CHANNELS = 3, PLANE = 40, STEPS = 7 };
+enum { REPLICAS = 2, CHANNELS = 3, PLANE = 40, STEPS = 9 };
 
 static fixture device;
 static cl_command_queue queues[REPLICAS];
 static slice slices[REPLICAS], huge[REPLICAS];
-static sbn_share shares[REPLICAS], huge_shares[REPLICAS];
+static sbn_share shares[REPLICAS], huge_shares[REPLICAS], huge_quiet[REPLICAS]; /* no events */
 static cl_event events[REPLICAS];
 
 typedef struct life {
     sbn_group *group;
     sbn_batchnorm *layer;
-    sbn_saved *saved;
+    sbn_saved *saved, *other;
 } life;
 
 static int make_group(life *l)
@@ -39,25 +39,24 @@ static int make_layer(life *l)
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     of_layer.channels = CHANNELS;
     l->layer = NULL;
-    l->saved = NULL;
-    const int status = sbn_batchnorm_create(l->group, &of_layer, &l->layer);
-    return status ? status : sbn_saved_create(l->layer, &l->saved);
+    l->saved = l->other = NULL;
+    int status = sbn_batchnorm_create(l->group, &of_layer, &l->layer);
+    if (!status)
+        status = sbn_saved_create(l->layer, &l->saved);
+    return status ? status : sbn_saved_create(l->layer, &l->other);
 }
 
 static void end_layer(life *l)
 {
     sbn_saved_destroy(l->saved);
+    sbn_saved_destroy(l->other);
     sbn_batchnorm_destroy(l->layer);
 }
 
 /* A group as if new, without compiling again. */
 static void renew(sbn_group *group)
 {
-    while (group->idle) {
-        sbn_pass *pass = group->idle;
-        group->idle = pass->next_idle;
-        sbn_pass_free(pass);
-    }
+    sbn_passes_free(group);
     group->failed = 0;
 }
 
@@ -78,9 +77,11 @@ static int take_events(int *any)
     return all;
 }
 
-/* The n-th step of a life. The last two need the wide window. */
+/* The n-th step of a life. Those with huge values need the wide window. */
 static int step(life *l, int n)
 {
+    const sbn_branch both[] = {{l->layer, shares, l->saved, 0},
+                               {l->layer, huge_quiet, l->other, 0}};
     switch (n) {
     case 0: return sbn_forward(l->layer, shares, l->saved, 0, NULL);
     case 1: return sbn_backward(l->layer, shares, l->saved, 0, NULL);
@@ -88,7 +89,9 @@ static int step(life *l, int n)
     case 3: return sbn_evaluate(l->layer, shares);
     case 4: return sbn_backward(l->layer, shares, l->saved, SBN_GLOBAL_GRADIENTS, NULL);
     case 5: return sbn_forward(l->layer, huge_shares, l->saved, SBN_KEEP_RUNNING_STATS, NULL);
-    default: return sbn_backward(l->layer, huge_shares, l->saved, 0, NULL);
+    case 6: return sbn_backward(l->layer, huge_shares, l->saved, 0, NULL);
+    case 7: return sbn_forward_branches(both, 2, NULL);
+    default: return sbn_backward_branches(both, 2, NULL);
     }
 }
 
@@ -107,7 +110,7 @@ static uint64_t digest(void)
 /* The n-th call in the making of a group fails; 0 if there were fewer. */
 static int fails_to_make(int n)
 {
-    life l = {NULL, NULL, NULL};
+    life l = {NULL, NULL, NULL, NULL};
     const long before = sbn_handles_open();
     wraps_fail(WRAP_ANY, n);
     const int status = make_group(&l);
@@ -140,7 +143,7 @@ static int take_steps(life *l, int *status, int *any)
 /* The n-th call in the life of a layer, from its making on, fails; 0 if there were fewer. */
 static int fails_to_live(sbn_group *group, int n, uint64_t right)
 {
-    life l = {group, NULL, NULL};
+    life l = {group, NULL, NULL, NULL};
     int status, any = 0, s = -1;
     renew(group);
     const long before = sbn_handles_open();
@@ -188,6 +191,7 @@ int main(void)
         buffer_fill(&huge[r], &huge[r].share.dy, PLANE, 3e30f);
         shares[r] = slices[r].share;
         huge_shares[r] = huge[r].share;
+        huge_quiet[r] = huge_shares[r];
         shares[r].event = huge_shares[r].event = &events[r];
     }
     life l;
@@ -199,7 +203,7 @@ int main(void)
     take_events(&any);
     must(sbn_backward(l.layer, huge_shares, l.saved, 0, &backward), "wide");
     take_events(&any);
-    tap_ok(forward.wide && backward.wide, "the last steps need the wide window");
+    tap_ok(forward.wide && backward.wide, "the huge values need the wide window");
     tap_ok(take_steps(&l, &status, &any) == STEPS, "%d steps without faults", STEPS);
     const uint64_t right = digest();
     end_layer(&l);

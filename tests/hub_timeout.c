@@ -93,6 +93,33 @@ static void check_absent(void)
     members_close(&all);
 }
 
+/* Both layers in one call; the second one's outputs have to go elsewhere. */
+static int train_branches(member *m)
+{
+    sbn_share shares[MEMBER_REPLICAS];
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    for (size_t r = 0; r < m->replicas; ++r) {
+        shares[r] = m->shares[r];
+        shares[r].y = shares[r].dx;
+    }
+    const sbn_branch list[] = {{m->layer, m->shares, m->saved, 0},
+                               {m->second, shares, m->second_saved, 0}};
+    int status = sbn_forward_branches(list, 2, results);
+    m->result = results[1];
+    if (!status && results[0].synchronised != results[1].synchronised)
+        return member_says(m, 1);
+    if (!status)
+        status = sbn_backward_branches(list, 1, results);
+    clFinish(m->queue);
+    return member_says(m, status);
+}
+
+static int come_with_branches(member *m)
+{
+    expect_leaks();
+    return m->rank == 2 ? 0 : train_branches(m);
+}
+
 /* The lone rank's digest, by a group of its own. */
 static uint64_t digest_alone(void)
 {
@@ -134,6 +161,38 @@ static void check_local(void)
     members_do(&all, train_on);
     tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
            "later passes are local too: %s", all.of[0].sentence);
+    first = all;
+    first.count = 1;
+    tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
+    members_close(&all);
+}
+
+static void check_branches(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    members all, first;
+    members_open(&all, &device, 1, one, samples, NULL);
+    must(train_branches(&all.of[0]), "training alone");
+    const uint64_t alone = members_digest(&all);
+    members_close(&all);
+
+    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    members_reset(&all);
+    const uint64_t before = members_state(&all);
+    members_do(&all, come_with_branches);
+    tap_ok(members_state(&all) == before, "two layers in a call: nothing has changed");
+    for (int rank = 0; rank < 2; ++rank)
+        member_expect(&all.of[rank], SBN_TIMEOUT,
+                      "waited 0.3 s in forward of layer \"first\" and 1 more for rank 2",
+                      "two layers in a call, a rank is absent");
+    members_close(&all);
+
+    open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
+    members_do(&all, come_with_branches);
+    for (int rank = 0; rank < 2; ++rank)
+        tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
+               "two layers in a call, left alone: rank %d: %s %s", rank,
+               sbn_strerror(all.of[rank].status), all.of[rank].sentence);
     first = all;
     first.count = 1;
     tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
@@ -230,6 +289,7 @@ int main(void)
     check_many();
     check_absent();
     check_local();
+    check_branches();
     tap_note("timeouts and errors have left %ld blocks allocated", sbn_handles_open() - at_start);
     fixture_close(&device);
     return tap_done();

@@ -166,6 +166,23 @@ tests_soak_LDADD = $(on_fixture)
 TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
+# Several layers in one call.
+branches_sources = tests/branch_set.c tests/branch_set.h
+branch_calls_sources = tests/branch_calls.c tests/branch_calls.h $(branches_sources)
+check_PROGRAMS += tests/branches tests/branches_disagree tests/branches_refused
+tests_branches_SOURCES = tests/branches.c $(branches_sources) $(members_sources)
+tests_branches_LDFLAGS = $(wraps)
+tests_branches_LDADD = $(on_fixture)
+tests_branches_disagree_SOURCES = \
+	tests/branches_disagree.c $(branch_calls_sources) $(members_sources)
+tests_branches_disagree_LDFLAGS = $(wraps)
+tests_branches_disagree_LDADD = $(on_fixture)
+tests_branches_refused_SOURCES = tests/branches_refused.c $(branch_calls_sources) $(members_sources)
+tests_branches_refused_LDFLAGS = $(wraps)
+tests_branches_refused_LDADD = $(on_fixture)
+TESTS += tests/branches tests/branches_disagree tests/branches_refused
+ASAN_TESTS += tests/branches tests/branches_disagree tests/branches_refused
+
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
 TESTS += tests/source.sh
@@ -304,7 +321,8 @@ ASAN_TESTS += tests/model_faults
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_branches \
+	tests/mpi_branches_disagree tests/mpi_branches_refused
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -319,6 +337,20 @@ tests_mpi_hub_SOURCES = tests/hub.c $(mpi_members_sources)
 tests_mpi_hub_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_hub_LDFLAGS = $(wraps)
 tests_mpi_hub_LDADD = $(on_mpi)
+tests_mpi_branches_SOURCES = tests/branches.c $(branches_sources) $(mpi_members_sources)
+tests_mpi_branches_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_branches_LDFLAGS = $(wraps)
+tests_mpi_branches_LDADD = $(on_mpi)
+tests_mpi_branches_disagree_SOURCES = \
+	tests/branches_disagree.c $(branch_calls_sources) $(mpi_members_sources)
+tests_mpi_branches_disagree_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_branches_disagree_LDFLAGS = $(wraps)
+tests_mpi_branches_disagree_LDADD = $(on_mpi)
+tests_mpi_branches_refused_SOURCES = \
+	tests/branches_refused.c $(branch_calls_sources) $(mpi_members_sources)
+tests_mpi_branches_refused_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_branches_refused_LDFLAGS = $(wraps)
+tests_mpi_branches_refused_LDADD = $(on_mpi)
 tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
 tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_soak_LDFLAGS = $(wraps)

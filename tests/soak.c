@@ -48,12 +48,27 @@ static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
     return digest_of(digest, &count, sizeof count);
 }
 
-/* One round: one or two forwards, sometimes backward, ended in either order. */
-static const char *take_round(member *m, uint64_t round, sbn_share *share)
+/* Both layers in one call; the second one's output goes elsewhere. */
+static const char *take_branches(member *m, uint64_t round, const sbn_share *share)
+{
+    sbn_share elsewhere = *share;
+    sbn_pass *pass = NULL;
+    elsewhere.y = share->dx;
+    const sbn_branch list[] = {{m->layer, share, m->saved, 0},
+                               {m->second, &elsewhere, m->second_saved, SBN_KEEP_RUNNING_STATS}};
+    if (sbn_forward_branches_begin(list, 2, &pass))
+        return "begin of branches";
+    delay(draw(7, round, (uint64_t)m->rank));
+    if (draw(8, round, (uint64_t)m->rank) % 2)
+        sbn_pass_progress(pass, NULL);
+    const int status = sbn_pass_end(pass, NULL);
+    return status && status != SBN_TOO_FEW_VALUES ? "end of branches" : NULL;
+}
+
+/* One or two forwards, sometimes backward, ended in either order. */
+static const char *take_passes(member *m, uint64_t round, const sbn_share *share)
 {
     sbn_pass *one = NULL, *two = NULL;
-    share->shape[2] = 1 + draw(1, round, 0) % 9;
-    share->shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
     const int status = sbn_forward_begin(m->layer, share, m->saved, 0, &one);
     const int both = draw(1, round, 1) % 2;
     if (status)
@@ -78,6 +93,13 @@ static const char *take_round(member *m, uint64_t round, sbn_share *share)
     if (draw(1, round, 2) % 2 && sbn_backward(m->layer, share, m->saved, 0, NULL))
         return "backward";
     return NULL;
+}
+
+static const char *take_round(member *m, uint64_t round, sbn_share *share)
+{
+    share->shape[2] = 1 + draw(1, round, 0) % 9;
+    share->shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
+    return draw(1, round, 3) % 3 ? take_passes(m, round, share) : take_branches(m, round, share);
 }
 
 static int soak(member *m, uint64_t from, uint64_t to)

@@ -66,7 +66,7 @@ typedef struct sbn_result {
         sizeof(sbn_result), 0, 0, 0 \
     }
 
-/* A pass under way. */
+/* A pass under way, of one layer or of several. */
 typedef struct sbn_pass sbn_pass;
 
 /*
@@ -143,7 +143,10 @@ SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
  */
 SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
 
-/* Waits for the combination, enqueues the rest, releases the pass. */
+/*
+ * Waits for the combination, enqueues the rest, releases the pass. `result` has
+ * room for one; of a pass of several layers, for one of each, in their order.
+ */
 SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
 
 /* begin, progress and end in a row. */
@@ -151,6 +154,41 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved
                         unsigned flags, sbn_result *result);
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
                          unsigned flags, sbn_result *result);
+
+/*
+ * Several layers in one pass: parallel branches of a network, which do not
+ * depend on each other, combine in as many messages as one layer does
+ * (<syncbn/transport.h> has the words). Each branch is what sbn_forward or sbn_backward is given: a
+ * layer, its shares, saved statistics and flags.
+ */
+typedef struct sbn_branch {
+    sbn_batchnorm *layer;
+    const sbn_share *shares; /* one per replica of this process */
+    sbn_saved *saved;        /* filled by forward, only read by backward */
+    unsigned flags;
+} sbn_branch;
+
+/*
+ * Forward, or backward, of any number of layers of one group, `count` > 0 of
+ * them. Results are bit for bit those of one call for each layer, in the order
+ * of the branches. All layers are reduced before any output is written, so no
+ * branch may write a tensor that another one touches; weight_grad and bias_grad
+ * may be shared, where SBN_ACCUMULATE_GRADIENTS adds them up on an in-order
+ * queue. A layer may come several times, with saved statistics of its own each
+ * time. `branches` is copied; what they point to lives as for a single layer.
+ *
+ * The pass stands or falls as one: an error before the members have agreed, in
+ * whichever layer, changes nothing in any. The sentence then begins with
+ * "branches[2]: " if the call of that layer was wrong. All members give the
+ * same layers in the same order; when they do not, the first place that differs
+ * is named, or how many layers a rank gave. Layers that combine nothing with
+ * other members (frozen, or in evaluation) may stand anywhere in the call, and
+ * do not count there. `results` has room for `count`, or is NULL.
+ */
+SBN_API int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass);
+SBN_API int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass);
+SBN_API int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results);
+SBN_API int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_result *results);
 
 /*
  * Evaluation: forward's formula with the running mean and variance. Reads x,

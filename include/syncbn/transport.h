@@ -89,10 +89,12 @@ typedef struct sbn_transport {
  *
  * A member's calls come from the thread that uses the group. At most
  * SBN_MAX_PASSES requests are under way on each stream. The words are those of
- * one pass: 24 for a header, 1 + 8 or 1 + 9 per channel for sums, 1 + 19 per
- * channel for a repeat, 12 per member for an explanation; a split adds one per
- * member and one per colour of each. All members give the same count, for the
- * library starts sums only after the headers have agreed.
+ * one pass, whatever the number of its layers: 17 for a header; for the sums 1
+ * and, for each layer, 1 + 8 (backward 1 + 9) per channel; for a repeat 1 and,
+ * for each layer that needs it, 1 + 19 per channel. A disagreement is explained
+ * in 12 per member, again for each layer before the one that differs. A split
+ * adds one per member and one per colour of each. All members give the same
+ * count, for the library starts sums only after the headers have agreed.
  */
 
 /*
