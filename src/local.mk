@@ -97,6 +97,8 @@ libsyncbn_check_la_SOURCES = \
 	src/cli/compare.h \
 	src/cli/devices.c \
 	src/cli/devices.h \
+	src/cli/digests.c \
+	src/cli/digests.h \
 	src/cli/geometry.c \
 	src/cli/geometry.h \
 	src/cli/inputs.c \

@@ -41,6 +41,16 @@ EXTRA_DIST += \
 	tests/inputs/shapes_regressions \
 	tests/inputs/shares
 
+# The bits of version 1 of the order of summation.
+dist_check_SCRIPTS += tests/golden.sh
+TESTS += tests/golden.sh
+EXTRA_DIST += tests/golden
+
+# Machines with a GPU have a script of their own; here it is tried without one.
+EXTRA_DIST += tests/gpu.sh
+dist_check_SCRIPTS += tests/gpu_none.sh
+TESTS += tests/gpu_none.sh
+
 # The arithmetic on the host.
 check_PROGRAMS += tests/narrow tests/statistics tests/sum tests/words
 tests_narrow_SOURCES = tests/narrow.c tests/tap.c tests/tap.h

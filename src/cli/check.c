@@ -18,7 +18,7 @@ static void own_failure(check_result *result, const char *what, int status)
     snprintf(result->error, sizeof result->error, "%s: %s", what, sbn_strerror(status));
 }
 
-static void judge(const problem *p, const inputs *in, check_result *result)
+static void judge(const problem *p, const inputs *in, const digests *recorded, check_result *result)
 {
     int one_value = result->geometry.values == 1 && p->passes & PASS_FORWARD;
     if (one_value) {
@@ -37,10 +37,16 @@ static void judge(const problem *p, const inputs *in, check_result *result)
         own_failure(result, "comparing", status);
         return;
     }
+    digests_take(&result->geometry, in, &result->outputs, &result->digests);
     result->ok = result->comparison.ok;
+    result->bits_known = recorded && recorded->order;
+    if (result->bits_known &&
+        digests_differ(recorded, &result->digests, result->error, sizeof result->error)) {
+        result->ok = 0;
+    }
 }
 
-void check_run(runner *r, const problem *p, check_result *result)
+void check_run(runner *r, const problem *p, const digests *recorded, check_result *result)
 {
     inputs in;
     double start = check_clock();
@@ -54,7 +60,7 @@ void check_run(runner *r, const problem *p, check_result *result)
         return;
     }
     result->status = runner_run(r, p, &result->geometry, &in, &result->outputs, result->error);
-    judge(p, &in, result);
+    judge(p, &in, recorded, result);
     inputs_free(&in);
     result->seconds = check_clock() - start;
 }

@@ -3,6 +3,7 @@
 #define SYNCBN_CLI_CHECK_H
 
 #include "compare.h"
+#include "digests.h"
 #include "runner.h"
 
 typedef struct check_result {
@@ -12,15 +13,18 @@ typedef struct check_result {
     int refused;              /* the problem had to be refused, and was */
     geometry geometry;
     outputs outputs;
+    digests digests; /* of inputs and outputs, unless the passes failed */
+    int bits_known;  /* they were compared with recorded ones */
     comparison comparison;
     double seconds;
 } check_result;
 
 /*
  * Always fills `result`; free it with check_free. A problem with one value per
- * channel in training is passed by being refused with SBN_TOO_FEW_VALUES.
+ * channel in training is passed by being refused with SBN_TOO_FEW_VALUES. Digests
+ * that were `recorded` must come out; without any, NULL.
  */
-void check_run(runner *r, const problem *p, check_result *result);
+void check_run(runner *r, const problem *p, const digests *recorded, check_result *result);
 void check_free(check_result *result);
 
 /* Seconds of a clock that only goes forward. */

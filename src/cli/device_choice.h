@@ -7,11 +7,12 @@
 enum { DEVICE_CHOICE_MAX = 64 };
 
 typedef struct device_choice {
-    size_t count; /* 0: every usable one */
+    const char *type; /* of devices.h: every usable one of it, not by numbers; or NULL */
+    size_t count;     /* 0: every usable one */
     size_t numbers[DEVICE_CHOICE_MAX];
 } device_choice;
 
-/* Reads "0,1,1". Returns 0, or EXIT_USAGE after a sentence. */
+/* Reads "0,1,1", or a type as "gpu". Returns 0, or EXIT_USAGE after a sentence. */
 int device_choice_read(const char *text, device_choice *choice);
 
 /*

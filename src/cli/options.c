@@ -17,12 +17,15 @@ static const char help[] =
     "error / tolerance. Without problems: a short list of its own.\n"
     "\n"
     "  --devices LIST        numbers of `syncbn devices`, as 0,1: replicas are dealt\n"
-    "                        to them in turn (every usable device)\n"
+    "                        to them in turn; or cpu, gpu, accelerator: every usable\n"
+    "                        one of this type (every usable device)\n"
     "  --replicas R          instead of the problems' own (one per device)\n"
     "  --form FORM           of the kernels: auto, cpu or gpu\n"
     "  --build-options TEXT  for the OpenCL compiler\n"
-    "  --file FILE           problems, one a line; # begins a comment\n"
+    "  --file FILE           problems, one a line; # begins a comment. Digests behind\n"
+    "                        a problem must come out bit by bit\n"
     "  --json, --tap         other forms of the report\n"
+    "  --digests             prints such a file instead, with the digests of here\n"
     "\n"
     "A problem is a shape and settings with commas between:\n"
     "\n"
@@ -78,21 +81,19 @@ static int read_option(int option, check_options *o, overrides *over)
     case 'b': o->build_options = optarg; return 0;
     case 'l': over->listed = 1; return problem_list_read(&o->list, optarg);
     case 'j': o->format = REPORT_JSON; return 0;
+    case 'g': o->format = REPORT_DIGESTS; return 0;
     default: o->format = REPORT_TAP; return 0;
     }
 }
 
 static int read_all(int argc, char **argv, check_options *o)
 {
-    static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
-                                            {"replicas", required_argument, NULL, 'r'},
-                                            {"form", required_argument, NULL, 'f'},
-                                            {"build-options", required_argument, NULL, 'b'},
-                                            {"file", required_argument, NULL, 'l'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"tap", no_argument, NULL, 't'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] =
+        {{"devices", required_argument, NULL, 'd'}, {"replicas", required_argument, NULL, 'r'},
+         {"form", required_argument, NULL, 'f'},    {"build-options", required_argument, NULL, 'b'},
+         {"file", required_argument, NULL, 'l'},    {"json", no_argument, NULL, 'j'},
+         {"tap", no_argument, NULL, 't'},           {"digests", no_argument, NULL, 'g'},
+         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     overrides over = {0, SBN_FORM_AUTO, 0};
     int option, failed = 0;
     opterr = 0;

@@ -5,7 +5,7 @@
 #include "device_choice.h"
 #include "problem_list.h"
 
-typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_JSON } report_format;
+typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_JSON, REPORT_DIGESTS } report_format;
 
 typedef struct check_options {
     report_format format;

@@ -8,16 +8,21 @@
 
 #include "command.h"
 
-/* `file` is NULL for a problem of the command line. */
-static int add(problem_list *list, const char *line, const char *file, int number)
+/* `file` is NULL for a problem of the command line, which has no digests. */
+static int add(problem_list *list, const char *line, const char *words, const char *file,
+               int number)
 {
     char error[256];
-    problem *grown = realloc(list->problems, (list->count + 1) * sizeof *grown);
-    if (!grown) {
-        return usage_error("no memory for %zu problems", list->count + 1);
+    size_t i = list->count, more = i + 1;
+    problem *problems = realloc(list->problems, more * sizeof *problems);
+    list->problems = problems ? problems : list->problems;
+    digests *recorded = realloc(list->recorded, more * sizeof *recorded);
+    list->recorded = recorded ? recorded : list->recorded;
+    if (!problems || !recorded) {
+        return usage_error("no memory for %zu problems", more);
     }
-    list->problems = grown;
-    if (problem_parse(line, &grown[list->count], error, sizeof error)) {
+    if (problem_parse(line, &problems[i], error, sizeof error) ||
+        digests_parse(words, &recorded[i], error, sizeof error)) {
         return file ? usage_error("%s:%d: %s", file, number, error) : usage_error("%s", error);
     }
     list->count++;
@@ -26,7 +31,7 @@ static int add(problem_list *list, const char *line, const char *file, int numbe
 
 int problem_list_add(problem_list *list, const char *line)
 {
-    return add(list, line, NULL, 0);
+    return add(list, line, "", NULL, 0);
 }
 
 int problem_list_read(problem_list *list, const char *file)
@@ -45,12 +50,9 @@ int problem_list_read(problem_list *list, const char *file)
         line[strcspn(line, "#\r\n")] = 0;
         char *word = line + strspn(line, " \t");
         size_t length = strcspn(word, " \t");
-        if (word[length + strspn(word + length, " \t")]) {
-            failed = usage_error("%s:%d: one problem a line, without blanks", file, number);
-            break;
-        }
+        char *words = word + length + (word[length] != 0);
         word[length] = 0;
-        failed = length ? add(list, word, file, number) : 0;
+        failed = length ? add(list, word, words, file, number) : 0;
     }
     fclose(in);
     return failed;
@@ -59,5 +61,6 @@ int problem_list_read(problem_list *list, const char *file)
 void problem_list_free(problem_list *list)
 {
     free(list->problems);
-    *list = (problem_list){0, NULL};
+    free(list->recorded);
+    *list = (problem_list){0, NULL, NULL};
 }

@@ -2,14 +2,19 @@
 #ifndef SYNCBN_CLI_PROBLEM_LIST_H
 #define SYNCBN_CLI_PROBLEM_LIST_H
 
+#include "digests.h"
 #include "problem.h"
 
 typedef struct problem_list {
     size_t count;
     problem *problems;
+    digests *recorded; /* of each, for who checks them */
 } problem_list;
 
-/* Both return 0, or EXIT_USAGE after a sentence about what is wrong. */
+/*
+ * A line of a file may have digests behind the problem (digests.h). Both return
+ * 0, or EXIT_USAGE after a sentence about what is wrong.
+ */
 int problem_list_add(problem_list *list, const char *line);
 int problem_list_read(problem_list *list, const char *file);
 

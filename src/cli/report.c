@@ -32,7 +32,8 @@ void report_begin(report *r)
     if (r->options->format == REPORT_TAP) {
         printf("1..%zu\n", r->options->list.count);
     }
-    for (size_t i = 0; i < r->num_chosen && r->options->format != REPORT_JSON; i++) {
+    int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
+    for (size_t i = 0; i < r->num_chosen && listed; i++) {
         const device_info *d = &r->devices->device[r->chosen[i]];
         printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
                d->name);
@@ -80,6 +81,9 @@ static void summarise(const check_result *result, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, " (%zu unbounded)", v->unbounded);
         }
     }
+    if (result->ok && result->bits_known && used < size) {
+        snprintf(text + used, size - used, "; the recorded bits");
+    }
 }
 
 /* Why a problem failed, line by line. */
@@ -110,10 +114,11 @@ static void explain(const report *r, const problem *p, const check_result *resul
 
 void report_result(report *r, const problem *p, const check_result *result)
 {
-    char line[PROBLEM_LINE], ratios[LINE];
+    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
     clear_progress(r);
     problem_print(p, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
+    digests_print(&result->digests, words, sizeof words);
     r->done++;
     r->failed += !result->ok;
     switch (r->options->format) {
@@ -121,10 +126,11 @@ void report_result(report *r, const problem *p, const check_result *result)
     case REPORT_TAP:
         printf("%s %zu - %s (%s)\n", result->ok ? "ok" : "not ok", r->done, line, ratios);
         break;
+    case REPORT_DIGESTS: printf("%s%s%s\n", result->ok ? "" : "# not ok: ", line, words); break;
     default: printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
     }
     if (!result->ok) {
-        explain(r, p, result, r->options->format == REPORT_TAP ? "# " : "     ");
+        explain(r, p, result, r->options->format == REPORT_TEXT ? "     " : "# ");
     }
     fflush(stdout);
 }

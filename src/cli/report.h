@@ -1,4 +1,4 @@
-/* What `syncbn check` prints: text, TAP or JSON on stdout, progress on a terminal's stderr. */
+/* What `syncbn check` prints: text, TAP or JSON, or digests on stdout, progress on a terminal's stderr. */
 #ifndef SYNCBN_CLI_REPORT_H
 #define SYNCBN_CLI_REPORT_H
 

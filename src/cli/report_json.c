@@ -40,6 +40,7 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     if (*result->error) {
         json_object_set_new(object, "error", json_text(result->error));
     }
+    json_object_set_new(object, "bits_compared", json_boolean(result->bits_known));
     json_object_set_new(object, "seconds", json_real(result->seconds));
     json_object_set_new(object, "wide", json_boolean(result->outputs.wide));
     report_rerun(r, p, text, sizeof text);

@@ -1,0 +1,318 @@
+#!/bin/sh
+# Everything that a machine with a GPU can say about syncbn, by one command and without
+# root: builds with what is there, then `syncbn devices`, the checks, the recorded bits
+# and the benchmark on every GPU. Leaves a folder with report.txt and JSON files.
+#
+#   tests/gpu.sh [options]
+#     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
+#     --packages DIR   Debian packages (*.deb) to unpack for what is missing, where
+#                      apt-get cannot download them
+#     --build DIR      a build directory that is there already
+#     --seconds S      to time each problem of the benchmark (2)
+#     --quick          a short list of each: shows that everything works
+#     --any-device     on every usable device, GPU or not: a dry run of this script
+#
+# Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The
+# OpenCL loader and headers and jansson are taken from the system, from CUDA, from
+# OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...), or are unpacked from Debian's packages
+# into the folder. NVIDIA's driver is found where no .icd file names it.
+#
+# Exit status: 0 all right (goals of speed that were missed are only reported), 1 a
+# check failed or something is missing, 2 wrong usage, 77 there is no GPU.
+set -u
+
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+out=gpu-report packages='' build='' seconds=2 quick=no devices=gpu
+
+usage() {
+    sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --out | --packages | --build | --seconds)
+        [ $# -gt 1 ] || { echo "gpu.sh: $1 lacks its value; see --help" >&2; exit 2; }
+        case $1 in
+        --out) out=$2 ;;
+        --packages) packages=$2 ;;
+        --build) build=$2 ;;
+        --seconds) seconds=$2 ;;
+        esac
+        shift ;;
+    --quick) quick=yes ;;
+    --any-device) devices='' ;;
+    --help | -h) usage; exit 0 ;;
+    *) echo "gpu.sh: there is no option $1; see --help" >&2; exit 2 ;;
+    esac
+    shift
+done
+
+if [ -e "$out" ] && [ ! -e "$out/report.txt" ]; then
+    echo "gpu.sh: $out exists and is no report; choose another folder with --out" >&2
+    exit 2
+fi
+for folder in "$packages" "$build"; do
+    if [ -n "$folder" ] && [ ! -d "$folder" ]; then
+        echo "gpu.sh: $folder is no folder" >&2
+        exit 2
+    fi
+done
+mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json || exit 1
+[ -z "$packages" ] || packages=$(cd "$packages" && pwd) || exit 1
+: > "$out/report.txt" || exit 1
+
+# say TEXT: a line of the report, which is also what this script prints.
+say() {
+    printf '%s\n' "$*" | tee -a "$out/report.txt"
+}
+
+die() {
+    say "stopped: $*"
+    exit 1
+}
+
+# --- what the build needs -------------------------------------------------------------
+
+# links HEADER FUNCTION FLAGS...: whether a program finds the header and the function.
+links() {
+    mkdir -p "$out/probe" || exit 1
+    cat > "$out/probe/probe.c" << END
+#include <$1>
+int main(void)
+{
+    void (*volatile function)(void) = (void (*)(void))$2;
+    return !function;
+}
+END
+    shift 2
+    ${CC:-cc} -DCL_TARGET_OPENCL_VERSION=120 -o "$out/probe/probe" "$out/probe/probe.c" "$@" \
+        > /dev/null 2>&1
+}
+
+# unpack PACKAGE...: from the folder --packages, or as apt-get downloads them.
+unpack() {
+    root=$out/packages
+    mkdir -p "$root" || exit 1
+    command -v dpkg > /dev/null ||
+        die "dpkg is missing, to unpack $*: install OpenCL headers, an ICD loader and jansson"
+    for package in "$@"; do
+        if [ -z "$packages" ]; then
+            (cd "$root" && apt-get download "$package") > "$root/$package.log" 2>&1 ||
+                die "$package cannot be downloaded, see $root/$package.log: bring it (--packages)"
+        fi
+        found=$(find "${packages:-$root}" -name "${package}_*.deb" | head -n 1)
+        [ -n "$found" ] || die "$packages has no package $package"
+        dpkg -x "$found" "$root" || die "$found cannot be unpacked"
+        say "unpacked: $(basename "$found")"
+    done
+}
+
+# The folder of an unpacked library.
+library_folder() {
+    dirname "$(find "$out/packages" -name "$1" | head -n 1)"
+}
+
+# shellcheck disable=SC2086
+find_opencl() {
+    if links CL/cl.h clGetPlatformIDs ${OPENCL_CFLAGS-} ${OPENCL_LIBS--lOpenCL}; then
+        say "OpenCL: ${OPENCL_LIBS-of the system}"
+        return
+    fi
+    for cuda in ${CUDA_HOME-} /usr/local/cuda; do
+        flags="-I$cuda/include"
+        libs="-L$cuda/lib64 -Wl,-rpath,$cuda/lib64 -lOpenCL"
+        if links CL/cl.h clGetPlatformIDs "$flags" $libs; then
+            say "OpenCL: of $cuda"
+            OPENCL_CFLAGS=$flags OPENCL_LIBS=$libs
+            export OPENCL_CFLAGS OPENCL_LIBS
+            return
+        fi
+    done
+    unpack ocl-icd-libopencl1 ocl-icd-opencl-dev opencl-c-headers
+    lib=$(library_folder libOpenCL.so)
+    OPENCL_CFLAGS="-I$out/packages/usr/include"
+    OPENCL_LIBS="-L$lib -Wl,-rpath,$lib -lOpenCL"
+    export OPENCL_CFLAGS OPENCL_LIBS
+    links CL/cl.h clGetPlatformIDs $OPENCL_CFLAGS $OPENCL_LIBS ||
+        die 'nothing links with the OpenCL loader that was unpacked'
+    say "OpenCL: unpacked"
+}
+
+# shellcheck disable=SC2086
+find_jansson() {
+    if links jansson.h json_object ${JANSSON_CFLAGS-} ${JANSSON_LIBS--ljansson}; then
+        say "jansson: ${JANSSON_LIBS-of the system}"
+        return
+    fi
+    unpack libjansson4 libjansson-dev
+    lib=$(library_folder libjansson.so)
+    JANSSON_CFLAGS="-I$out/packages/usr/include"
+    JANSSON_LIBS="-L$lib -Wl,-rpath,$lib -ljansson"
+    export JANSSON_CFLAGS JANSSON_LIBS
+    links jansson.h json_object $JANSSON_CFLAGS $JANSSON_LIBS ||
+        die 'nothing links with the jansson that was unpacked'
+    say "jansson: unpacked"
+}
+
+# logged WHAT COMMAND...: its output in WHAT.log, shown upon failure.
+logged() {
+    what=$1
+    shift
+    "$@" > "$out/$what.log" 2>&1 < /dev/null && return
+    tail -n 25 "$out/$what.log"
+    die "$what failed; all of it is in $out/$what.log"
+}
+
+configure() {
+    if [ -e "$top/config.status" ]; then
+        die "$top was configured in place: run make distclean there first"
+    fi
+    if [ ! -e "$top/configure" ]; then
+        command -v autoreconf > /dev/null ||
+            die "$top has no configure: autoconf, automake and libtool are needed, or a release archive"
+        (cd "$top" && logged autoreconf autoreconf -fi) || exit 1
+    fi
+    build=$out/build
+    mkdir -p "$build" && cd "$build" || exit 1
+    [ -e config.status ] ||
+        logged configure "$top/configure" --quiet --disable-shared --without-mpi \
+            --without-clblast --without-dnnl
+}
+
+# --- NVIDIA's driver, where no .icd file names it ---------------------------------------
+
+nvidia_library() {
+    {
+        echo "${LD_LIBRARY_PATH-}" | tr : '\n'
+        PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2> /dev/null | sed -n 's,.*=> \(.*\)/libnvidia-opencl\.so\..*,\1,p'
+        printf '%s\n' /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/lib64 /usr/lib \
+            /usr/lib/*-linux-gnu /usr/lib/*-linux-gnu/nvidia/current /usr/lib/wsl/lib \
+            /run/opengl-driver/lib
+    } | while read -r folder; do
+        for library in "$folder"/libnvidia-opencl.so.*; do
+            [ -e "$library" ] && echo "$library" && return
+        done
+    done
+}
+
+name_drivers() {
+    vendors=/etc/OpenCL/vendors
+    library=$(nvidia_library)
+    if [ -n "${OCL_ICD_VENDORS-}" ]; then
+        say "drivers: OCL_ICD_VENDORS=$OCL_ICD_VENDORS"
+    elif [ -n "$library" ] && ! grep -qs nvidia "$vendors"/*.icd; then
+        mkdir -p "$out/vendors" || exit 1
+        cp "$vendors"/*.icd "$out/vendors" 2> /dev/null
+        echo "$library" > "$out/vendors/nvidia.icd"
+        # ocl-icd reads the first of these, other loaders the second.
+        OCL_ICD_VENDORS=$out/vendors OPENCL_VENDOR_PATH=$out/vendors
+        # The driver loads more from where it lies.
+        LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        export OCL_ICD_VENDORS OPENCL_VENDOR_PATH LD_LIBRARY_PATH
+        say "drivers: those of $vendors, and $library"
+    else
+        say "drivers: those of $vendors"
+    fi
+}
+
+# --- the steps --------------------------------------------------------------------------
+
+failed=
+# step NAME COMMAND...: its output in NAME.txt; failures are reported.
+step() {
+    name=$1
+    shift
+    "$@" > "$out/$name.txt" 2> "$out/$name.err"
+    status=$?
+    if [ $status -ne 0 ]; then
+        failed="$failed $name"
+        say "$name: exit status $status"
+        { grep -A 6 '^FAIL' "$out/$name.txt"; cat "$out/$name.err"; } | head -n 40 |
+            tee -a "$out/report.txt"
+    fi
+    [ -s "$out/$name.err" ] || rm -f "$out/$name.err"
+}
+
+# check NAME OPTIONS...: problems, of which the summary is reported.
+check() {
+    what=$1
+    shift
+    step "$what" syncbn check "$@"
+    say "$what: $(tail -n 1 "$out/$what.txt")"
+}
+
+# syncbn COMMAND ...: on the devices that are meant.
+syncbn() {
+    command=$1
+    shift
+    "$build/src/cli/syncbn" "$command" ${devices:+--devices "$devices"} "$@"
+}
+
+say "syncbn on $(uname -srm)"
+[ -n "$devices" ] ||
+    say 'DRY RUN on any device (--any-device): this says nothing about GPUs.'
+if [ -n "$build" ]; then
+    build=$(cd "$build" && pwd) || exit 1
+    say "build: $build"
+else
+    command -v make > /dev/null || die 'make is missing'
+    command -v "${CC:-cc}" > /dev/null || die "the C compiler ${CC:-cc} is missing"
+    find_opencl
+    find_jansson
+    configure
+fi
+cd "$build" || exit 1
+logged make make src/cli/syncbn bench/report
+name_drivers
+
+# Compiled programs stay in the folder.
+XDG_CACHE_HOME=$out/cache
+export XDG_CACHE_HOME
+
+say
+src/cli/syncbn devices > "$out/devices.txt" || die 'syncbn devices failed'
+src/cli/syncbn devices --json > "$out/devices.json" || die 'syncbn devices --json failed'
+tee -a "$out/report.txt" < "$out/devices.txt"
+if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
+    say 'There is no GPU here that OpenCL knows: nothing was run. (--any-device is a dry run.)'
+    exit 77
+fi
+! command -v nvidia-smi > /dev/null ||
+    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader \
+        2> /dev/null | tee -a "$out/report.txt"
+
+say
+say '--- the recorded bits, and the results within their tolerances'
+check bits --file "$top/tests/golden"
+syncbn check --json --file "$top/tests/golden" > "$out/bits.json"
+say "bits: $(grep -c '^ok .*; the recorded bits$' "$out/bits.txt") of $(
+    grep -c '^mb' "$top/tests/golden") problems have the recorded bits"
+# Three replicas share the devices, however few they are.
+check bits_of_three --replicas 3 --file "$top/tests/golden"
+for list in "$top"/tests/inputs/*; do
+    name=${list##*/}
+    [ $quick = no ] || [ "$name" = shapes_basic ] || continue
+    check "check_$name" --file "$list"
+done
+
+say
+say '--- how fast'
+if [ $quick = yes ]; then
+    set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
+else
+    set -- --seconds "$seconds"
+    for list in gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost; do
+        set -- "$@" --file "$top/bench/lists/$list"
+    done
+fi
+step bench syncbn bench --json "$out/bench.json" "$@"
+say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
+step goals bench/report goals "$out/bench.json"
+tee -a "$out/report.txt" < "$out/goals.txt"
+
+say
+if [ -n "$failed" ]; then
+    say "FAILED:$failed. All of it is in $out"
+    exit 1
+fi
+say "All right. All of it is in $out"
