@@ -131,9 +131,13 @@ static void write_ranks(writer *w, const int64_t *words, int rank, int world_siz
 
 static const char *operation_name(int64_t code)
 {
-    static const char *const names[] = {"nothing", "forward", "backward", "evaluation",
-                                        "frozen backward"};
-    return code >= 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "?";
+    static const char *const names[] = {
+        [SBN_CODE_FORWARD] = "forward",
+        [SBN_CODE_BACKWARD] = "backward",
+        [SBN_CODE_EVALUATION] = "evaluation",
+        [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
+    };
+    return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
 }
 
 static void write_call(writer *w, const int64_t *words, int rank, int world_size)

@@ -16,7 +16,7 @@ typedef struct sbn_call {
     const char *operation; /* "forward"; of static life */
     const char *name;      /* of the layer */
     uint32_t number;       /* passes of this group before */
-    uint32_t code;         /* of the operation */
+    uint32_t code;         /* SBN_CODE_... */
     uint32_t settings;     /* a digest of the layer's settings and the call's flags */
     uint32_t channels;
     uint32_t saved; /* which forward a backward belongs to */
@@ -24,8 +24,14 @@ typedef struct sbn_call {
     int error;      /* this member cannot take part: its status */
 } sbn_call;
 
-/* The code of sbn_group_split among those of the operations: passes have 1, 2, 3. */
-#define SBN_CODE_SPLIT 4
+/* The operations' codes; src/agreement.c names them. */
+enum {
+    SBN_CODE_FORWARD = 1,
+    SBN_CODE_BACKWARD,
+    SBN_CODE_EVALUATION,
+    SBN_CODE_FROZEN_BACKWARD,
+    SBN_CODE_SPLIT
+};
 
 #define SBN_HEADER_FIELDS 11
 #define SBN_HEADER_WORDS (2 + 2 * SBN_HEADER_FIELDS)

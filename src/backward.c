@@ -222,7 +222,7 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 
 static const sbn_pass_kind backward = {
     .operation = "backward",
-    .code = 2,
+    .code = SBN_CODE_BACKWARD,
     .least_count = 1,
     .window = sbn_backward_window,
     .reduce = reduce,
@@ -235,7 +235,7 @@ static const sbn_pass_kind backward = {
 /* With constant statistics only the gradients of weight and bias are sums: of the group, ... */
 static const sbn_pass_kind frozen_global = {
     .operation = "frozen backward",
-    .code = 4,
+    .code = SBN_CODE_FROZEN_BACKWARD,
     .least_count = 1,
     .window = sbn_backward_window,
     .reduce = reduce,

@@ -147,7 +147,7 @@ static int finish(sbn_pass *pass, sbn_replica *replica)
 
 static const sbn_pass_kind training = {
     .operation = "forward",
-    .code = 1,
+    .code = SBN_CODE_FORWARD,
     .fills = 1,
     .least_count = 2,
     .window = sbn_forward_window,
@@ -160,7 +160,7 @@ static const sbn_pass_kind training = {
 
 static const sbn_pass_kind evaluation = {
     .operation = "evaluation",
-    .code = 3,
+    .code = SBN_CODE_EVALUATION,
     .fills = 1,
     .least_count = 1,
     .window = sbn_forward_window,

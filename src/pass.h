@@ -29,7 +29,7 @@ typedef enum sbn_stage {
 /* What forward and backward do differently. */
 typedef struct sbn_pass_kind {
     const char *operation;
-    uint32_t code;        /* names it in headers: src/agreement.c */
+    uint32_t code;        /* SBN_CODE_..., 0 for kinds that no header names */
     int local;            /* of this member alone, whatever the group */
     int fills;            /* its saved statistics, or reads them */
     uint64_t least_count; /* values per channel below which the pass is an error */
