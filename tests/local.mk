@@ -256,6 +256,11 @@ tests_model_SOURCES = tests/model.c $(vectors_sources)
 tests_model_LDADD = $(on_fixture)
 TESTS += tests/model
 ASAN_TESTS += tests/model
+# A thread per replica, in an engine that is patched in place.
+check_PROGRAMS += tests/engine
+tests_engine_LDADD = $(on_fixture)
+TESTS += tests/engine
+ASAN_TESTS += tests/engine
 check_PROGRAMS += tests/checkpoint
 tests_checkpoint_SOURCES = tests/checkpoint.c $(vectors_sources)
 tests_checkpoint_LDADD = $(on_fixture)
@@ -284,7 +289,7 @@ TESTS += tests/hub_threads tests/soak_sixteen
 ASAN_TESTS += tests/hub_threads
 
 # What ThreadSanitizer watches.
-TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen
+TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen tests/engine
 EXTRA_DIST += tests/drivers.tsan
 
 check_PROGRAMS += tests/memory
