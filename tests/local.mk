@@ -222,6 +222,7 @@ VALGRIND_TESTS += tests/bench_timing
 # Files: what lies is refused; half and bfloat. $(data) was written by the reference
 # implementation: tests/data/make_files.py.
 data = \
+	tests/data/converted.safetensors \
 	tests/data/folded.safetensors \
 	tests/data/frozen.safetensors \
 	tests/data/network_bf16.safetensors \
@@ -251,11 +252,17 @@ tests_fold_SOURCES = tests/fold.c $(vectors_sources)
 tests_fold_LDADD = $(on_fixture)
 TESTS += tests/fold
 ASAN_TESTS += tests/fold
-check_PROGRAMS += tests/model
-tests_model_SOURCES = tests/model.c $(vectors_sources)
+network_sources = tests/network.c tests/network.h $(vectors_sources)
+models = tests/convert tests/model tests/pytorch
+check_PROGRAMS += $(models)
+tests_convert_SOURCES = tests/convert.c $(network_sources)
+tests_convert_LDADD = $(on_fixture)
+tests_model_SOURCES = tests/model.c $(network_sources)
 tests_model_LDADD = $(on_fixture)
-TESTS += tests/model
-ASAN_TESTS += tests/model
+tests_pytorch_SOURCES = tests/pytorch.c $(vectors_sources)
+tests_pytorch_LDADD = $(on_fixture)
+TESTS += $(models)
+ASAN_TESTS += $(models)
 # A thread per replica, in an engine that is patched in place.
 check_PROGRAMS += tests/engine
 tests_engine_LDADD = $(on_fixture)
