@@ -268,11 +268,19 @@ check_PROGRAMS += tests/engine
 tests_engine_LDADD = $(on_fixture)
 TESTS += tests/engine
 ASAN_TESTS += tests/engine
-check_PROGRAMS += tests/checkpoint
-tests_checkpoint_SOURCES = tests/checkpoint.c $(vectors_sources)
+
+# Checkpoints of whole networks.
+whole_sources = tests/whole.c tests/whole.h $(vectors_sources)
+checkpoints = tests/checkpoint tests/checkpoint_files tests/checkpoint_keys
+check_PROGRAMS += $(checkpoints)
+tests_checkpoint_SOURCES = tests/checkpoint.c $(whole_sources)
 tests_checkpoint_LDADD = $(on_fixture)
-TESTS += tests/checkpoint
-ASAN_TESTS += tests/checkpoint
+tests_checkpoint_files_SOURCES = tests/checkpoint_files.c $(whole_sources)
+tests_checkpoint_files_LDADD = $(on_fixture)
+tests_checkpoint_keys_SOURCES = tests/checkpoint_keys.c $(whole_sources)
+tests_checkpoint_keys_LDADD = $(on_fixture)
+TESTS += $(checkpoints)
+ASAN_TESTS += $(checkpoints)
 check_PROGRAMS += tests/rewrite
 tests_rewrite_SOURCES = tests/rewrite.c $(vectors_sources)
 tests_rewrite_LDADD = $(on_fixture)
