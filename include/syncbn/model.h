@@ -82,8 +82,9 @@ typedef int (*sbn_replicate)(void *context, const char *name, sbn_batchnorm *lay
  * with their weights and biases: those of the first replica are written to every
  * replica of the new group, into the buffers that `replicate` names. With NULL
  * the buffers stay the same ones; the new group must then have as many replicas,
- * of the same contexts. After an error before the copying every layer is in its
- * former group with its former buffers.
+ * of the same contexts. After an error every layer is in its former group with
+ * its former buffers; after one in the copying, which is OpenCL's, all are in the
+ * new group, with undefined values in its buffers.
  */
 SBN_API int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate,
                               void *context);
