@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "checkpoint.h"
 #include "handles.h"
 #include "pass.h"
 
@@ -61,6 +62,9 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
         return status;
     if (!name)
         return sbn_fail(SBN_INVALID_ARGUMENT, "name: a name was expected, NULL came");
+    status = sbn_check_name(name);
+    if (status)
+        return status;
     for (size_t i = 0; i < model->size; ++i) {
         if (strcmp(model->entries[i].name, name) == 0)
             return sbn_fail(SBN_INVALID_ARGUMENT,

@@ -35,6 +35,8 @@ static void check_set(sbn_group *group)
     expect(sbn_model_add(n.model, "stem2", n.layers[0], NULL), SBN_INVALID_ARGUMENT,
            "layer|\"stem2\"|as \"stem\"", "a layer twice");
     expect(sbn_model_add(n.model, NULL, other, NULL), SBN_INVALID_ARGUMENT, "name|NULL", "no name");
+    expect(sbn_model_add(n.model, "x\xff", other, NULL), SBN_INVALID_ARGUMENT, "name|UTF-8",
+           "a name of other bytes");
     expect(sbn_model_add(n.model, "x", (sbn_batchnorm *)group, NULL), SBN_INVALID_ARGUMENT,
            "layer|another came", "a group as a layer");
     expect(sbn_model_add((sbn_model *)group, "x", other, NULL), SBN_INVALID_ARGUMENT,
