@@ -166,6 +166,10 @@ tests_soak_LDADD = $(on_fixture)
 TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
+# Other systems' features: each has its test and its call.
+dist_check_SCRIPTS += tests/coming_from.sh
+TESTS += tests/coming_from.sh
+
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
 TESTS += tests/source.sh

@@ -11,10 +11,10 @@
  * of `channels` elements (the last: a scalar, or one element), in F32, F16 or
  * BF16. A file may hold a whole network: every other tensor is left alone.
  *
- * A file is not trusted. Its header is checked in full (at most 100 MB of JSON,
- * no key twice, sizes that fit shapes and types, no gap, no overlap, nothing
- * behind the last tensor) before anything is read by it; what does not hold is
- * SBN_INVALID_FILE.
+ * A file is not trusted. Its header is checked in full (at most 100 MB of JSON, no
+ * key twice, sizes that fit shapes and types, no gap, no overlap, nothing behind
+ * the last tensor) before anything is read by it; what does not hold is
+ * SBN_INVALID_FILE. Parsing takes up to 20 times the header's size in memory.
  */
 #ifndef SYNCBN_CHECKPOINT_H
 #define SYNCBN_CHECKPOINT_H
