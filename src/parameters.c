@@ -104,7 +104,7 @@ int sbn_parameters_write(const sbn_entry *entry, const float *weight, const floa
 
 static int check_entry(const sbn_entry *entry)
 {
-    if (entry->layer->affine && !entry->parameters)
+    if (entry->layer->affine && !entry->parameters && entry->replicas > 0)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "layer \"%s\": the model was not told where its weight and bias lie",
                         entry->name);

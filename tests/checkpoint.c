@@ -83,6 +83,39 @@ static void check_checkpoint(void)
     sbn_checkpoint_destroy(checkpoint);
 }
 
+/* A member that only takes part has running statistics to load, and no weight to save. */
+static void check_none(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
+    sbn_transport transport;
+    sbn_hub *hub;
+    sbn_group *member;
+    sbn_batchnorm *layer;
+    sbn_model *model;
+    int64_t batches = 0;
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
+    config.transport = &transport;
+    layer_config.channels = network_channels[0];
+    lenient.strict = 0;
+    must(sbn_group_create(&config, &member), "sbn_group_create");
+    must(sbn_batchnorm_create(member, &layer_config, &layer), "sbn_batchnorm_create");
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(sbn_model_add(model, network_names[0], layer, NULL), "sbn_model_add");
+    expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
+           "loaded without a replica");
+    must(sbn_batchnorm_get_running_stats(layer, NULL, NULL, &batches), "get");
+    tap_ok(batches == 3, "its statistics are");
+    expect(sbn_model_save(model, whole_path, NULL), SBN_INVALID_ARGUMENT,
+           "\"1\"|this member has no replica", "saved without a replica");
+    sbn_model_destroy(model);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(member);
+    sbn_hub_destroy(hub);
+}
+
 int main(void)
 {
     if (whole_begin())
@@ -92,5 +125,6 @@ int main(void)
     check_loaded("network_bf16.safetensors", 0x1p-8, 3);
     check_loaded("network_v1.safetensors", 0.0, 0);
     check_checkpoint();
+    check_none();
     return whole_end();
 }

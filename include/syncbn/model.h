@@ -32,10 +32,11 @@ SBN_API void sbn_model_destroy(sbn_model *model);
 /*
  * Adds a layer, which must outlive the model, under a name (UTF-8) that no other
  * layer of the model has: the one it has in checkpoints, "features.1". "" is a
- * network that is a layer itself. `parameters`: one per replica of the layer's group,
- * retained; NULL for a layer without weight and bias, or whose weight and bias
- * the model shall not touch: then it can be switched and moved, but saved and
- * loaded only if it is not affine.
+ * network that is a layer itself. `parameters`: one per replica of the layer's
+ * group, retained; NULL for a layer without weight and bias, or whose weight and
+ * bias the model shall not touch: then it can be switched and moved, but saved
+ * and loaded only if it is not affine. A member without replicas loads, and does
+ * not save, what is affine.
  */
 SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
                           const sbn_parameters *parameters);
