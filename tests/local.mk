@@ -285,6 +285,7 @@ tests_checkpoint_keys_SOURCES = tests/checkpoint_keys.c $(whole_sources)
 tests_checkpoint_keys_LDADD = $(on_fixture)
 TESTS += $(checkpoints)
 ASAN_TESTS += $(checkpoints)
+VALGRIND_TESTS += tests/checkpoint_files tests/checkpoint_keys
 check_PROGRAMS += tests/rewrite
 tests_rewrite_SOURCES = tests/rewrite.c $(vectors_sources)
 tests_rewrite_LDADD = $(on_fixture)
