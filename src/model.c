@@ -92,11 +92,13 @@ int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
         return status;
     sbn_entry entry = {.layer = layer, .replicas = layer->group->replica_count};
     entry.name = sbn_allocate(strlen(name) + 1);
-    if (parameters)
-        entry.parameters = sbn_parameters_keep(parameters, entry.replicas);
-    if (!entry.name || (parameters && !entry.parameters)) {
+    if (!entry.name)
+        status = sbn_fail_memory("a model");
+    if (!status && parameters)
+        status = sbn_parameters_keep(parameters, entry.replicas, &entry.parameters);
+    if (status) {
         free_entry(&entry);
-        return sbn_fail_memory("a model");
+        return status;
     }
     strcpy(entry.name, name);
     model->entries[model->size++] = entry;

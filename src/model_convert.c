@@ -52,8 +52,8 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate repli
         status = sbn_check_parameters(entry->name, entry->layer, group, parameters);
     if (!status && replicate && group->replica_count > 0)
         status = sbn_parameters_read(entry, next->values, next->values + channels);
-    if (!status && !(next->parameters = sbn_parameters_keep(parameters, group->replica_count)))
-        status = sbn_fail_memory("a layer's parameters");
+    if (!status)
+        status = sbn_parameters_keep(parameters, group->replica_count, &next->parameters);
     sbn_free(parameters);
     return status;
 }
