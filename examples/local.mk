@@ -18,6 +18,8 @@ noinst_PROGRAMS += examples/train_fashion
 endif
 examples_train_fashion_SOURCES = \
 	examples/train_fashion.c \
+	examples/fashion/blocks.c \
+	examples/fashion/blocks.h \
 	examples/fashion/check.c \
 	examples/fashion/check.h \
 	examples/fashion/choose.c \
@@ -28,6 +30,8 @@ examples_train_fashion_SOURCES = \
 	examples/fashion/dataset.h \
 	examples/fashion/device.c \
 	examples/fashion/device.h \
+	examples/fashion/fold.c \
+	examples/fashion/fold.h \
 	examples/fashion/gemm.c \
 	examples/fashion/gemm.h \
 	examples/fashion/model.c \

@@ -5,9 +5,10 @@
  * all replicas by syncbn. The code, the start, the batches and the settings
  * are the same; only the grouping in fashion/norm.c differs.
  *
- *   fashion/network   what the network is           fashion/model   forward, backward, step
+ *   fashion/network   what the network is           fashion/model   a step, an evaluation
  *   fashion/norm      its batch norms, by syncbn    fashion/train   the loop over batches
- *   fashion/gemm      its matrices, by CLBlast      fashion/verify  the same bits, shown
+ *   fashion/gemm      its matrices, by CLBlast      fashion/fold    no batch norm for inference
+ *   fashion/blocks    forward and backward          fashion/verify  the same bits, shown
  *   fashion/device    what lies on each device      fashion/curves  CSV and picture
  *   fashion/ranks     the ranks of an MPI job
  *
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 
 #include "fashion/check.h"
+#include "fashion/fold.h"
 #include "fashion/options.h"
 #include "fashion/ranks.h"
 #include "fashion/train.h"
@@ -119,6 +121,7 @@ static void train_both(const struct options *options, struct model *model, size_
     }
     if (ranks_own() == 0)
         curves_write(&curves, options->out, options->replicas, options->batch);
+    fold_compare(model, &evaluation, sets[1].count);
     say_gain(options, steps, per_replica, gain);
     curves_free(&curves);
     norm_close(&evaluation);
@@ -134,7 +137,7 @@ static void train_both(const struct options *options, struct model *model, size_
 static int train_and_verify(const struct options *options, struct model *model, size_t images)
 {
     const size_t steps = options->steps ? options->steps : 20;
-    struct norm norm;
+    struct norm norm, evaluation;
     struct order order;
     int status;
 
@@ -144,7 +147,11 @@ static int train_and_verify(const struct options *options, struct model *model, 
     for (size_t step = 0; step < steps && ranks_own() == 0; step++)
         model_step(model, &norm, order_take(&order, model->replicas * model->batch), options->rate);
     status = verify(model);
+    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
+    norm_take_running_stats(&evaluation, &norm);
+    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES);
     order_end(&order);
+    norm_close(&evaluation);
     norm_close(&norm);
     return status;
 }

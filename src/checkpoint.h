@@ -8,6 +8,9 @@
 
 enum { SBN_WEIGHT, SBN_BIAS, SBN_MEAN, SBN_VAR, SBN_BATCHES, SBN_KEYS };
 
+/* Can a layer of this name have keys? JSON has UTF-8 alone. */
+int sbn_check_name(const char *name);
+
 /* The key of a layer's tensor: "features.1.weight"; to be freed. NULL without memory. */
 char *sbn_key(const char *layer, int which);
 

@@ -45,38 +45,46 @@ static const sbn_entry *find_entry(const sbn_model *model, const char *name, siz
 }
 
 /* Does the file have a layer with running statistics of the name that opens `key`? */
-static int is_layer(const load *l, const char *key, size_t length)
+static int find_layer(const load *l, const char *key, size_t length, int *found)
 {
     char *name = sbn_allocate(length + 1);
-    int is = name != NULL;
-    for (int which = SBN_MEAN; which <= SBN_VAR && is; ++which) {
+    int status = name ? SBN_SUCCESS : sbn_fail_memory("a key");
+    *found = 1;
+    for (int which = SBN_MEAN; which <= SBN_VAR && *found && !status; ++which) {
         memcpy(name, key, length);
         char *whole = sbn_key(name, which);
-        is = whole && sbn_tensor_header_find(&l->file.header, whole);
+        if (whole)
+            *found = sbn_tensor_header_find(&l->file.header, whole) != NULL;
+        else
+            status = sbn_fail_memory("a key");
         sbn_free(whole);
     }
     sbn_free(name);
-    return is;
+    return status;
 }
 
 /* Keys that a layer of the model does not have, or of a layer that the model does not have. */
-static void judge_unexpected(load *l)
+static int judge_unexpected(load *l)
 {
-    for (size_t i = 0; i < l->file.header.count; ++i) {
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < l->file.header.count && !status; ++i) {
         const char *key = l->file.header.tensors[i].name;
         size_t length;
+        int unexpected = 0;
         const int which = sbn_key_split(key, &length);
         const sbn_entry *entry = find_entry(l->model, key, length);
-        /* Beside a network that is a layer itself there may be anything in other folders. */
-        const int expected = entry ? which >= 0 && sbn_key_expected(which, entry->layer->affine,
-                                                                    entry->layer->tracks)
-                                   : which < 0 || !is_layer(l, key, length);
-        if (!expected) {
+        if (entry)
+            unexpected = which < 0 ||
+                         !sbn_key_expected(which, entry->layer->affine, entry->layer->tracks);
+        else if (which >= 0)
+            status = find_layer(l, key, length, &unexpected);
+        if (!status && unexpected) {
             sbn_fail(SBN_KEY_MISMATCH, "\"%s\": unexpected, the model has no such key",
                      sbn_show(key).text);
             report(l, SBN_KEY_UNEXPECTED, key);
         }
     }
+    return status;
 }
 
 /* Reads one tensor of a layer, or reports why not. */
@@ -150,7 +158,7 @@ static int read_and_put(load *l)
     for (size_t i = 0; i < size && !status; ++i)
         status = take(l, &l->model->entries[i], &all[i]);
     if (!status)
-        judge_unexpected(l);
+        status = judge_unexpected(l);
     if (!status && l->problems > 0)
         status = sbn_fail(SBN_KEY_MISMATCH, "%s: %zu keys do not fit the model: %s%s", l->file.path,
                           l->problems, l->first, l->problems > 1 ? ", ..." : "");

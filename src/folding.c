@@ -24,8 +24,13 @@ static int fill(sbn_batchnorm *layer)
     const size_t channels = layer->channels;
     float *host;
     int status = SBN_SUCCESS;
-    if (!layer->scale.device)
+    if (layer->group->replica_count == 0)
+        return status;
+    if (!layer->scale.device) {
         status = sbn_table_create(&layer->scale, layer->group, 3 * channels, 1);
+        if (status)
+            sbn_table_destroy(&layer->scale);
+    }
     if (!status)
         status = sbn_table_host(&layer->scale, 0, &host);
     if (status)

@@ -8,6 +8,16 @@
 static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "running_var",
                                              "num_batches_tracked"};
 
+int sbn_check_name(const char *name)
+{
+    json_error_t error;
+    json_t *text = json_pack_ex(&error, 0, "s", name);
+    if (!text && json_error_code(&error) == json_error_invalid_utf8)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "name: UTF-8 was expected, other bytes came");
+    json_decref(text);
+    return text ? SBN_SUCCESS : sbn_fail_memory("a name");
+}
+
 char *sbn_key(const char *layer, int which)
 {
     const size_t length = strlen(layer);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "checkpoint.h"
 #include "handles.h"
 #include "pass.h"
 
@@ -61,6 +62,9 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
         return status;
     if (!name)
         return sbn_fail(SBN_INVALID_ARGUMENT, "name: a name was expected, NULL came");
+    status = sbn_check_name(name);
+    if (status)
+        return status;
     for (size_t i = 0; i < model->size; ++i) {
         if (strcmp(model->entries[i].name, name) == 0)
             return sbn_fail(SBN_INVALID_ARGUMENT,
@@ -88,11 +92,13 @@ int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
         return status;
     sbn_entry entry = {.layer = layer, .replicas = layer->group->replica_count};
     entry.name = sbn_allocate(strlen(name) + 1);
-    if (parameters)
-        entry.parameters = sbn_parameters_keep(parameters, entry.replicas);
-    if (!entry.name || (parameters && !entry.parameters)) {
+    if (!entry.name)
+        status = sbn_fail_memory("a model");
+    if (!status && parameters)
+        status = sbn_parameters_keep(parameters, entry.replicas, &entry.parameters);
+    if (status) {
         free_entry(&entry);
-        return sbn_fail_memory("a model");
+        return status;
     }
     strcpy(entry.name, name);
     model->entries[model->size++] = entry;

@@ -23,8 +23,8 @@ struct sbn_model {
 int sbn_check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
                          const sbn_parameters *parameters);
 
-/* Takes a copy, with the buffers retained; NULL without memory. */
-sbn_parameters *sbn_parameters_keep(const sbn_parameters *parameters, size_t replicas);
+/* Makes a copy, with the buffers retained. */
+int sbn_parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept);
 void sbn_parameters_drop(sbn_parameters *parameters, size_t replicas);
 
 /* Does the model know the buffers of all its affine layers? */

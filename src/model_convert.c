@@ -1,6 +1,6 @@
 /*
  * A model moves to another group: what can be refused is done first, for all
- * layers; then they move, then their parameters are copied.
+ * layers; then they move, with their new buffers; then values are copied.
  */
 #include <string.h>
 
@@ -52,8 +52,8 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate repli
         status = sbn_check_parameters(entry->name, entry->layer, group, parameters);
     if (!status && replicate && group->replica_count > 0)
         status = sbn_parameters_read(entry, next->values, next->values + channels);
-    if (!status && !(next->parameters = sbn_parameters_keep(parameters, group->replica_count)))
-        status = sbn_fail_memory("a layer's parameters");
+    if (!status)
+        status = sbn_parameters_keep(parameters, group->replica_count, &next->parameters);
     sbn_free(parameters);
     return status;
 }
@@ -78,19 +78,20 @@ static int move(sbn_model *model, sbn_group *group, sbn_group **former)
     return sbn_fail(status, "%s", sentence);
 }
 
-/* The new buffers take the place of the old ones, and then the values. */
-static int settle(sbn_entry *entry, sbn_group *group, successor *next, int copy)
+/* The new buffers take the place of the old ones. */
+static void settle(sbn_entry *entry, const sbn_group *group, successor *next)
 {
-    if (!entry->parameters) {
-        entry->replicas = group->replica_count;
-        return SBN_SUCCESS;
-    }
     sbn_parameters_drop(entry->parameters, entry->replicas);
     entry->parameters = next->parameters;
     entry->replicas = group->replica_count;
     next->parameters = NULL;
-    return copy ? sbn_parameters_write(entry, next->values, next->values + entry->layer->channels)
-                : SBN_SUCCESS;
+}
+
+static int copy(const sbn_entry *entry, const successor *next)
+{
+    const float *weight = next->values;
+    return entry->parameters ? sbn_parameters_write(entry, weight, weight + entry->layer->channels)
+                             : SBN_SUCCESS;
 }
 
 int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate, void *context)
@@ -110,7 +111,9 @@ int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicat
     if (!status)
         status = move(model, group, former);
     for (size_t i = 0; i < model->size && !status; ++i)
-        status = settle(&model->entries[i], group, &next[i], replicate != NULL);
+        settle(&model->entries[i], group, &next[i]);
+    for (size_t i = 0; replicate && i < model->size && !status; ++i)
+        status = copy(&model->entries[i], &next[i]);
     for (size_t i = 0; next && i < model->size; ++i) {
         sbn_parameters_drop(next[i].parameters, group->replica_count);
         sbn_free(next[i].values);

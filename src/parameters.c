@@ -20,26 +20,47 @@ int sbn_check_parameters(const char *name, const sbn_batchnorm *layer, const sbn
     return SBN_SUCCESS;
 }
 
-sbn_parameters *sbn_parameters_keep(const sbn_parameters *parameters, size_t replicas)
+static int retain(const sbn_buffer *buffer, sbn_buffer *kept)
 {
-    sbn_parameters *kept = sbn_allocate(sizeof *kept * replicas);
-    for (size_t r = 0; kept && r < replicas; ++r) {
-        kept[r] = parameters[r];
-        clRetainMemObject(kept[r].weight.mem);
-        sbn_handle_opened();
-        clRetainMemObject(kept[r].bias.mem);
-        sbn_handle_opened();
+    const cl_int code = clRetainMemObject(buffer->mem);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "clRetainMemObject: %s", sbn_strerror(code));
+    sbn_handle_opened();
+    *kept = *buffer;
+    return SBN_SUCCESS;
+}
+
+static void release(sbn_buffer *buffer)
+{
+    if (!buffer->mem)
+        return;
+    clReleaseMemObject(buffer->mem);
+    sbn_handle_closed();
+}
+
+int sbn_parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept)
+{
+    int status = SBN_SUCCESS;
+    *kept = sbn_allocate(sizeof **kept * replicas);
+    if (!*kept)
+        return sbn_fail_memory("a layer's parameters");
+    for (size_t r = 0; r < replicas && !status; ++r) {
+        status = retain(&parameters[r].weight, &(*kept)[r].weight);
+        if (!status)
+            status = retain(&parameters[r].bias, &(*kept)[r].bias);
     }
-    return kept;
+    if (status) {
+        sbn_parameters_drop(*kept, replicas);
+        *kept = NULL;
+    }
+    return status;
 }
 
 void sbn_parameters_drop(sbn_parameters *parameters, size_t replicas)
 {
     for (size_t r = 0; parameters && r < replicas; ++r) {
-        clReleaseMemObject(parameters[r].weight.mem);
-        sbn_handle_closed();
-        clReleaseMemObject(parameters[r].bias.mem);
-        sbn_handle_closed();
+        release(&parameters[r].weight);
+        release(&parameters[r].bias);
     }
     sbn_free(parameters);
 }
@@ -104,7 +125,7 @@ int sbn_parameters_write(const sbn_entry *entry, const float *weight, const floa
 
 static int check_entry(const sbn_entry *entry)
 {
-    if (entry->layer->affine && !entry->parameters)
+    if (entry->layer->affine && !entry->parameters && entry->replicas > 0)
         return sbn_fail(SBN_INVALID_ARGUMENT,
                         "layer \"%s\": the model was not told where its weight and bias lie",
                         entry->name);

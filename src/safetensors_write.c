@@ -174,15 +174,17 @@ static int open_draft(draft *d)
     return SBN_SUCCESS;
 }
 
-static int sync_folder(const draft *d)
+static int rename_draft(const draft *d)
 {
+    int status = SBN_SUCCESS;
     const int folder = open(d->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return fail(d->folder, "opening the folder");
+    if (rename(d->name, d->path) != 0)
+        status = fail(d->path, "renaming the new file");
     /* Some file systems have no such thing as a folder's sync. */
-    const int status = fsync(folder) == 0 || errno == EINVAL
-                           ? SBN_SUCCESS
-                           : fail(d->folder, "syncing the folder");
+    else if (fsync(folder) != 0 && errno != EINVAL)
+        status = fail(d->path, "it is new, but syncing its folder");
     close(folder);
     return status;
 }
@@ -195,12 +197,10 @@ static int close_draft(draft *d, int status)
             status = fail(d->name, "syncing it");
         if (close(d->file) != 0 && !status)
             status = fail(d->name, "closing it");
-        if (!status && rename(d->name, d->path) != 0)
-            status = fail(d->path, "renaming the new file");
+        if (!status)
+            status = rename_draft(d);
         if (status)
             unlink(d->name);
-        else
-            status = sync_folder(d);
     }
     sbn_free(d->path);
     sbn_free(d->name);

@@ -47,6 +47,8 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     REFUSED_LAYER(average, (sbn_average)2, "average|2 came");
     REFUSED_LAYER(affine, 2, "affine|0 or 1|2 came");
     REFUSED_LAYER(track_running_stats, -1, "track_running_stats|0 or 1|-1 came");
+    REFUSED_LAYER(dimensions, 4, "dimensions|0 to 3|4 came");
+    REFUSED_LAYER(dimensions, -1, "dimensions|-1 came");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)

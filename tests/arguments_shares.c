@@ -21,6 +21,7 @@ static void check_shapes(void)
     BAD(FORWARD, dims, 6, "dims|6 came");
     BAD(BACKWARD, dims, -1, "dims|-1 came");
     BAD(FORWARD, shape[1], 4, "shape: 3 channels were expected, 4 came|(2,4,7)");
+    BAD(FORWARD, shape[1], 0, "shape: 3 channels were expected, 0 came|(2,0,7)");
     BAD(BACKWARD, shape[1], 2, "shape: 3 channels|2 came");
     BAD(EVALUATE, shape[1], 4, "evaluation|3 channels|4 came");
     BAD(RECOMPUTE, shape[1], 4, "recomputation|3 channels|4 came");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The demo, a few steps of it: with real layers, images and gradients the same batches split 1, 2, 3
-# and 8 ways give the same digests. It exits with 1 if they do not. Runs in the
-# build directory.
+# and 8 ways give the same digests, and the network with batch norm folded into its convolutions and
+# its dense layer gives the same logits. It exits with 1 if they do not. Runs in the build directory.
 set -u
 demo=examples/train_fashion
 
@@ -20,7 +20,7 @@ skip() {
 
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
-echo '1..2'
+echo '1..3'
 "$demo" --verify --steps 3 > "$out" 2>&1
 status=$?
 sed 's/^/# /' "$out"
@@ -35,4 +35,10 @@ if [ "$rows" -eq 15 ]; then
     echo 'ok 2 - 15 rows were compared'
 else
     echo "not ok 2 - $rows rows of 15 were compared"
+fi
+folded=$(grep '^Batch norm folded' "$out")
+if [ $status -eq 0 ] && [ -n "$folded" ]; then
+    echo "ok 3 - $folded"
+else
+    echo "not ok 3 - the folded network was compared"
 fi

@@ -219,6 +219,27 @@ static void check_refused(void)
     example_close(&e);
 }
 
+/* A member that only takes part has nothing to fold, and needs nobody to know that. */
+static void check_none(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_transport transport;
+    sbn_hub *hub;
+    sbn_group *member;
+    sbn_batchnorm *layer;
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
+    config.transport = &transport;
+    layer_config.channels = 4;
+    must(sbn_group_create(&config, &member), "sbn_group_create");
+    must(sbn_batchnorm_create(member, &layer_config, &layer), "sbn_batchnorm_create");
+    expect(sbn_batchnorm_fold(layer, NULL), SBN_SUCCESS, "", "without a replica");
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(member);
+    sbn_hub_destroy(hub);
+}
+
 int main(void)
 {
     if (fixture_open(&device))
@@ -239,6 +260,7 @@ int main(void)
         sbn_group_destroy(group);
         clReleaseCommandQueue(queue);
     }
+    check_none();
     tap_ok(sbn_handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
     return tap_done();

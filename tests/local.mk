@@ -192,6 +192,9 @@ tests_branches_refused_LDFLAGS = $(wraps)
 tests_branches_refused_LDADD = $(on_fixture)
 TESTS += tests/branches tests/branches_disagree tests/branches_refused
 ASAN_TESTS += tests/branches tests/branches_disagree tests/branches_refused
+# Other systems' features: each has its test and its call.
+dist_check_SCRIPTS += tests/coming_from.sh
+TESTS += tests/coming_from.sh
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/source.sh
@@ -249,6 +252,7 @@ VALGRIND_TESTS += tests/bench_timing
 # Files: what lies is refused; half and bfloat. $(data) was written by the reference
 # implementation: tests/data/make_files.py.
 data = \
+	tests/data/converted.safetensors \
 	tests/data/folded.safetensors \
 	tests/data/frozen.safetensors \
 	tests/data/network_bf16.safetensors \
@@ -278,16 +282,36 @@ tests_fold_SOURCES = tests/fold.c $(vectors_sources)
 tests_fold_LDADD = $(on_fixture)
 TESTS += tests/fold
 ASAN_TESTS += tests/fold
-check_PROGRAMS += tests/model
-tests_model_SOURCES = tests/model.c $(vectors_sources)
+network_sources = tests/network.c tests/network.h $(vectors_sources)
+models = tests/convert tests/model tests/pytorch
+check_PROGRAMS += $(models)
+tests_convert_SOURCES = tests/convert.c $(network_sources)
+tests_convert_LDADD = $(on_fixture)
+tests_model_SOURCES = tests/model.c $(network_sources)
 tests_model_LDADD = $(on_fixture)
-TESTS += tests/model
-ASAN_TESTS += tests/model
-check_PROGRAMS += tests/checkpoint
-tests_checkpoint_SOURCES = tests/checkpoint.c $(vectors_sources)
+tests_pytorch_SOURCES = tests/pytorch.c $(vectors_sources)
+tests_pytorch_LDADD = $(on_fixture)
+TESTS += $(models)
+ASAN_TESTS += $(models)
+# A thread per replica, in an engine that is patched in place.
+check_PROGRAMS += tests/engine
+tests_engine_LDADD = $(on_fixture)
+TESTS += tests/engine
+ASAN_TESTS += tests/engine
+
+# Checkpoints of whole networks.
+whole_sources = tests/whole.c tests/whole.h $(vectors_sources)
+checkpoints = tests/checkpoint tests/checkpoint_files tests/checkpoint_keys
+check_PROGRAMS += $(checkpoints)
+tests_checkpoint_SOURCES = tests/checkpoint.c $(whole_sources)
 tests_checkpoint_LDADD = $(on_fixture)
-TESTS += tests/checkpoint
-ASAN_TESTS += tests/checkpoint
+tests_checkpoint_files_SOURCES = tests/checkpoint_files.c $(whole_sources)
+tests_checkpoint_files_LDADD = $(on_fixture)
+tests_checkpoint_keys_SOURCES = tests/checkpoint_keys.c $(whole_sources)
+tests_checkpoint_keys_LDADD = $(on_fixture)
+TESTS += $(checkpoints)
+ASAN_TESTS += $(checkpoints)
+VALGRIND_TESTS += tests/checkpoint_files tests/checkpoint_keys
 check_PROGRAMS += tests/rewrite
 tests_rewrite_SOURCES = tests/rewrite.c $(vectors_sources)
 tests_rewrite_LDADD = $(on_fixture)
@@ -311,7 +335,7 @@ TESTS += tests/hub_threads tests/soak_sixteen
 ASAN_TESTS += tests/hub_threads
 
 # What ThreadSanitizer watches.
-TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen
+TSAN_TESTS = tests/hub_threads tests/hub tests/soak tests/soak_sixteen tests/frozen tests/engine
 EXTRA_DIST += tests/drivers.tsan
 
 check_PROGRAMS += tests/memory

@@ -42,7 +42,8 @@ fi
 mpi 2 "$demo" --steps 6 --replicas 3 --out "$work/fashion" > "$work/train" 2>&1
 status=$?
 sed 's/^/# /' "$work/train"
-if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train"; then
+if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
+    grep -q '^Batch norm folded' "$work/train"; then
     report ok 'three replicas on two ranks train'
 else
     report 'not ok' "training ended with status $status"

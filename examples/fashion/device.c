@@ -10,10 +10,10 @@
 extern const char fashion_kernels[];
 extern const size_t fashion_kernels_length;
 
-static const char *const kernel_names[KERNELS] = {"gather",         "im2col",
-                                                  "col2im",         "relu_pool",
-                                                  "relu_pool_grad", "softmax_loss",
-                                                  "sum_rows",       "sgd"};
+static const char *const kernel_names[KERNELS] = {
+    "gather",         "im2col",       "col2im",   "add_bias", "relu_pool",
+    "relu_pool_grad", "softmax_loss", "sum_rows", "sgd",
+};
 
 static void build(struct device *device)
 {
@@ -118,6 +118,7 @@ void device_open(struct device *device, const struct choice *choice, size_t repl
     device->parameters = room(device, network->parameters * sizeof(float));
     device->gradients = room(device, network->parameters * sizeof(float));
     device->velocity = room(device, network->parameters * sizeof(float));
+    device->folded = room(device, network->parameters * sizeof(float));
     device->norm_gradients = room(device, replicas * (network->parameters - network->norms) *
                                               sizeof(float));
 }
@@ -160,6 +161,7 @@ void device_close(struct device *device)
     release(device->parameters);
     release(device->gradients);
     release(device->velocity);
+    release(device->folded);
     release(device->norm_gradients);
     for (int k = 0; k < KERNELS; k++)
         must_cl(clReleaseKernel(device->kernel[k]), "releasing a kernel");

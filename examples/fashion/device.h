@@ -19,6 +19,7 @@ enum kernel_name {
     GATHER,
     IM2COL,
     COL2IM,
+    ADD_BIAS,
     RELU_POOL,
     RELU_POOL_GRAD,
     SOFTMAX_LOSS,
@@ -56,6 +57,7 @@ struct device {
     cl_mem result;    /* loss and right or wrong, per image */
 
     cl_mem parameters, gradients, velocity;
+    cl_mem folded;         /* for inference, laid out as `parameters`: fold.h */
     cl_mem norm_gradients; /* of the affine parameters: one row per replica */
 };
 

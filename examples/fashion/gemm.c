@@ -16,13 +16,13 @@ static void gemm(struct device *device, int transpose_a, int transpose_b, size_t
               "multiplying matrices");
 }
 
-void gemm_forward(struct device *device, const struct network *network, int b)
+void gemm_forward(struct device *device, const struct network *network, int b, cl_mem parameters)
 {
     const struct block *block = &network->block[b];
     const struct tensors *t = &device->block[b];
 
     gemm(device, 0, 0, device->images * block->rows, block->out, block->depth, t->columns,
-         device->parameters, block->weights, t->linear, 0);
+         parameters, block->weights, t->linear, 0);
 }
 
 void gemm_weights(struct device *device, const struct network *network, int b)

@@ -4,8 +4,8 @@
 
 #include "device.h"
 
-/* linear = columns x weights */
-void gemm_forward(struct device *device, const struct network *network, int b);
+/* linear = columns x weights, the network's or the folded ones */
+void gemm_forward(struct device *device, const struct network *network, int b, cl_mem parameters);
 
 /* The weights' gradient = columns^T x d_linear */
 void gemm_weights(struct device *device, const struct network *network, int b);

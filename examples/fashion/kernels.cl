@@ -56,6 +56,15 @@ kernel void col2im(global const float *restrict d_columns, int height, int width
     d_in[(image + y * width + x) * channels + c] = sum;
 }
 
+/* y(row, c) = x(row, c) + bias(offset + c) */
+kernel void add_bias(global const float *restrict x, global const float *restrict bias, int offset,
+                     global float *restrict y)
+{
+    const size_t c = get_global_id(0), at = get_global_id(1) * get_global_size(0) + c;
+
+    y[at] = x[at] + bias[offset + c];
+}
+
 /*
  * out = the largest of max(0, y) over a window of pool x pool; pool 1 is ReLU
  * alone. `width` is y's. One item per channel and window; dimension 2 is the

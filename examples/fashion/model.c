@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
+#include "blocks.h"
 #include "check.h"
-#include "gemm.h"
 #include "ranks.h"
 
 static const double momentum = 0.9;
@@ -48,111 +48,6 @@ void model_start(struct model *model, uint64_t seed)
     free(zero);
 }
 
-/* Puts the images a device is to work on into its input. */
-static void load(struct device *device, enum which_set set, const unsigned *index, size_t images)
-{
-    /* Mean and one over the standard deviation of the training set's pixels. */
-    const double mean = 72.94, scale = 1 / 90.02;
-
-    device->images = images;
-    if (!images)
-        return;
-    must_cl(clEnqueueWriteBuffer(device->queue, device->index, CL_TRUE, 0, images * sizeof *index,
-                                 index, 0, NULL, NULL),
-            "naming the images of a step");
-    device_run(device, GATHER, PIXELS, images, 1, "mmffm", device->pixels[set], device->index, mean,
-               scale, device->input);
-}
-
-static void forward_linear(struct device *device, const struct network *network, int b)
-{
-    const struct block *block = &network->block[b];
-    cl_mem in = b ? device->block[b - 1].out : device->input;
-
-    if (!device->images)
-        return;
-    if (block->convolution)
-        device_run(device, IM2COL, block->in, block->height * block->width, device->images, "miiim",
-                   in, (int)block->height, (int)block->width, (int)block->in,
-                   device->block[b].columns);
-    gemm_forward(device, network, b);
-}
-
-static void forward_relu_pool(struct device *device, const struct block *block, int b)
-{
-    const size_t pool = (size_t)block->pool;
-    const struct tensors *t = &device->block[b];
-
-    if (!device->images)
-        return;
-    /* What a dense block leaves is one row of one pixel. */
-    if (block->convolution)
-        device_run(device, RELU_POOL, block->out, block->width / pool,
-                   device->images * (block->height / pool), "miim", t->normed, (int)block->width,
-                   block->pool, t->out);
-    else
-        device_run(device, RELU_POOL, block->out, 1, device->images, "miim", t->normed, 1, 1,
-                   t->out);
-}
-
-static void backward_relu_pool(struct device *device, const struct block *block, int b)
-{
-    const size_t pool = (size_t)block->pool;
-    const struct tensors *t = &device->block[b];
-
-    if (block->convolution)
-        device_run(device, RELU_POOL_GRAD, block->out, block->width / pool,
-                   device->images * (block->height / pool), "mmmiim", t->normed, t->out, t->d_out,
-                   (int)block->width, block->pool, t->d_normed);
-    else
-        device_run(device, RELU_POOL_GRAD, block->out, 1, device->images, "mmmiim", t->normed,
-                   t->out, t->d_out, 1, 1, t->d_normed);
-}
-
-static void backward_linear(struct device *device, const struct network *network, int b)
-{
-    const struct block *block = &network->block[b];
-
-    gemm_weights(device, network, b);
-    if (b == 0)
-        return;
-    if (block->convolution) {
-        gemm_columns(device, network, b, device->d_columns);
-        device_run(device, COL2IM, block->in, block->height * block->width, device->images, "miiim",
-                   device->d_columns, (int)block->height, (int)block->width, (int)block->in,
-                   device->block[b - 1].d_out);
-    } else {
-        gemm_columns(device, network, b, device->block[b - 1].d_out);
-    }
-}
-
-/* Forward on all devices at once, block by block: batch norm is where they meet. */
-static void forward(struct model *model, struct norm *norm)
-{
-    for (int b = 0; b < BLOCKS; b++) {
-        for (size_t d = 0; d < model->devices; d++)
-            forward_linear(&model->device[d], &model->network, b);
-        if (b >= NORMS)
-            break;
-        norm_forward(norm, b);
-        for (size_t d = 0; d < model->devices; d++)
-            forward_relu_pool(&model->device[d], &model->network.block[b], b);
-    }
-}
-
-static void backward(struct model *model, struct norm *norm)
-{
-    for (int b = BLOCKS; b-- > 0;) {
-        if (b < NORMS) {
-            for (size_t d = 0; d < model->devices; d++)
-                backward_relu_pool(&model->device[d], &model->network.block[b], b);
-            norm_backward(norm, b);
-        }
-        for (size_t d = 0; d < model->devices; d++)
-            backward_linear(&model->device[d], &model->network, b);
-    }
-}
-
 static void loss(struct device *device, enum which_set set, size_t images_in_all)
 {
     const struct tensors *t = &device->block[BLOCKS - 1];
@@ -183,13 +78,13 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
 
     index += model->first * model->batch;
     for (size_t d = 0; d < model->devices; d++) {
-        load(&model->device[d], TRAIN, index, model->device[d].share);
+        blocks_load(&model->device[d], TRAIN, index, model->device[d].share);
         index += model->device[d].share;
     }
-    forward(model, norm);
+    blocks_forward(model, norm);
     for (size_t d = 0; d < model->devices; d++)
         loss(&model->device[d], TRAIN, model->in_all * model->batch);
-    backward(model, norm);
+    blocks_backward(model, norm);
     for (size_t d = 0; d < model->devices; d++) {
         struct device *device = &model->device[d];
 
@@ -245,7 +140,8 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
     return score;
 }
 
-struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count)
+struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count,
+                            float *logits)
 {
     struct score score = {0, 0};
     unsigned index[EVALUATION_IMAGES];
@@ -254,20 +150,29 @@ struct score model_evaluate(struct model *model, struct norm *evaluation, size_t
     const size_t end = alone ? count : ranks_begin_of(count, ranks_own() + 1);
 
     while (next < end) {
+        size_t at = next * CLASSES;
+
         for (size_t d = 0; d < model->devices; d++) {
             const size_t left = end - next;
             const size_t images = left < EVALUATION_IMAGES ? left : EVALUATION_IMAGES;
 
             for (size_t i = 0; i < images; i++)
                 index[i] = (unsigned)(next + i);
-            load(&model->device[d], TEST, index, images);
+            blocks_load(&model->device[d], TEST, index, images);
             next += images;
         }
-        forward(model, evaluation);
+        blocks_forward(model, evaluation);
         for (size_t d = 0; d < model->devices; d++)
             loss(&model->device[d], TEST, 1);
-        for (size_t d = 0; d < model->devices; d++)
-            add_score(&model->device[d], &score);
+        for (size_t d = 0; d < model->devices; d++) {
+            struct device *device = &model->device[d];
+            const size_t values = device->images * CLASSES;
+
+            add_score(device, &score);
+            if (logits && values)
+                device_read(device, device->block[BLOCKS - 1].linear, 0, values, logits + at);
+            at += values;
+        }
     }
     if (!alone)
         ranks_add(&score.loss, 2);

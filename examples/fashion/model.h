@@ -1,4 +1,4 @@
-/* A replicated network on its devices: forward, backward, one step of training, evaluation. */
+/* A replicated network on its devices: one step of training, evaluation. */
 #ifndef FASHION_MODEL_H
 #define FASHION_MODEL_H
 
@@ -35,7 +35,12 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
 /* That, averaged over all replicas, and a step down. */
 struct score model_step(struct model *model, struct norm *norm, const unsigned *index, double rate);
 
-/* The first `count` test images, normalised by evaluation's running statistics. */
-struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count);
+/*
+ * The first `count` test images, normalised by evaluation's running statistics, or, without it,
+ * by the folded network of fold.h. Unless NULL, `logits` receives those of the images that this
+ * rank looks at, CLASSES for each image.
+ */
+struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count,
+                            float *logits);
 
 #endif

@@ -29,7 +29,8 @@ static const char help[] =
     "  --data DIR     folder of the four IDX files (/usr/share/datasets/fashion-mnist)\n"
     "  --out NAME     write the curves to NAME.csv and NAME.png (fashion)\n"
     "  --verify       train a little, then show that BN gives the same bits however the\n"
-    "                 batch is split; exit status 1 if not\n";
+    "                 batch is split, and the same logits when it is folded away; exit\n"
+    "                 status 1 if not\n";
 
 static const char *const names[] = {"--replicas", "--batch", "--epochs",  "--steps", "--seed",
                                     "--seeds",    "--rate",  "--devices", "--data",  "--out"};

@@ -74,7 +74,8 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
             points = (step + 1) * POINTS / training->steps;
             if (points % POINTS_PER_TEST == 0) {
                 norm_take_running_stats(evaluation, norm);
-                point.test_accuracy = model_evaluate(model, evaluation, some).right / (double)some;
+                point.test_accuracy = model_evaluate(model, evaluation, some, NULL).right /
+                                      (double)some;
             }
             curves_add(curves, &point);
             since = (struct score){0, 0};
@@ -83,5 +84,5 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
     }
     order_end(&order);
     norm_take_running_stats(evaluation, norm);
-    return model_evaluate(model, evaluation, training->tests).right / (double)training->tests;
+    return model_evaluate(model, evaluation, training->tests, NULL).right / (double)training->tests;
 }

@@ -41,7 +41,7 @@ typedef struct sbn_batchnorm_config {
     const char *name; /* for error sentences and agreement between ranks; NULL: "batchnorm" */
     size_t channels;  /* >= 1 */
     sbn_layout layout;
-    double eps; /* >= 0 and finite */
+    double eps; /* >= 0 and finite; with 0 y of a constant channel is NaN */
     sbn_eps_mode eps_mode;
     double momentum; /* weight of the new batch, 0 ... 1 */
     sbn_average average;

@@ -11,10 +11,10 @@
  * of `channels` elements (the last: a scalar, or one element), in F32, F16 or
  * BF16. A file may hold a whole network: every other tensor is left alone.
  *
- * A file is not trusted. Its header is checked in full (at most 100 MB of JSON,
- * no key twice, sizes that fit shapes and types, no gap, no overlap, nothing
- * behind the last tensor) before anything is read by it; what does not hold is
- * SBN_INVALID_FILE.
+ * A file is not trusted. Its header is checked in full (at most 100 MB of JSON, no
+ * key twice, sizes that fit shapes and types, no gap, no overlap, nothing behind
+ * the last tensor) before anything is read by it; what does not hold is
+ * SBN_INVALID_FILE. Parsing takes up to 20 times the header's size in memory.
  */
 #ifndef SYNCBN_CHECKPOINT_H
 #define SYNCBN_CHECKPOINT_H
@@ -66,7 +66,10 @@ SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_co
  *
  * The file appears at once and whole: it is written under another name in the
  * same folder, synced and renamed, keeping the mode of a file that it replaces.
- * After an error `path` is as it was.
+ * After an error `path` is as it was, unless the sentence says that it is new: its
+ * folder could not be synced then, and a crash may bring back what was there.
+ *
+ * In a job one rank saves; all members of a group hold the same.
  */
 SBN_API int sbn_model_save(const sbn_model *model, const char *path, const char *base);
 

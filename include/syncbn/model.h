@@ -30,12 +30,13 @@ SBN_API int sbn_model_create(sbn_model **model);
 SBN_API void sbn_model_destroy(sbn_model *model);
 
 /*
- * Adds a layer, which must outlive the model, under a name that no other layer
- * of the model has: the one it has in checkpoints, "features.1". "" is a network
- * that is a layer itself. `parameters`: one per replica of the layer's group,
- * retained; NULL for a layer without weight and bias, or whose weight and bias
- * the model shall not touch: then it can be switched and moved, but saved and
- * loaded only if it is not affine.
+ * Adds a layer, which must outlive the model, under a name (UTF-8) that no other
+ * layer of the model has: the one it has in checkpoints, "features.1". "" is a
+ * network that is a layer itself. `parameters`: one per replica of the layer's
+ * group, retained; NULL for a layer without weight and bias, or whose weight and
+ * bias the model shall not touch: then it can be switched and moved, but saved
+ * and loaded only if it is not affine. A member without replicas loads, and does
+ * not save, what is affine.
  */
 SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
                           const sbn_parameters *parameters);
@@ -82,8 +83,9 @@ typedef int (*sbn_replicate)(void *context, const char *name, sbn_batchnorm *lay
  * with their weights and biases: those of the first replica are written to every
  * replica of the new group, into the buffers that `replicate` names. With NULL
  * the buffers stay the same ones; the new group must then have as many replicas,
- * of the same contexts. After an error before the copying every layer is in its
- * former group with its former buffers.
+ * of the same contexts. After an error every layer is in its former group with
+ * its former buffers; after one in the copying, which is OpenCL's, all are in the
+ * new group, with undefined values in its buffers.
  */
 SBN_API int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate,
                               void *context);

@@ -1,0 +1,46 @@
+#!/bin/sh
+# doc/coming-from.md: every row names a test, every test that it names is run by make check, and
+# every call that it names is declared. Environment: srcdir.
+
+: "${srcdir:=.}"
+doc=$srcdir/doc/coming-from.md
+count=0
+
+# result WHAT CONDITION...: passes when the command does.
+result() {
+    what=$1
+    shift
+    count=$((count + 1))
+    "$@" || printf 'not '
+    echo "ok $count - $what"
+}
+
+# A file, named in full, or a program or script in a list of tests/local.mk.
+is_test() {
+    case $1 in
+    tests/inputs/*) [ -f "$srcdir/$1" ] ;;
+    *) grep -v '_SOURCES' "$srcdir/tests/local.mk" | tr '\t \\' '\n\n\n' | grep -qx "$1" ;;
+    esac
+}
+
+is_declared() {
+    cat "$srcdir"/include/syncbn/*.h "$srcdir"/include/*.h | tr -c 'A-Za-z0-9_' '\n' | grep -qx "$1"
+}
+
+bare=$(grep '^| ' "$doc" | grep -v -e '^| there ' -e '^| asked for ' -e '^| refused there ' |
+    grep -v '`tests/[a-z_./]*`[^|]*|$')
+result "every row names a test: ${bare:-none is without}" [ -z "$bare" ]
+rows=$(grep -c '`tests/[a-z_./]*`[^|]*|$' "$doc")
+result "there are $rows rows, 50 at least" [ "$rows" -ge 50 ]
+for name in $(grep -o '`tests/[a-z_./]*`' "$doc" | tr -d '`' | sort -u); do
+    result "$name is a test" is_test "$name"
+done
+for name in $(grep -oE '`[^`]*`' "$doc" | grep -oE '\b(sbn|SBN)_[A-Za-z0-9_]+' | sort -u); do
+    result "$name is declared" is_declared "$name"
+done
+refuses() {
+    ! "$@"
+}
+result 'an invented test is found out' refuses is_test tests/invented
+result 'an invented call is found out' refuses is_declared sbn_invented
+echo "1..$count"
