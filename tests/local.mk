@@ -331,7 +331,7 @@ TSAN_TESTS += tests/parallel
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -370,6 +370,10 @@ tests_mpi_arguments_LDADD = $(on_mpi)
 tests_mpi_latency_SOURCES = tests/mpi_latency.c tests/ranks.c tests/ranks.h
 tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_latency_LDADD = $(on_mpi)
+tests_mpi_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(mpi_members_sources)
+tests_mpi_parallel_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_parallel_LDFLAGS = $(wraps)
+tests_mpi_parallel_LDADD = $(on_mpi)
 tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)
@@ -379,12 +383,13 @@ mpi_scripts = \
 	tests/mpi_demo.sh \
 	tests/mpi_faults.sh \
 	tests/mpi_members.sh \
+	tests/mpi_parallel.sh \
 	tests/mpi_problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi_hosts.sh
 EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-ASAN_TESTS += tests/mpi_members.sh
+ASAN_TESTS += tests/mpi_members.sh tests/mpi_parallel.sh
 VALGRIND_TESTS += tests/mpi_members.sh
 endif

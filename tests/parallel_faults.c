@@ -25,7 +25,7 @@ static life lives[2];
 static int make(life *l, sbn_group *group)
 {
     sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 4096;
+    config.bucket_bytes = 8192;
     return sbn_parallel_create(group, &config, &l->parallel);
 }
 
@@ -52,32 +52,36 @@ static void drop_events(exchange_tensors *t)
     }
 }
 
-/* A small averaging, and a larger one beside it; 1 more than the status where an event is left. */
+/* Keeps the first failure and its sentence. */
+static void keep(int *status, char *sentence, int next)
+{
+    if (*status || !next)
+        return;
+    *status = next;
+    snprintf(sentence, 512, "%s", sbn_last_error());
+}
+
+/* A small averaging, and a larger one beside it, whatever becomes of the first: as all members do. */
 static int exchange(life *l, int *odd)
 {
     sbn_exchange *small, *large;
-    *odd = 0;
-    int status = sbn_average_gradients_begin(l->parallel, exchange_counts, 1, l->first.of, &small);
-    if (status) {
-        *odd = any_event(&l->first);
-        return status;
-    }
+    int status = SBN_SUCCESS;
+    char sentence[512] = "";
+    int first = sbn_average_gradients_begin(l->parallel, exchange_counts, 1, l->first.of, &small);
+    keep(&status, sentence, first);
     int second = sbn_average_gradients_begin(l->parallel, exchange_counts, TENSORS, l->second.of,
                                              &large);
-    char sentence[512];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    if (!second) {
+    keep(&status, sentence, second);
+    if (!second)
         second = sbn_exchange_end(large);
-        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    }
-    *odd = second && any_event(&l->second);
-    status = sbn_exchange_end(small);
-    *odd = *odd || (status && any_event(&l->first));
-    if (!status)
-        sbn_set_last_error(second, sentence);
+    keep(&status, sentence, second);
+    if (!first)
+        first = sbn_exchange_end(small);
+    keep(&status, sentence, first);
+    *odd = (first && any_event(&l->first)) || (second && any_event(&l->second));
     drop_events(&l->first);
     drop_events(&l->second);
-    return status ? status : second;
+    return sbn_set_last_error(status, sentence);
 }
 
 /* The n-th call fails; 0 if there were fewer. Alone. */
@@ -95,7 +99,9 @@ static int fails_alone(member *m, int n)
     const int failed = wraps_failed(), spoken = *sbn_last_error() != '\0';
     wraps_fail(WRAP_ANY, 0);
     const char *name = failed < 0 ? "" : wraps_names[failed];
-    if (failed >= 0 && (!status || !spoken || odd))
+    /* Whether a result has been written may be asked when all has been said: see below. */
+    const int late = failed == WRAP_EVENT_INFO && !status;
+    if (failed >= 0 && !late && (!status || !spoken || odd))
         tap_ok(0, "alone, call %d, %s: %s, %s sentence, %s event", n, name, sbn_strerror(status),
                spoken ? "a" : "no", odd ? "an" : "no");
     if (failed < 0 && status)
@@ -103,7 +109,8 @@ static int fails_alone(member *m, int n)
     if (failed >= 0 && l->parallel) {
         fill(l, 0);
         status = exchange(l, &odd);
-        if (status != SBN_GROUP_FAILED && (status || tensors_digest(&l->second, NULL) != mean))
+        if (status != SBN_GROUP_FAILED &&
+            (late || status || tensors_digest(&l->second, NULL) != mean))
             tap_ok(0, "alone, call %d, %s: again: %s: %s", n, name, sbn_strerror(status),
                    sbn_last_error());
     }
@@ -116,7 +123,7 @@ static int fails_alone(member *m, int n)
 
 /* --- one of two members ------------------------------------------------------------- */
 
-static int fault, happened, odd_of[2];
+static int fault, happened, odd_of[2]; /* fault 0: none */
 
 static int create(member *m)
 {
@@ -162,7 +169,8 @@ static int fails_together(members *all, int n, int *timeouts)
     members_do(all, exchange_with_fault);
     const char *name = happened < 0 ? "" : wraps_names[happened];
     const int any = happened >= 0, late = m[0].status == SBN_TIMEOUT;
-    if (any && (!m[1].status || !*m[1].sentence || odd_of[0] || odd_of[1]))
+    const int unnoticed = happened == WRAP_EVENT_INFO && !m[1].status;
+    if (any && !unnoticed && (!m[1].status || !*m[1].sentence || odd_of[0] || odd_of[1]))
         tap_ok(0, "together, call %d, %s: %s: %s; events %d %d", n, name, sbn_strerror(m[1].status),
                m[1].sentence, odd_of[0], odd_of[1]);
     if (any && m[0].status && !late && !holds_words(m[0].sentence, "rank 1"))
@@ -172,11 +180,13 @@ static int fails_together(members *all, int n, int *timeouts)
     fault = 0;
     members_do(all, exchange_with_fault);
     const int dead = m[1].status == SBN_GROUP_FAILED || m[1].status == SBN_TIMEOUT;
-    if (!dead && !is_right(all))
+    if (!dead && (unnoticed || !is_right(all)))
         tap_ok(0, "together, call %d, %s: again: %s: %s", n, name, sbn_strerror(m[1].status),
                m[1].sentence);
     members_do(all, destroy);
     *timeouts += late;
+    if (late)
+        tap_note("call %d, %s: the other has waited", n, name);
     if (!late && !dead && sbn_handles_open() != before)
         tap_ok(0, "together, call %d, %s: %ld handles left", n, name, sbn_handles_open() - before);
     return any;
@@ -219,12 +229,16 @@ int main(void)
     members_close(&all);
 
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.timeout = 2;
+    config.timeout = 1;
     members_open(&all, &device, 2, ones, samples, &config);
     open_lives(&all);
+    /* The hub keeps what its first sums needed. */
+    members_do(&all, create);
+    members_do(&all, exchange_with_fault);
+    members_do(&all, destroy);
     for (n = 1; fails_together(&all, n, &timeouts);)
         ++n;
-    tap_ok(n > 50 && timeouts < 8, "together: %d calls failed, one in each life; %d timeouts",
+    tap_ok(n > 50 && timeouts < 16, "together: %d calls failed, one in each life; %d timeouts",
            n - 1, timeouts);
     close_lives(&all);
     members_close(&all);

@@ -195,8 +195,14 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_exchange *e = NULL;
     const int acquired = acquire(parallel, &e);
-    if (acquired)
+    if (acquired) {
+        /* The others cannot learn of it: from here on this member is out of step. */
+        if (joined) {
+            sbn_group_fail(parallel->own, acquired);
+            parallel->own->unreachable = 1;
+        }
         return acquired;
+    }
     e->averages = asked->averages;
     e->root = asked->root;
     e->counts = asked->counts;
@@ -317,6 +323,9 @@ int sbn_exchange_end(sbn_exchange *e)
     sbn_error_clear();
     if (e->status) {
         status = sbn_fail(e->status, "%s", e->sentence);
+    } else if (e->parallel->own && e->parallel->own->failed && !e->parallel->own->unreachable) {
+        /* A copy to a device has failed: of this exchange, or of one beside it. */
+        status = sbn_fail(e->parallel->own->failed, "%s", e->parallel->own->reason);
     } else {
         status = hand_over(e);
         if (status) {
