@@ -25,7 +25,10 @@ static void check_create(void)
     config = (sbn_parallel_config)SBN_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4095;
     expect(sbn_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "bucket_bytes: at least 4096|4095", "a bucket too small");
+           "bucket_bytes: 4096 to |4095", "a bucket too small");
+    config.bucket_bytes = SIZE_MAX;
+    expect(sbn_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
+           "bucket_bytes: 4096 to 1073741824", "a bucket too large");
     expect(sbn_parallel_create(group, NULL, &made), SBN_SUCCESS, "", "the default");
     sbn_parallel_destroy(made);
     sbn_parallel_destroy(NULL);

@@ -305,7 +305,7 @@ ASAN_TESTS += tests/model_faults
 # What data-parallel training needs around batch norm: means by integers, the sampler,
 # exchanges between members, bad input, every call failing once.
 check_PROGRAMS += tests/average tests/sampler tests/parallel tests/parallel_timeout \
-	tests/parallel_faults tests/arguments_parallel
+	tests/parallel_events tests/parallel_faults tests/arguments_parallel
 tests_average_SOURCES = tests/average.c tests/tap.c tests/tap.h
 tests_average_LDADD = libsyncbn_core.la -lm
 tests_sampler_LDADD = $(on_fixture) -lm
@@ -316,13 +316,14 @@ tests_parallel_LDADD = $(on_fixture)
 tests_parallel_timeout_SOURCES = tests/parallel_timeout.c $(exchanges_sources) $(members_sources)
 tests_parallel_timeout_LDFLAGS = $(wraps)
 tests_parallel_timeout_LDADD = $(on_fixture)
+tests_parallel_events_LDADD = $(on_fixture)
 tests_parallel_faults_SOURCES = tests/parallel_faults.c $(exchanges_sources) $(members_sources)
 tests_parallel_faults_LDFLAGS = $(wraps)
 tests_parallel_faults_LDADD = $(on_fixture)
 tests_arguments_parallel_SOURCES = tests/arguments_parallel.c
 tests_arguments_parallel_LDADD = $(on_fixture)
 parallel_tests = tests/average tests/sampler tests/parallel tests/parallel_timeout \
-	tests/parallel_faults tests/arguments_parallel
+	tests/parallel_events tests/parallel_faults tests/arguments_parallel
 TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)
 VALGRIND_TESTS += tests/sampler tests/parallel

@@ -459,7 +459,7 @@ static void check_config(void)
     members_do(&all, wrong_config);
     for (int rank = 0; rank < 3; ++rank) {
         member_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
-                      rank == 1 ? "bucket_bytes: at least 4096|4095 came"
+                      rank == 1 ? "bucket_bytes: 4096 to |4095 came"
                                 : "rank 1 called sbn_parallel_create and reported",
                       "a wrong configuration");
         tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);

@@ -1,8 +1,9 @@
 /*
  * What data-parallel training needs around batch norm: the same weights on all
  * replicas at the start (sbn_broadcast), the mean of their gradients after each
- * backward pass (sbn_average_gradients), and for each replica its own part of the data
- * (sbn_sampler). With any transport that can be split, and within one process.
+ * backward pass (sbn_average_gradients), and for each replica its own part of
+ * the data (sbn_sampler). With any transport that can be split, and within one
+ * process.
  *
  *   sbn_parallel_create(group, NULL, &parallel);
  *   sbn_broadcast(parallel, counts, tensors, 0, weights);
@@ -24,7 +25,7 @@ typedef struct sbn_parallel sbn_parallel;
 
 typedef struct sbn_parallel_config {
     size_t size;         /* sizeof(sbn_parallel_config) */
-    size_t bucket_bytes; /* of one replica's tensors that travel together; at least 4096 */
+    size_t bucket_bytes; /* of one replica's tensors that travel together; 4096 ... 2^30 */
 } sbn_parallel_config;
 
 /* Buckets of 4 MiB. */
@@ -43,12 +44,17 @@ typedef struct sbn_parallel_config {
  *
  * The group must outlive it. It belongs to one thread at a time, the group's.
  * Its timeout is the group's; after one it is dead, whatever the group's
- * on_timeout says: there is no average of some gradients.
+ * on_timeout says: there is no average of some gradients. (A job over MPI then
+ * ends as <syncbn-mpi.h> says.)
  *
  * Memory. Three buckets are on their way at a time. A bucket of n floats takes
- * 4 n bytes of host memory for each replica of this process and, joined to
- * other members, 8 n for all of them; kept from call to call, and no more than
- * the largest call needed.
+ * 4 n bytes of host memory for each replica of this process, and 8 n once, but
+ * for broadcasts within a process; kept from call to call, and no more than the
+ * largest call needed.
+ *
+ * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than
+ * 65535 replicas; *parallel is then NULL. One member's wrong configuration is
+ * SBN_REMOTE_ERROR on the others.
  */
 SBN_API int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
                                 sbn_parallel **parallel);
@@ -106,11 +112,11 @@ SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, si
  * it, then add integers: each element over that power, in 50 bits.
  *
  * Error. Let M be the largest magnitude of a block over all replicas. The mean
- * differs from the exact one by at most 2^-43 M, and half a unit in the last
- * place of the float that it is rounded to: no worse than adding in float32
- * down to elements a millionth of M, and independent of the number of
- * replicas. No sum overflows. (From 4097 replicas on: 2^-43 doubles with each
- * doubling of their number.)
+ * differs from the exact one by at most 2^-43 M (or 2^-170), and half a unit in
+ * the last place of the float that it is rounded to: as good as adding in
+ * float32 down to elements a millionth of M, and no worse for more replicas (but
+ * from 4097 on 2^-43 doubles with each doubling of their number). No sum
+ * overflows.
  *
  * NaN and Inf pass through: a mean is NaN where a replica has NaN, or Inf of
  * both signs, and Inf where it has Inf. Finite elements in the block of such a

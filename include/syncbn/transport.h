@@ -91,7 +91,9 @@ typedef struct sbn_transport {
  * SBN_MAX_PASSES requests are under way on each stream. The words are those of
  * one pass: 24 for a header, 1 + 8 or 1 + 9 per channel for sums, 1 + 19 per
  * channel for a repeat, 12 per member for an explanation; a split adds one per
- * member and one per colour of each. All members give the same count, for the
+ * member and one per colour of each. On a part that sbn_parallel_create makes:
+ * 3 and 5 per member; for each bucket of parallel.h one per four members and 7
+ * per 1024 floats, then one per float, or per two floats. All members give the same count, for the
  * library starts sums only after the headers have agreed.
  */
 

@@ -173,15 +173,15 @@ static int split(sbn_group *group, sbn_group **own)
 
 static int check_config(const sbn_parallel_config *config)
 {
-    const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK;
+    const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
     if (config->size != sizeof *config)
         return sbn_fail(
             SBN_INVALID_ARGUMENT,
             "config: size %zu was expected, %zu came; start from SBN_PARALLEL_CONFIG_INIT",
             sizeof *config, config->size);
-    if (config->bucket_bytes < least)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "bucket_bytes: at least %zu was expected, %zu came",
-                        least, config->bucket_bytes);
+    if (config->bucket_bytes < least || config->bucket_bytes > most)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
+                        least, most, config->bucket_bytes);
     return SBN_SUCCESS;
 }
 
