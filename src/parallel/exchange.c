@@ -133,8 +133,7 @@ static void describe(sbn_exchange *e)
         e->floats += e->counts[t];
     }
     e->digest = digest;
-    snprintf(e->name, sizeof e->name, "%s of %zu tensors, %llu floats",
-             e->averages ? "averaging" : "broadcast", e->tensors, (unsigned long long)e->floats);
+    sbn_exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
 }
 
 /* Memory where it is not in use, and markers behind what the copies wait for. */

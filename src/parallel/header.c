@@ -47,20 +47,25 @@ static int alike(const int64_t *words, int member, int world_size, unsigned char
     return count;
 }
 
+void sbn_exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
+{
+    snprintf(out, size, "%s of %llu tensor%s, %llu float%s", averages ? "averaging" : "broadcast",
+             (unsigned long long)tensors, tensors == 1 ? "" : "s", (unsigned long long)floats,
+             floats == 1 ? "" : "s");
+}
+
 static size_t describe(const sbn_parallel *parallel, const int64_t *slot,
                        const unsigned char *chosen, char *out, size_t size)
 {
-    char ranks[160];
+    char ranks[160], call[64];
     sbn_parallel_name_ranks(parallel, chosen, ranks, sizeof ranks);
-    const char *what = slot[AVERAGES] ? "averaging" : "broadcast";
-    const int length = slot[ERROR]
-                           ? snprintf(out, size, "%s began %s and reported %s", ranks, what,
-                                      sbn_strerror((int)slot[ERROR]))
-                           : snprintf(out, size,
-                                      "%s began %s of %lld tensors, %lld floats (settings %08x)",
-                                      ranks, what, (long long)slot[TENSORS],
-                                      (long long)slot[FLOATS],
-                                      (unsigned)((uint64_t)slot[DIGEST] >> 32));
+    sbn_exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
+                          call, sizeof call);
+    const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
+                                              slot[AVERAGES] ? "averaging" : "broadcast",
+                                              sbn_strerror((int)slot[ERROR]))
+                                   : snprintf(out, size, "%s began %s (settings %08x)", ranks, call,
+                                              (unsigned)((uint64_t)slot[DIGEST] >> 32));
     return length > 0 ? (size_t)length : 0;
 }
 

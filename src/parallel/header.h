@@ -8,6 +8,9 @@
 
 #include "parallel.h"
 
+/* "averaging of 3 tensors, 1000 floats" */
+void sbn_exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size);
+
 size_t sbn_exchange_header_words(const sbn_parallel *parallel);
 void sbn_exchange_header_fill(const sbn_exchange *exchange, int64_t *words);
 
