@@ -27,6 +27,8 @@
 #define MASK(condition) (condition)
 #define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define ANY(mask) any(mask)
+/* Additions wait for each other and not for the loop. */
+#define UNROLL_4
 #else
 #define WIDTH 1
 #define LOAD(p) (*(p))
@@ -36,6 +38,17 @@
 #define MASK(condition) (-(int)(condition))
 #define EACH 0u
 #define ANY(mask) (mask)
+#define UNROLL_4 _Pragma("unroll 4")
+#endif
+
+/* Asks for the cache line at p, where the compiler can. */
+#if CPU_FORM && defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p))
+#endif
+#endif
+#ifndef FETCH
+#define FETCH(p)
 #endif
 
 typedef VECTOR(float) real;
@@ -43,6 +56,22 @@ typedef VECTOR(int) ints;
 typedef VECTOR(uint) uints;
 typedef VECTOR(long) wides;
 typedef VECTOR(ulong) uwides;
+
+/*
+ * A mask of the values that are at least the limit in magnitude, Inf and NaN
+ * among them. Masks are never turned round: Oclgrind negates comparisons of
+ * vectors wrongly.
+ */
+static ints reaches(real v, float limit)
+{
+    return MASK(AS(int, fabs(v)) >= as_int(limit));
+}
+
+/* Of numbers; fmax would look for NaN. */
+static real larger(real a, real b)
+{
+    return a > b ? a : b;
+}
 
 /* v, but +0 where the mask is set. */
 static real zero_where(real v, ints mask)
@@ -71,24 +100,6 @@ static real load_edge(global const float *p, uint i, uint n, global const float 
 }
 
 /* One by one. */
-static void spread(real v, private float *out)
-{
-#if CPU_FORM
-    vstore16(v, 0, out);
-#else
-    out[0] = v;
-#endif
-}
-
-static real gather(private const float *in)
-{
-#if CPU_FORM
-    return vload16(0, in);
-#else
-    return in[0];
-#endif
-}
-
 static void spread_ints(ints v, private int *out)
 {
 #if CPU_FORM
@@ -109,11 +120,6 @@ static ints gather_ints(private const int *in)
 
 /* For integers: the kernels that sum or apply divide nothing else. */
 static uint quotient(uint a, uint b)
-{
-    return a / b;
-}
-
-static ulong quotient_long(ulong a, ulong b)
 {
     return a / b;
 }

@@ -31,20 +31,26 @@
 
 static uints mantissa_of(uints bits, uints biased)
 {
-    return (bits & 0x7fffffu) | (min(biased, 1u) << 23);
+    return (bits & 0x7fffffu) | (min(biased, (uints)1) << 23);
+}
+
+/* Bounds of vectors are vectors: Oclgrind misreads scalars. */
+static uwides shift_by(wides bits)
+{
+    return AS(ulong, clamp(bits, (wides)0, (wides)63));
 }
 
 /*
- * Adds m 2^place to the `count` digits that a term may reach, negated where the mask says. One of a digit's two shifts is
- * by 0; a digit that the term does not reach gets 0.
+ * Adds m 2^place to the `count` digits that a term may reach, negated where the
+ * mask says. One of a digit's two shifts is by 0; a digit that the term does not
+ * reach gets 0.
  */
 static void add_bits(private wides *digits, int count, uwides m, ints place, ints negative)
 {
     const wides sign = CONVERT(long, negative);
     for (int k = 0; k < count; ++k) {
         const wides shift = CONVERT(long, place - DIGIT_BITS * k);
-        const uwides up = AS(ulong, clamp(shift, 0L, 63L)), down = AS(ulong, clamp(-shift, 0L, 63L));
-        const wides part = AS(long, (m << up) >> down) & DIGIT_MASK;
+        const wides part = AS(long, (m << shift_by(shift)) >> shift_by(-shift)) & DIGIT_MASK;
         digits[k] += (part ^ sign) - sign;
     }
 }
@@ -54,7 +60,7 @@ static void add_term(private wides *digits, int count, int low, uints n, real a)
 {
     const uints bits = AS(uint, a), biased = (bits >> 23) & 255u;
     const uwides m = CONVERT(ulong, mantissa_of(bits, biased)) * CONVERT(ulong, n);
-    add_bits(digits, count, m, AS(int, max(biased, 1u)) + (low - 150), AS(int, bits) >> 31);
+    add_bits(digits, count, m, AS(int, max(biased, (uints)1)) + (low - 150), AS(int, bits) >> 31);
 }
 
 /* Adds n a b: 9 bits of n and two mantissas of 24 make 57 of the 64 that there are. */
@@ -65,7 +71,7 @@ static void add_product(private wides *digits, int count, int low, uints n, real
     /* n times one mantissa fits 32 bits only below 256. */
     const uwides m = CONVERT(ulong, mantissa_of(bits_a, biased_a)) * CONVERT(ulong, n) *
                      CONVERT(ulong, mantissa_of(bits_b, biased_b));
-    const ints place = AS(int, max(biased_a, 1u) + max(biased_b, 1u)) + (low - 300);
+    const ints place = AS(int, max(biased_a, (uints)1) + max(biased_b, (uints)1)) + (low - 300);
     add_bits(digits, count, m, place, AS(int, bits_a ^ bits_b) >> 31);
 }
 
@@ -114,7 +120,10 @@ static float pivot_reciprocal(uint n, float last_reciprocal)
     return n < LANES ? last_reciprocal : LANES_RECIPROCAL;
 }
 
-/* The mean of a block, in lane order: cannot overflow, and is not finite just where an element is not. */
+/*
+ * The mean of a block, in lane order: cannot overflow, and is not finite just
+ * where an element is not.
+ */
 static float mean_of_block(global const float *p, uint n, ulong stride, float reciprocal)
 {
     float s[LANES];

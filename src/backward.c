@@ -9,7 +9,6 @@
 /* pass->columns */
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
-
 static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_slices *slices,
                   const sbn_wait *wait, cl_event *event)
 {
@@ -19,14 +18,18 @@ static int reduce(sbn_pass *pass, sbn_replica *replica, int window, const sbn_sl
     sbn_table *statistics = &pass->saved->table;
     const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
     sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(share->x.mem), SBN_ARG(x_offset), SBN_ARG(share->dy.mem), SBN_ARG(dy_offset),
+        SBN_ARG(share->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(share->dy.mem),
+        SBN_ARG(dy_offset),
         SBN_ARG(statistics->device[r].mem),
     };
     sbn_wait all = *wait;
     int status = sbn_table_wait(statistics, replica, &all);
     if (!status)
-        status = sbn_reduce_launch(pass, replica, &replica->kernels.backward_reduce[g->layout][window],
-                             arguments, 5, slices, &all, event);
+        status = sbn_reduce_launch(pass, replica,
+                                   &replica->kernels.backward_reduce[g->layout][window], arguments,
+                                   5, slices, &all, event);
     if (!status)
         sbn_table_touched(statistics, r, *event);
     return status;
