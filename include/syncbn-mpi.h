@@ -18,7 +18,7 @@
  * per channel going forward, 1 + 9 going backward; channels that need the wide
  * window cost one more of 1 + 19 words per channel. MPI_INT64_T and MPI_SUM:
  * exact, so neither the tree of the reduction nor the number of ranks shows in
- * the results.
+ * the results. What <syncbn/parallel.h> exchanges goes over duplicates of its own.
  *
  * Threads. MPI is called from the thread that calls syncbn and from nowhere
  * else: no hidden threads, no callbacks. Below MPI_THREAD_SERIALIZED that must

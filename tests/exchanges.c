@@ -3,7 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-const size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
+static const size_t standard[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
+size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
+
+void exchange_cut(unsigned seed)
+{
+    size_t left = EXCHANGE_FLOATS;
+    memcpy(exchange_counts, standard, sizeof standard);
+    for (int i = 0; seed && i < TENSORS; ++i) {
+        uint64_t z = ((uint64_t)seed << 8 | (unsigned)i) * 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9u;
+        exchange_counts[i] = i < TENSORS - 1 ? (size_t)(z >> 33) % (left / 2 + 1) : left;
+        left -= exchange_counts[i];
+    }
+}
 
 /* Patterns before each tensor and behind the last. */
 enum { GAP = 3, WHOLE = EXCHANGE_FLOATS + GAP * (TENSORS + 1) };

@@ -221,6 +221,11 @@ int main(void)
     must(make(&lives[0], all.of[0].group), "no fault");
     must(exchange(&lives[0], &odd), "no fault");
     mean = tensors_digest(&lives[0].second, NULL);
+    const long calls = wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER);
+    for (int i = 0; i < 20; ++i)
+        must(exchange(&lives[0], &odd), "no fault");
+    const long more = wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER) - calls;
+    tap_ok(more == 0, "exchanges of a known size allocate nothing: %ld", more);
     sbn_parallel_destroy(lives[0].parallel);
     while (fails_alone(&all.of[0], n))
         ++n;
