@@ -102,6 +102,7 @@ static sbn_exchange *left;
 
 static int stay_away(member *m)
 {
+    expect_leaks();
     if (m->rank != 2)
         return average(m);
     return member_says(m, sbn_average_gradients_begin(joined[2], exchange_counts, TENSORS,
