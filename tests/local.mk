@@ -326,7 +326,7 @@ parallel_tests = tests/average tests/sampler tests/parallel tests/parallel_timeo
 	tests/parallel_events tests/parallel_faults tests/arguments_parallel
 TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)
-VALGRIND_TESTS += tests/sampler tests/parallel
+VALGRIND_TESTS += tests/average tests/sampler tests/arguments_parallel
 TSAN_TESTS += tests/parallel
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
@@ -391,6 +391,6 @@ mpich_scripts = tests/mpi_hosts.sh
 EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-ASAN_TESTS += tests/mpi_members.sh tests/mpi_parallel.sh
+ASAN_TESTS += tests/mpi_members.sh
 VALGRIND_TESTS += tests/mpi_members.sh
 endif
