@@ -154,7 +154,12 @@ SBN_API int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *co
  * all others. SBN_TIMEOUT and SBN_TRANSPORT_ERROR end the sbn_parallel.
  */
 
-/* Moves all exchanges on as far as it goes without blocking; as sbn_pass_progress. */
+/*
+ * Moves all exchanges on as far as it goes without blocking, and sets *ready
+ * (may be NULL) to 1 when end will not wait. They move within the calls of this
+ * header only, and the conversion to integers and back, some 3 ns per element,
+ * runs there. Errors are kept for end, which alone knows the timeout.
+ */
 SBN_API int sbn_exchange_progress(sbn_exchange *exchange, int *ready);
 
 /* Waits until all is enqueued, and releases the exchange, whatever it returns. */
