@@ -125,7 +125,7 @@ static void check_bits(void)
 
 static uint64_t digest_of_replica(size_t replica)
 {
-    static float values[EXCHANGE_FLOATS];
+    static _Thread_local float values[EXCHANGE_FLOATS];
     for (size_t i = 0; i < EXCHANGE_FLOATS; ++i)
         values[i] = exchange_value(replica, i);
     return digest_of(DIGEST_START, values, sizeof values);
