@@ -43,3 +43,11 @@ bench: src/cli/syncbn bench/report
 	fi
 
 .PHONY: bench
+
+# What averaging gradients costs over MPI: mpiexec -n 2 bench/average
+if HAVE_MPI
+noinst_PROGRAMS += bench/average
+endif
+bench_average_SOURCES = bench/average.c
+bench_average_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+bench_average_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)

@@ -6,8 +6,11 @@ examples_timeline_SOURCES = examples/timeline.c
 examples_timeline_LDADD = libsyncbn.la $(OPENCL_LIBS)
 
 if HAVE_MPI
-noinst_PROGRAMS += examples/minimal_mpi
+noinst_PROGRAMS += examples/data_parallel examples/minimal_mpi
 endif
+examples_data_parallel_SOURCES = examples/data_parallel.c
+examples_data_parallel_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+examples_data_parallel_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)
 examples_minimal_mpi_SOURCES = examples/minimal_mpi.c
 examples_minimal_mpi_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 examples_minimal_mpi_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)

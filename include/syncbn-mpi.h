@@ -19,7 +19,7 @@
  * window cost one more of 2 + 19 words per channel. The layers of one call
  * (sbn_forward_branches) share these. MPI_INT64_T and MPI_SUM: exact, so
  * neither the tree of the reduction nor the number of ranks shows in the
- * results.
+ * results. What <syncbn/parallel.h> exchanges goes over duplicates of its own.
  *
  * Threads. MPI is called from the thread that calls syncbn and from nowhere
  * else: no hidden threads, no callbacks. Below MPI_THREAD_SERIALIZED that must

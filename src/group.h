@@ -14,7 +14,9 @@ enum sbn_tag {
     SBN_TAG_SAVED,
     SBN_TAG_PASS,
     SBN_TAG_MODEL,
-    SBN_TAG_CHECKPOINT
+    SBN_TAG_CHECKPOINT,
+    SBN_TAG_PARALLEL,
+    SBN_TAG_EXCHANGE
 };
 
 /* NULL or another kind of handle: SBN_INVALID_ARGUMENT with a sentence. */

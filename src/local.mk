@@ -46,6 +46,18 @@ libsyncbn_core_la_SOURCES = \
 	src/model_convert.c \
 	src/parameters.c \
 	src/narrow.h \
+	src/parallel/average.c \
+	src/parallel/average.h \
+	src/parallel/bucket.c \
+	src/parallel/bucket.h \
+	src/parallel/exchange.c \
+	src/parallel/header.c \
+	src/parallel/header.h \
+	src/parallel/move.c \
+	src/parallel/move.h \
+	src/parallel/parallel.c \
+	src/parallel/parallel.h \
+	src/parallel/sampler.c \
 	src/part.c \
 	src/part.h \
 	src/pass.c \

@@ -352,10 +352,38 @@ tests_model_faults_LDFLAGS = $(wraps)
 tests_model_faults_LDADD = $(on_fixture)
 TESTS += tests/model_faults
 ASAN_TESTS += tests/model_faults
+
+# What data-parallel training needs around batch norm: means by integers, the sampler,
+# exchanges between members, bad input, every call failing once.
+check_PROGRAMS += tests/average tests/sampler tests/parallel tests/parallel_timeout \
+	tests/parallel_events tests/parallel_faults tests/arguments_parallel
+tests_average_SOURCES = tests/average.c tests/tap.c tests/tap.h
+tests_average_LDADD = libsyncbn_core.la -lm
+tests_sampler_LDADD = $(on_fixture) -lm
+exchanges_sources = tests/exchanges.c tests/exchanges.h
+tests_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(members_sources)
+tests_parallel_LDFLAGS = $(wraps)
+tests_parallel_LDADD = $(on_fixture)
+tests_parallel_timeout_SOURCES = tests/parallel_timeout.c $(exchanges_sources) $(members_sources)
+tests_parallel_timeout_LDFLAGS = $(wraps)
+tests_parallel_timeout_LDADD = $(on_fixture)
+tests_parallel_events_LDADD = $(on_fixture)
+tests_parallel_faults_SOURCES = tests/parallel_faults.c $(exchanges_sources) $(members_sources)
+tests_parallel_faults_LDFLAGS = $(wraps)
+tests_parallel_faults_LDADD = $(on_fixture)
+tests_arguments_parallel_SOURCES = tests/arguments_parallel.c
+tests_arguments_parallel_LDADD = $(on_fixture)
+parallel_tests = tests/average tests/sampler tests/parallel tests/parallel_timeout \
+	tests/parallel_events tests/parallel_faults tests/arguments_parallel
+TESTS += $(parallel_tests)
+ASAN_TESTS += $(parallel_tests)
+VALGRIND_TESTS += tests/average tests/sampler tests/arguments_parallel
+TSAN_TESTS += tests/parallel
+
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_branches \
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel tests/mpi_branches \
 	tests/mpi_branches_disagree tests/mpi_branches_refused
 endif
 mpi_members_sources = \
@@ -409,6 +437,10 @@ tests_mpi_arguments_LDADD = $(on_mpi)
 tests_mpi_latency_SOURCES = tests/mpi_latency.c tests/ranks.c tests/ranks.h
 tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_latency_LDADD = $(on_mpi)
+tests_mpi_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(mpi_members_sources)
+tests_mpi_parallel_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_parallel_LDFLAGS = $(wraps)
+tests_mpi_parallel_LDADD = $(on_mpi)
 tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)
@@ -418,6 +450,7 @@ mpi_scripts = \
 	tests/mpi_demo.sh \
 	tests/mpi_faults.sh \
 	tests/mpi_members.sh \
+	tests/mpi_parallel.sh \
 	tests/mpi_problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi_hosts.sh

@@ -1,0 +1,327 @@
+#include "bucket.h"
+
+#include <string.h>
+
+#include "average.h"
+#include "handles.h"
+
+int sbn_bucket_open(sbn_bucket *bucket, size_t replicas)
+{
+    bucket->host = sbn_allocate(sizeof *bucket->host * replicas);
+    bucket->copied = sbn_allocate(sizeof(cl_event) * replicas);
+    return bucket->host && bucket->copied ? SBN_SUCCESS : sbn_fail_memory("a bucket of tensors");
+}
+
+void sbn_bucket_close(sbn_bucket *bucket, size_t replicas)
+{
+    if (bucket->copied)
+        sbn_bucket_wait(bucket, replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        if (bucket->copied)
+            sbn_release_event(&bucket->copied[r]);
+        if (bucket->host)
+            sbn_staging_release(&bucket->host[r]);
+    }
+    sbn_free(bucket->copied);
+    sbn_free(bucket->host);
+    sbn_free(bucket->levels);
+    sbn_free(bucket->sums);
+    *bucket = (sbn_bucket){0};
+}
+
+/* A part of one tensor, and where it lies in the bucket. */
+typedef struct piece {
+    size_t tensor, first, count, at;
+} piece;
+
+/* A tensor's part that fits behind `at`: to its end, or as many whole blocks as there is room for. */
+static size_t fitting(size_t left, size_t room)
+{
+    return left <= room ? left : room / SBN_AVERAGE_BLOCK * SBN_AVERAGE_BLOCK;
+}
+
+/* The piece that follows, from a zeroed one on; 0 after the last. */
+static int next_piece(const sbn_bucket *bucket, piece *p)
+{
+    const size_t *counts = bucket->exchange->counts;
+    if (p->count == 0) {
+        p->tensor = bucket->tensor;
+        p->first = bucket->first;
+    } else {
+        p->at += p->count;
+        ++p->tensor;
+        p->first = 0;
+    }
+    if (p->at == bucket->floats)
+        return 0;
+    while (counts[p->tensor] == p->first) {
+        ++p->tensor;
+        p->first = 0;
+    }
+    p->count = fitting(counts[p->tensor] - p->first, bucket->floats - p->at);
+    return 1;
+}
+
+static size_t blocks_in(size_t floats)
+{
+    return floats / SBN_AVERAGE_BLOCK + (floats % SBN_AVERAGE_BLOCK != 0);
+}
+
+/* The most that a bucket of this exchange can hold. */
+static size_t most_floats(const sbn_exchange *e)
+{
+    const size_t limit = e->parallel->bucket_floats;
+    return e->floats < limit ? (size_t)e->floats : limit;
+}
+
+/* Grows a host block; what it held is lost. */
+static int grow(int64_t **words, size_t *size, size_t wanted)
+{
+    if (*size >= wanted && *words)
+        return SBN_SUCCESS;
+    sbn_free(*words);
+    *words = sbn_allocate(sizeof **words * wanted);
+    *size = *words ? wanted : 0;
+    return *words ? SBN_SUCCESS : sbn_fail_memory("a bucket of tensors");
+}
+
+/* The most blocks: every tensor may end with a part of one. */
+static size_t most_blocks(const sbn_exchange *e, size_t floats)
+{
+    size_t blocks = floats / SBN_AVERAGE_BLOCK;
+    for (size_t t = 0; t < e->tensors && blocks < floats; ++t)
+        blocks += e->counts[t] > 0;
+    return blocks < floats ? blocks : floats;
+}
+
+int sbn_bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
+{
+    const sbn_group *own = e->parallel->own;
+    const size_t floats = most_floats(e);
+    const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
+    /* First of all what a failure is told with. */
+    int status = grow(&bucket->levels, &bucket->levels_size,
+                      sbn_status_words(e->parallel) + SBN_RANGE_WORDS * ranges);
+    if (!status && (own->joined || e->averages))
+        status = grow(&bucket->sums, &bucket->sums_size, floats);
+    for (size_t r = 0; r < own->replica_count && !status && floats > 0; ++r)
+        status = sbn_staging_reserve(&own->replicas[r], &bucket->host[r], sizeof(float) * floats);
+    return status;
+}
+
+int sbn_bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
+{
+    const size_t limit = e->parallel->bucket_floats;
+    *bucket = (sbn_bucket){
+        .exchange = e,
+        .tensor = e->tensor,
+        .first = e->first,
+        .host = bucket->host,
+        .copied = bucket->copied,
+        .levels = bucket->levels,
+        .sums = bucket->sums,
+        .levels_size = bucket->levels_size,
+        .sums_size = bucket->sums_size,
+    };
+    while (e->tensor < e->tensors) {
+        const size_t left = e->counts[e->tensor] - e->first;
+        const size_t part = fitting(left, limit - bucket->floats);
+        bucket->floats += part;
+        bucket->blocks += blocks_in(part);
+        e->first += part;
+        if (part < left)
+            break;
+        ++e->tensor;
+        e->first = 0;
+    }
+    return bucket->floats > 0;
+}
+
+static float *floats_of(const sbn_bucket *bucket, size_t replica)
+{
+    return bucket->host[replica].at;
+}
+
+/* This member's replica that a broadcast reads; none: the number of replicas. */
+static size_t source_of(const sbn_exchange *e)
+{
+    const sbn_parallel *parallel = e->parallel;
+    const size_t count = parallel->own->replica_count;
+    return e->root >= parallel->first && e->root - parallel->first < count
+               ? e->root - parallel->first
+               : count;
+}
+
+enum { TO_HOST, TO_DEVICE };
+
+/*
+ * Enqueues one copy for each piece. Each waits for the one before, so that the last one's event
+ * stands for all of them.
+ */
+static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
+{
+    const sbn_exchange *e = bucket->exchange;
+    const sbn_replica *replica = &e->parallel->own->replicas[r];
+    const cl_command_queue queue = replica->mapping;
+    cl_event *last = &bucket->copied[r];
+    sbn_keep_event(last, e->ready[r]);
+    for (piece p = {0}; next_piece(bucket, &p);) {
+        const sbn_buffer *buffer = &e->replicas[r].buffers[p.tensor];
+        const size_t offset = sizeof(float) * (buffer->offset + p.first);
+        const size_t size = sizeof(float) * p.count;
+        cl_event event = NULL;
+        const cl_int code = direction == TO_HOST
+                                ? clEnqueueReadBuffer(queue, buffer->mem, CL_FALSE, offset, size,
+                                                      host + p.at, *last != NULL,
+                                                      *last ? last : NULL, &event)
+                                : clEnqueueWriteBuffer(queue, buffer->mem, CL_FALSE, offset, size,
+                                                       host + p.at, *last != NULL,
+                                                       *last ? last : NULL, &event);
+        if (code != CL_SUCCESS)
+            return sbn_fail(code, "replica %zu: tensor %zu: %s: %s", r, p.tensor,
+                            direction == TO_HOST ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
+                            sbn_strerror(code));
+        sbn_handle_opened();
+        sbn_release_event(last);
+        *last = event;
+    }
+    const cl_int code = clFlush(queue);
+    if (code != CL_SUCCESS)
+        return sbn_fail(code, "replica %zu: clFlush: %s", r, sbn_strerror(code));
+    return SBN_SUCCESS;
+}
+
+int sbn_bucket_read(sbn_bucket *bucket)
+{
+    const sbn_exchange *e = bucket->exchange;
+    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < replicas && !status; ++r)
+        if (e->averages || r == source)
+            status = copy(bucket, r, TO_HOST, floats_of(bucket, r));
+    return status;
+}
+
+int sbn_bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
+{
+    const sbn_group *own = parallel->own;
+    int status = SBN_SUCCESS;
+    *done = 1;
+    for (size_t r = 0; r < own->replica_count && !status; ++r) {
+        int one = 1;
+        if (bucket->copied[r])
+            status = sbn_event_done(&own->replicas[r], bucket->copied[r], &one);
+        *done = *done && one;
+    }
+    return status;
+}
+
+void sbn_bucket_wait(const sbn_bucket *bucket, size_t replicas)
+{
+    /* A failed copy has ended, too: sbn_bucket_copied says so. */
+    for (size_t r = 0; r < replicas; ++r)
+        if (bucket->copied[r])
+            clWaitForEvents(1, &bucket->copied[r]);
+}
+
+size_t sbn_bucket_level_words(const sbn_bucket *bucket)
+{
+    return bucket->exchange->averages ? SBN_RANGE_WORDS * bucket->blocks : 0;
+}
+
+size_t sbn_bucket_sum_words(const sbn_bucket *bucket)
+{
+    return bucket->exchange->averages ? bucket->floats : (bucket->floats + 1) / 2;
+}
+
+/* A block of the bucket: never of two tensors. */
+typedef struct block {
+    size_t at, count;
+    const int64_t *range;
+} block;
+
+/* Walks over the blocks, from a zeroed piece and block on. */
+static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p, block *b)
+{
+    b->at += b->count;
+    b->range = b->count > 0 ? b->range + SBN_RANGE_WORDS : levels;
+    if (b->at == p->at + p->count && !next_piece(bucket, p))
+        return 0;
+    const size_t left = p->at + p->count - b->at;
+    b->count = left < SBN_AVERAGE_BLOCK ? left : SBN_AVERAGE_BLOCK;
+    return 1;
+}
+
+void sbn_bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
+{
+    const size_t replicas = bucket->exchange->parallel->own->replica_count;
+    piece p = {0};
+    if (!bucket->exchange->averages)
+        return;
+    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+        sbn_range range = SBN_NO_RANGE;
+        for (size_t r = 0; r < replicas; ++r)
+            sbn_range_include(&range, floats_of(bucket, r) + b.at, b.count);
+        sbn_range_put(range, levels + (b.range - levels));
+    }
+}
+
+/* Two floats in a word, by value: a sum with zeros is the same bits on any host. */
+static void pack(const float *floats, size_t count, int64_t *words)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        uint32_t two[2] = {0, 0};
+        memcpy(two, floats + i, sizeof(float) * (count - i > 1 ? 2 : 1));
+        words[i / 2] = (int64_t)((uint64_t)two[1] << 32 | two[0]);
+    }
+}
+
+static void unpack(const int64_t *words, size_t count, float *floats)
+{
+    for (size_t i = 0; i < count; i += 2) {
+        const uint64_t word = (uint64_t)words[i / 2];
+        const uint32_t two[2] = {(uint32_t)word, (uint32_t)(word >> 32)};
+        memcpy(floats + i, two, sizeof(float) * (count - i > 1 ? 2 : 1));
+    }
+}
+
+void sbn_bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
+{
+    const sbn_exchange *e = bucket->exchange;
+    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    piece p = {0};
+    if (!e->averages && !e->parallel->own->joined)
+        return;
+    memset(bucket->sums, 0, sizeof *bucket->sums * sbn_bucket_sum_words(bucket));
+    if (!e->averages) {
+        if (source < replicas)
+            pack(floats_of(bucket, source), bucket->floats, bucket->sums);
+        return;
+    }
+    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+        const sbn_range range = sbn_range_get(b.range);
+        for (size_t r = 0; r < replicas; ++r)
+            sbn_fixed_add(range, e->parallel->replicas, floats_of(bucket, r) + b.at, b.count,
+                          bucket->sums + b.at);
+    }
+}
+
+int sbn_bucket_write(sbn_bucket *bucket, const int64_t *levels)
+{
+    const sbn_exchange *e = bucket->exchange;
+    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    const size_t from = !e->averages && source < replicas ? source : 0;
+    float *floats = floats_of(bucket, from);
+    int status = SBN_SUCCESS;
+    piece p = {0};
+    if (e->averages)
+        for (block b = {0}; next_block(bucket, levels, &p, &b);)
+            sbn_fixed_mean(sbn_range_get(b.range), e->parallel->replicas, bucket->sums + b.at,
+                           b.count, floats + b.at);
+    else if (source == replicas)
+        unpack(bucket->sums, bucket->floats, floats);
+    for (size_t r = 0; r < replicas && !status; ++r)
+        if (e->averages || r != source)
+            status = copy(bucket, r, TO_DEVICE, floats);
+    return status;
+}

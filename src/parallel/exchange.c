@@ -1,0 +1,353 @@
+/* The public calls: what comes in is checked, what goes out handed over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bucket.h"
+#include "handles.h"
+#include "header.h"
+#include "move.h"
+#include "share.h"
+
+static size_t replicas_of(const sbn_exchange *e)
+{
+    return e->parallel->own ? e->parallel->own->replica_count : 0;
+}
+
+/* An ended exchange, or a new one. */
+static int acquire(sbn_parallel *parallel, sbn_exchange **found)
+{
+    const size_t replicas = parallel->own ? parallel->own->replica_count : 0;
+    const size_t words = parallel->own ? sbn_exchange_header_words(parallel) : 0;
+    sbn_exchange *e = parallel->idle;
+    if (!e) {
+        e = sbn_allocate(sizeof *e);
+        if (!e)
+            return sbn_fail_memory("an exchange of tensors");
+        e->tag = SBN_TAG_EXCHANGE;
+        e->parallel = parallel;
+        e->ended = 1;
+        parallel->idle = e;
+    }
+    if (!e->ready)
+        e->ready = sbn_allocate(sizeof(cl_event) * replicas);
+    if (!e->written)
+        e->written = sbn_allocate(sizeof(cl_event) * replicas);
+    if (!e->header)
+        e->header = sbn_allocate(sizeof *e->header * words);
+    if (!e->ready || !e->written || !e->header)
+        return sbn_fail_memory("an exchange of tensors");
+    parallel->idle = e->next_idle;
+    *found = e;
+    return SBN_SUCCESS;
+}
+
+int sbn_exchange_prepare(sbn_parallel *parallel)
+{
+    sbn_exchange *e;
+    const int status = acquire(parallel, &e);
+    if (status)
+        return status;
+    e->next_idle = parallel->idle;
+    parallel->idle = e;
+    return SBN_SUCCESS;
+}
+
+void sbn_exchange_free(sbn_exchange *e)
+{
+    sbn_free(e->ready);
+    sbn_free(e->written);
+    sbn_free(e->header);
+    e->tag = 0;
+    sbn_free(e);
+}
+
+static void release(sbn_exchange *e)
+{
+    sbn_parallel *parallel = e->parallel;
+    size_t i = 0;
+    while (i < parallel->under_way_count && parallel->under_way[i] != e)
+        ++i;
+    if (i < parallel->under_way_count) {
+        --parallel->under_way_count;
+        memmove(parallel->under_way + i, parallel->under_way + i + 1,
+                sizeof(sbn_exchange *) * (parallel->under_way_count - i));
+    }
+    for (size_t r = 0; r < replicas_of(e); ++r) {
+        sbn_release_event(&e->ready[r]);
+        sbn_release_event(&e->written[r]);
+    }
+    e->ended = 1;
+    e->next_idle = parallel->idle;
+    parallel->idle = e;
+}
+
+static int check_tensors(const sbn_exchange *e)
+{
+    const char *who = e->averages ? "sbn_average_gradients" : "sbn_broadcast";
+    if (e->tensors > 0 && !e->counts)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: counts: %zu sizes were expected, NULL came", who,
+                        e->tensors);
+    if (!e->averages && e->root >= e->parallel->replicas)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: root: a replica below %zu was expected, %zu came", who,
+                        e->parallel->replicas, e->root);
+    if (!e->replicas)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
+                        replicas_of(e));
+    for (size_t r = 0; r < replicas_of(e); ++r) {
+        const sbn_tensors *its = &e->replicas[r];
+        if (e->tensors > 0 && !its->buffers)
+            return sbn_fail(SBN_INVALID_ARGUMENT,
+                            "%s: replica %zu: %zu buffers were expected, NULL came", who, r,
+                            e->tensors);
+        if (its->num_wait > 0 && !its->wait_list)
+            return sbn_fail(SBN_INVALID_ARGUMENT,
+                            "%s: replica %zu: wait_list: %u events were expected, NULL came", who,
+                            r, (unsigned)its->num_wait);
+        for (size_t t = 0; t < e->tensors; ++t) {
+            char name[96];
+            snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
+            const int status = e->counts[t] > 0
+                                   ? sbn_check_buffer(&its->buffers[t], e->counts[t],
+                                                      &e->parallel->own->replicas[r], who, name)
+                                   : SBN_SUCCESS;
+            if (status)
+                return status;
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+/* What the members must agree on, in numbers and words. */
+static void describe(sbn_exchange *e)
+{
+    const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
+    uint64_t digest = 1469598103934665603u;
+    e->floats = 0;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i)
+        digest = (digest ^ settings[i]) * 1099511628211u;
+    for (size_t t = 0; e->counts && t < e->tensors; ++t) {
+        digest = (digest ^ e->counts[t]) * 1099511628211u;
+        digest ^= digest >> 29;
+        e->floats += e->counts[t];
+    }
+    e->digest = digest;
+    sbn_exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
+}
+
+/* Memory where it is not in use, and markers behind what the copies wait for. */
+static int prepare(sbn_exchange *e)
+{
+    sbn_parallel *parallel = e->parallel;
+    int status = check_tensors(e);
+    for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->replicas > 1; ++i)
+        if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
+            status = sbn_bucket_reserve(&parallel->buckets[i], e);
+    for (size_t r = 0; r < replicas_of(e) && !status; ++r) {
+        sbn_replica *replica = &parallel->own->replicas[r];
+        status = sbn_marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
+                            &e->ready[r]);
+        if (!status)
+            status = sbn_flush(replica);
+    }
+    return status;
+}
+
+static int check_state(const sbn_parallel *parallel)
+{
+    const sbn_group *own = parallel->own;
+    if (parallel->under_way_count == SBN_MAX_PASSES)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
+                        SBN_MAX_PASSES);
+    if (own && own->failed)
+        return sbn_fail(SBN_GROUP_FAILED, "rank %d: an exchange failed earlier: %s",
+                        sbn_parallel_rank(parallel), own->reason);
+    return SBN_SUCCESS;
+}
+
+static void forget_events(const sbn_parallel *parallel, const sbn_tensors *replicas)
+{
+    for (size_t r = 0; parallel->own && replicas && r < parallel->own->replica_count; ++r)
+        if (replicas[r].event)
+            *replicas[r].event = NULL;
+}
+
+/* `asked` has what is asked for. */
+static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
+{
+    sbn_error_clear();
+    if (!begun)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "exchange: a place for the handle was expected, NULL came");
+    *begun = NULL;
+    int status = sbn_check_handle(parallel, SBN_TAG_PARALLEL, "parallel");
+    if (status)
+        return status;
+    forget_events(parallel, asked->replicas);
+    status = check_state(parallel);
+    const int joined = sbn_parallel_is_joined(parallel);
+    if (status &&
+        (!joined || parallel->own->unreachable || parallel->under_way_count == SBN_MAX_PASSES))
+        return status;
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    sbn_exchange *e = NULL;
+    const int acquired = acquire(parallel, &e);
+    if (acquired) {
+        /* The others cannot learn of it: from here on this member is out of step. */
+        if (joined) {
+            sbn_group_fail(parallel->own, acquired);
+            parallel->own->unreachable = 1;
+        }
+        return acquired;
+    }
+    e->averages = asked->averages;
+    e->root = asked->root;
+    e->counts = asked->counts;
+    e->tensors = asked->tensors;
+    e->replicas = asked->replicas;
+    e->ended = 0;
+    e->stage = parallel->own ? SBN_HEADER : SBN_SETTLED;
+    e->request = NULL;
+    e->tensor = e->first = e->buckets = 0;
+    e->status = SBN_SUCCESS;
+    describe(e);
+    parallel->under_way[parallel->under_way_count++] = e;
+    if (!status && parallel->own) {
+        status = prepare(e);
+        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    }
+    e->error = status;
+    snprintf(e->sentence, sizeof e->sentence, "%s", sentence);
+    if (joined || (parallel->own && !status))
+        sbn_exchange_start(e);
+    if (joined && status)
+        sbn_exchange_wait(e);
+    if (status) {
+        release(e);
+        return sbn_fail(status, "%s", sentence);
+    }
+    /* The first copies, at once. */
+    sbn_parallel_move(parallel);
+    sbn_error_clear();
+    *begun = e;
+    return SBN_SUCCESS;
+}
+
+int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
+                        const sbn_tensors *replicas, sbn_exchange **exchange)
+{
+    const sbn_exchange asked = {.root = root,
+                                .counts = counts,
+                                .tensors = tensors,
+                                .replicas = replicas};
+    return begin(parallel, &asked, exchange);
+}
+
+int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+                                const sbn_tensors *replicas, sbn_exchange **exchange)
+{
+    const sbn_exchange asked = {.averages = 1,
+                                .counts = counts,
+                                .tensors = tensors,
+                                .replicas = replicas};
+    return begin(parallel, &asked, exchange);
+}
+
+static int check_under_way(const sbn_exchange *e)
+{
+    const int status = sbn_check_handle(e, SBN_TAG_EXCHANGE, "exchange");
+    if (!status && e->ended)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "exchange: an exchange under way was expected, an ended one came");
+    return status;
+}
+
+int sbn_exchange_progress(sbn_exchange *e, int *ready)
+{
+    sbn_error_clear();
+    const int status = check_under_way(e);
+    if (status)
+        return status;
+    if (e->parallel->own)
+        sbn_parallel_move(e->parallel);
+    if (ready)
+        *ready = e->stage == SBN_SETTLED;
+    sbn_error_clear();
+    return SBN_SUCCESS;
+}
+
+/* What the caller's queue gets from now on comes behind the copies. */
+static int hand_over(const sbn_exchange *e)
+{
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < replicas_of(e) && !status; ++r) {
+        sbn_replica *replica = &e->parallel->own->replicas[r];
+        const sbn_tensors *its = &e->replicas[r];
+        cl_event event = NULL;
+        status = sbn_marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
+                            &event);
+        if (!status && its->event) {
+            *its->event = event;
+            sbn_handle_closed();
+        } else {
+            sbn_release_event(&event);
+        }
+        if (!status)
+            status = sbn_flush(replica);
+    }
+    return status;
+}
+
+static void withdraw_events(const sbn_exchange *e)
+{
+    for (size_t r = 0; r < replicas_of(e); ++r) {
+        cl_event *event = e->replicas[r].event;
+        if (event && *event) {
+            clReleaseEvent(*event);
+            *event = NULL;
+        }
+    }
+}
+
+int sbn_exchange_end(sbn_exchange *e)
+{
+    sbn_error_clear();
+    int status = check_under_way(e);
+    if (status)
+        return status;
+    if (e->parallel->own)
+        sbn_exchange_wait(e);
+    sbn_error_clear();
+    if (e->status) {
+        status = sbn_fail(e->status, "%s", e->sentence);
+    } else if (e->parallel->own && e->parallel->own->failed && !e->parallel->own->unreachable) {
+        /* A copy to a device has failed: of this exchange, or of one beside it. */
+        status = sbn_fail(e->parallel->own->failed, "%s", e->parallel->own->reason);
+    } else {
+        status = hand_over(e);
+        if (status) {
+            withdraw_events(e);
+            sbn_group_fail(e->parallel->own, status);
+        }
+    }
+    release(e);
+    return status;
+}
+
+int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
+                  const sbn_tensors *replicas)
+{
+    sbn_exchange *exchange;
+    const int status = sbn_broadcast_begin(parallel, counts, tensors, root, replicas, &exchange);
+    return status ? status : sbn_exchange_end(exchange);
+}
+
+int sbn_average_gradients(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+                          const sbn_tensors *replicas)
+{
+    sbn_exchange *exchange;
+    const int status = sbn_average_gradients_begin(parallel, counts, tensors, replicas, &exchange);
+    return status ? status : sbn_exchange_end(exchange);
+}

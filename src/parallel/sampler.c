@@ -1,0 +1,128 @@
+/*
+ * The distributed sampler. The order is a permutation of 0 ... N - 1 that is
+ * computed place by place: a Feistel network permutes the numbers of 2 h bits,
+ * 4^h being the least such power that is not below N, and at least 4^3, and is
+ * applied again wherever its result is N or more (cycle walking: Black &
+ * Rogaway 2002): from 17 samples on less than four times on average. Each
+ * round mixes in a key drawn from seed and epoch.
+ */
+#include <syncbn/parallel.h>
+
+#include "error.h"
+
+enum { ROUNDS = 8 };
+
+/* So that no place overflows. */
+#define MOST_SAMPLES (1ull << 62)
+#define MOST_REPLICAS (1ull << 32)
+
+/* Stafford's mix 13, as in SplitMix64 (Steele, Lea & Flood 2014). */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+typedef struct shuffle {
+    uint64_t samples;
+    int half; /* bits */
+    uint64_t keys[ROUNDS];
+} shuffle;
+
+static shuffle shuffle_of(const sbn_sampler *sampler)
+{
+    shuffle s = {.samples = sampler->samples, .half = 3};
+    uint64_t key = mix(mix(sampler->seed) + sampler->epoch + 0x9e3779b97f4a7c15u);
+    while (s.half < 32 && (sampler->samples - 1) >> (2 * s.half) != 0)
+        ++s.half;
+    for (int i = 0; i < ROUNDS; ++i) {
+        key += 0x9e3779b97f4a7c15u;
+        s.keys[i] = mix(key);
+    }
+    return s;
+}
+
+static uint64_t permute_once(const shuffle *s, uint64_t place)
+{
+    const uint64_t mask = ((uint64_t)1 << s->half) - 1;
+    uint64_t left = place >> s->half, right = place & mask;
+    for (int i = 0; i < ROUNDS; ++i) {
+        const uint64_t next = left ^ (mix(right ^ s->keys[i]) & mask);
+        left = right;
+        right = next;
+    }
+    return left << s->half | right;
+}
+
+static uint64_t permute(const shuffle *s, uint64_t place)
+{
+    do
+        place = permute_once(s, place);
+    while (place >= s->samples);
+    return place;
+}
+
+static int check(const sbn_sampler *sampler)
+{
+    sbn_error_clear();
+    if (!sampler)
+        return sbn_fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
+    if (sampler->size != sizeof *sampler)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "sampler: size %zu was expected, %zu came; start from SBN_SAMPLER_INIT",
+                        sizeof *sampler, sampler->size);
+    if (sampler->samples > MOST_SAMPLES || sampler->replicas > MOST_REPLICAS)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "sampler: at most %llu samples and %llu replicas were expected, %llu and "
+                        "%llu came",
+                        MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
+                        (unsigned long long)sampler->replicas);
+    if (sampler->replica >= sampler->replicas)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "sampler: a replica below their number was expected, %llu of %llu came",
+                        (unsigned long long)sampler->replica,
+                        (unsigned long long)sampler->replicas);
+    return SBN_SUCCESS;
+}
+
+static uint64_t length_of(const sbn_sampler *sampler)
+{
+    const uint64_t whole = sampler->samples / sampler->replicas;
+    return whole + (!sampler->drop_last && sampler->samples % sampler->replicas != 0);
+}
+
+int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length)
+{
+    int status = check(sampler);
+    if (!status && !length)
+        status = sbn_fail(SBN_INVALID_ARGUMENT,
+                          "length: a place for a number was expected, NULL came");
+    if (!status)
+        *length = length_of(sampler);
+    return status;
+}
+
+int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count, uint64_t *samples)
+{
+    int status = check(sampler);
+    if (status)
+        return status;
+    const uint64_t length = length_of(sampler);
+    if (first > length || count > length - first)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "first, count: at most %llu samples were expected, %zu from %llu on came",
+                        (unsigned long long)length, count, (unsigned long long)first);
+    if (count == 0)
+        return SBN_SUCCESS;
+    if (!samples)
+        return sbn_fail(SBN_INVALID_ARGUMENT,
+                        "samples: room for %zu numbers was expected, NULL came", count);
+    const shuffle order = shuffle_of(sampler);
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t place = ((first + i) * sampler->replicas + sampler->replica) %
+                               sampler->samples;
+        samples[i] = sampler->shuffle ? permute(&order, place) : place;
+    }
+    return SBN_SUCCESS;
+}
