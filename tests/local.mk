@@ -355,7 +355,7 @@ mpi_scripts = \
 	tests/mpi_problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi_hosts.sh
-EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
+EXTRA_DIST += tests/mpi_common.sh tests/mpi_namespaces.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
 ASAN_TESTS += tests/mpi_members.sh
