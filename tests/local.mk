@@ -304,7 +304,7 @@ ASAN_TESTS += tests/model_faults
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency
+	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_no_device tests/mpi_threads
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -343,6 +343,12 @@ tests_mpi_arguments_LDADD = $(on_mpi)
 tests_mpi_latency_SOURCES = tests/mpi_latency.c tests/ranks.c tests/ranks.h
 tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_latency_LDADD = $(on_mpi)
+tests_mpi_no_device_SOURCES = tests/mpi_no_device.c tests/ranks.c tests/ranks.h
+tests_mpi_no_device_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_no_device_LDADD = $(on_mpi)
+tests_mpi_threads_SOURCES = tests/mpi_threads.c tests/ranks.c tests/ranks.h
+tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_threads_LDADD = $(on_mpi)
 tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)

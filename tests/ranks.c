@@ -35,8 +35,13 @@ static int judge(int condition)
 
 void ranks_begin(int *argc, char ***argv)
 {
-    int level;
-    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
+    ranks_begin_level(argc, argv, MPI_THREAD_FUNNELED);
+}
+
+void ranks_begin_level(int *argc, char ***argv, int level)
+{
+    int provided;
+    MPI_Init_thread(argc, argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &in_all);
     tap_judge(judge);
