@@ -15,7 +15,7 @@ cat > "$work/mpi_no_device" << 'PROGRAM'
 case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in
 *[13579]) OCL_ICD_VENDORS=/none; export OCL_ICD_VENDORS ;;
 esac
-exec tests/mpi_no_device
+exec ${SBN_TEST_TOOL-} tests/mpi_no_device
 PROGRAM
 chmod +x "$work/mpi_no_device"
 tap 4 "$work/mpi_no_device"
