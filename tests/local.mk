@@ -384,7 +384,7 @@ TSAN_TESTS += tests/parallel
 if HAVE_MPI
 check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
 	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel tests/mpi_branches \
-	tests/mpi_branches_disagree tests/mpi_branches_refused
+	tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device tests/mpi_threads
 endif
 mpi_members_sources = \
 	tests/members.c \
@@ -441,6 +441,12 @@ tests_mpi_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(mpi_members
 tests_mpi_parallel_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_parallel_LDFLAGS = $(wraps)
 tests_mpi_parallel_LDADD = $(on_mpi)
+tests_mpi_no_device_SOURCES = tests/mpi_no_device.c tests/ranks.c tests/ranks.h
+tests_mpi_no_device_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_no_device_LDADD = $(on_mpi)
+tests_mpi_threads_SOURCES = tests/mpi_threads.c tests/ranks.c tests/ranks.h
+tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_threads_LDADD = $(on_mpi)
 tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)
@@ -454,7 +460,7 @@ mpi_scripts = \
 	tests/mpi_problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi_hosts.sh
-EXTRA_DIST += tests/mpi_common.sh $(mpi_scripts) $(mpich_scripts)
+EXTRA_DIST += tests/mpi_common.sh tests/mpi_namespaces.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
 ASAN_TESTS += tests/mpi_members.sh

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static int own, in_all;
 
@@ -34,8 +35,13 @@ static int judge(int condition)
 
 void ranks_begin(int *argc, char ***argv)
 {
-    int level;
-    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
+    ranks_begin_level(argc, argv, MPI_THREAD_FUNNELED);
+}
+
+void ranks_begin_level(int *argc, char ***argv, int level)
+{
+    int provided;
+    MPI_Init_thread(argc, argv, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &in_all);
     tap_judge(judge);
@@ -43,8 +49,31 @@ void ranks_begin(int *argc, char ***argv)
         MPI_Abort(MPI_COMM_WORLD, 99);
 }
 
+/*
+ * MPICH before 4.2 over TCP (UCX) hangs in MPI_Finalize, whatever the program, where a rank still
+ * wants an answer of one that has had all its own and waits in its process manager. So all stop
+ * together, after all have heard of each other: then nobody is answered early.
+ */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
+static void stop_together(void)
+{
+    int *numbers = calloc((size_t)in_all * 2, sizeof *numbers);
+    if (!numbers)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    MPI_Alltoall(numbers, 1, MPI_INT, numbers + in_all, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(numbers);
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+}
+#else
+static void stop_together(void)
+{
+}
+#endif
+
 int ranks_end(int result)
 {
+    stop_together();
     MPI_Finalize();
     return result;
 }

@@ -9,8 +9,12 @@
 
 #include "tap.h"
 
-/* Initialises MPI; ends it and returns `result`, which is the same on all ranks. */
+/*
+ * Initialises MPI, with MPI_THREAD_FUNNELED or another thread level; ends it and returns `result`,
+ * which is the same on all ranks.
+ */
 void ranks_begin(int *argc, char ***argv);
+void ranks_begin_level(int *argc, char ***argv, int level);
 int ranks_end(int result);
 
 int ranks_own(void);

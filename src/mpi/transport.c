@@ -180,9 +180,14 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     if (!initialized)
         return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
                             "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
-    MPI_Query_thread(&level);
-    const sbn_mpi caller = {.any_thread = level >= MPI_THREAD_SERIALIZED};
+    /* After MPI_Finalize nothing else may be asked. */
+    sbn_mpi caller = {.any_thread = 1};
     int status = sbn_mpi_check_thread(&caller);
+    if (status)
+        return status;
+    MPI_Query_thread(&level);
+    caller.any_thread = level >= MPI_THREAD_SERIALIZED;
+    status = sbn_mpi_check_thread(&caller);
     if (!status)
         status = check_communicator(comm);
     return status ? status : make(comm, caller.any_thread, mpi);
