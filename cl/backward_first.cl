@@ -42,30 +42,35 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
         global const float *base = tensor_dy + start;
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
             const uint count = min((uint)BATCH, to - t);
-            prepare_pivots(base, t, count, blocks, plane, stride, last_reciprocal, pivots);
+            find_pivots(base, t, count, blocks, plane, stride, last_reciprocal, end_dy, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
                 const uint n = size_of(t + j, blocks, plane);
                 const ulong place = place_of(t + j, blocks, stride);
                 global const float *pdy = base + place, *px = tensor + start + place;
-                const float pivot = pivot_of(pdy, n, last_reciprocal, end_dy, pivots, j);
+                const float pivot = pivots[j];
                 const float mean = means[single ? c : c + quotient(t + j, blocks)];
                 real sum_e = 0.0f, sum_d = 0.0f, product = 0.0f, largest = 0.0f;
                 uint i = first_lane();
-#pragma unroll 4
-                for (; i + WIDTH <= n; i += LANES) {
+                const uint steps = steps_of(n);
+                UNROLL_4
+                for (uint step = 0; step < steps; ++step, i += LANES) {
+                    FETCH(pdy + i + AHEAD);
+                    FETCH(px + i + AHEAD);
                     const real e = LOAD(pdy + i) - pivot, d = LOAD(px + i) - mean;
                     sum_e += e;
                     sum_d += d;
                     product = fma(e, d, product);
-                    largest = fmax(largest, fabs(e));
+                    largest = larger(largest, fabs(e));
                 }
                 if (i < n) {
+                    FETCH(pdy + i + AHEAD);
+                    FETCH(px + i + AHEAD);
                     const real e = load_edge(pdy, i, n, end_dy, pivot) - pivot;
                     const real d = load_edge(px, i, n, end, mean) - mean;
                     sum_e += e;
                     sum_d += d;
                     product = fma(e, d, product);
-                    largest = fmax(largest, fabs(e));
+                    largest = larger(largest, fabs(e));
                 }
                 sizes[j] = n;
                 batch_means[j] = mean;

@@ -31,7 +31,7 @@ static void add_backward_rows(global const float *px, global const float *pdy, u
                 e_sum += e;
                 d_sum += d;
                 product = fma(e, d, product);
-                largest = fmax(largest, fabs(e));
+                largest = larger(largest, fabs(e));
             }
             es[at] = e_sum;
             ds[at] = d_sum;
@@ -65,7 +65,11 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
         flags[v] = 0;
         mean[v] = load_row(means + c + v * WIDTH, means + channels);
     }
-    for (uint number = begin, added = 0; number < stop; ++number) {
+    if (plane == 1)
+        sum_backward_ones(sums, flags, mean, tensor + (ulong)begin * channels + c,
+                          tensor_dy + (ulong)begin * channels + c, stop - begin, width, channels,
+                          end, end_dy);
+    for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong place = ((ulong)sample * plane + start) * channels + c;
@@ -133,15 +137,16 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
             global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
             const float pivot = pivot_of_rows(pdy, n, channels, last_reciprocal, exists, lanes_e);
             for (uint l = row; l < LANES; l += LAST_ROWS) {
+                const uint steps = exists ? (n + LANES - 1 - l) >> 4 : 0;
                 float e_sum = 0.0f, d_sum = 0.0f, product = 0.0f, largest = 0.0f;
-#pragma unroll 4
-                for (uint i = l; exists && i < n; i += LANES) {
+                UNROLL_4
+                for (uint step = 0, i = l; step < steps; ++step, i += LANES) {
                     const float e = pdy[(ulong)i * channels] - pivot;
                     const float d = px[(ulong)i * channels] - mean;
                     e_sum += e;
                     d_sum += d;
                     product = fma(e, d, product);
-                    largest = fmax(largest, fabs(e));
+                    largest = larger(largest, fabs(e));
                 }
                 lanes_e[l * COLUMN + item] = e_sum;
                 lanes_d[l * COLUMN + item] = d_sum;

@@ -12,6 +12,27 @@
  * themselves may cancel.
  */
 
+#if DOUBLES
+static void add_backward_doubles(private wides *sums, uints n, real pivot, real e, real d,
+                                 real product)
+{
+    private wides *second = sums + BACKWARD_DIGITS1;
+    const double16 g = convert_double16(pivot);
+    add_double(sums, BACKWARD_LOW1, 3, convert_double16(n) * g);
+    add_double(sums, BACKWARD_LOW1, 3, convert_double16(e));
+    add_double(second, BACKWARD_LOW2, 3, convert_double16(product));
+    add_double(second, BACKWARD_LOW2, 3, g * convert_double16(d));
+}
+
+static bool backward_fits_doubles(real pivot, real e, real d, real product)
+{
+    const ints low_pivot = lowest_bit(pivot);
+    return !any((low_pivot < -BACKWARD_LOW1) | (lowest_bit(e) < -BACKWARD_LOW1) |
+                (lowest_bit(product) < -BACKWARD_LOW2) |
+                (low_pivot + lowest_bit(d) < -BACKWARD_LOW2));
+}
+#endif
+
 /* As add_forward. */
 static ints add_backward(private wides *sums, private ints *flags, uints n, real pivot, real mean,
                          real e, real d, real product, real largest)
@@ -42,6 +63,12 @@ static ints add_backward(private wides *sums, private ints *flags, uints n, real
     const ints clear = reaches(pivot, BACKWARD_CLEAR) | reaches(largest, BACKWARD_CLEAR);
     const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
     *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
+#if DOUBLES
+    if (backward_fits_doubles(pivot, e, d, product)) {
+        add_backward_doubles(sums, n, pivot, e, d, product);
+        return unknown;
+    }
+#endif
     private wides *second = sums + BACKWARD_DIGITS1;
     add_term(sums, BACKWARD_PLACED1, BACKWARD_LOW1, n, pivot);
     add_term(sums, BACKWARD_PLACED1, BACKWARD_LOW1, 1, e);

@@ -46,6 +46,18 @@ static uint first_lane(void)
     return get_local_id(0) & (CPU_FORM ? 0 : LANES - 1);
 }
 
+/*
+ * How far ahead lines are asked for: a batch of whole blocks, for the next batch's pivots are
+ * spread over all of it.
+ */
+#define AHEAD (BATCH * BLOCK)
+
+/* How many vectors of a block of n elements are whole, or elements are in this item's lane. */
+static uint steps_of(uint n)
+{
+    return (n + (LANES - WIDTH) - first_lane()) >> 4;
+}
+
 /* The block of this item's first component. */
 static uint own_block(void)
 {
@@ -68,116 +80,78 @@ static uint size_of(uint t, uint blocks, uint plane)
 
 static void keep_lanes(LANES_POINTER lanes, uint j, real v)
 {
-#if CPU_FORM
+#if CPU_FORM && defined(REVERSED_LANES)
+    /* The tests' control: folding 1, 2, 4, 8 must give other bits. */
+    lanes[j] = v.s084c2a6e195d3b7f;
+#elif CPU_FORM
     lanes[j] = v;
 #else
     lanes[j * BANKS + first_lane()] = v;
 #endif
 }
 
+/*
+ * The folds over lanes, of each block of the batch: sums in the order of lanes;
+ * the largest, which has no order.
+ */
 #if CPU_FORM
-/* The fold over lanes of one block. */
-static float fold_lanes(real v)
-{
-#ifdef REVERSED_LANES
-    /* The tests' control: folding 1, 2, 4, 8 must give other bits. */
-    const float8 a = v.even + v.odd;
-    const float4 b = a.even + a.odd;
-    const float2 c = b.even + b.odd;
-#else
-    const float8 a = v.lo + v.hi;
-    const float4 b = a.lo + a.hi;
-    const float2 c = b.lo + b.hi;
-#endif
-    return c.x + c.y;
-}
-#endif
-
-/* The fold over lanes, of each block of the batch. */
-static real fold_batch(LANES_POINTER v)
-{
-#if CPU_FORM && defined(REVERSED_LANES)
-    float each[BATCH];
-    for (uint j = 0; j < BATCH; ++j)
-        each[j] = fold_lanes(v[j]);
-    return vload16(0, each);
-#elif CPU_FORM
-    real a[8], b[4], c[2];
-#pragma unroll
-    for (uint j = 0; j < 8; ++j)
-        a[j] = (real)(v[j].lo, v[j + 8].lo) + (real)(v[j].hi, v[j + 8].hi);
-#pragma unroll
-    for (uint j = 0; j < 4; ++j)
-        b[j] = (real)(a[j].s012389ab, a[j + 4].s012389ab) +
-               (real)(a[j].s4567cdef, a[j + 4].s4567cdef);
-#pragma unroll
-    for (uint j = 0; j < 2; ++j)
-        c[j] = (real)(b[j].s014589cd, b[j + 2].s014589cd) +
-               (real)(b[j].s2367abef, b[j + 2].s2367abef);
-    const real d = (real)(c[0].even, c[1].even) + (real)(c[0].odd, c[1].odd);
-    return d.s084c2a6e195d3b7f;
-#else
-    local const float *own = v + get_local_id(0) * BANKS;
-    float s[LANES >> 1];
-    for (uint l = 0; l < LANES >> 1; ++l)
-        s[l] = own[l] + own[l + (LANES >> 1)];
-    for (uint half_way = LANES >> 2; half_way > 0; half_way >>= 1)
-        for (uint l = 0; l < half_way; ++l)
-            s[l] += s[l + half_way];
-    return s[0];
-#endif
-}
-
-/* The largest over lanes; any order gives the same. */
-static real largest_of_batch(LANES_POINTER v)
-{
-#if CPU_FORM
-    float each[BATCH];
-    for (uint j = 0; j < BATCH; ++j) {
-        const float8 a = fmax(v[j].lo, v[j].hi);
-        const float4 b = fmax(a.lo, a.hi);
-        const float2 c = fmax(b.lo, b.hi);
-        each[j] = fmax(c.x, c.y);
+#define FOLD_BATCH(name, fold)                                                                     \
+    static real name(LANES_POINTER v)                                                              \
+    {                                                                                              \
+        real a[8], b[4], c[2];                                                                     \
+        _Pragma("unroll") for (uint j = 0; j < 8; ++j)                                             \
+            a[j] = fold((real)(v[j].lo, v[j + 8].lo), (real)(v[j].hi, v[j + 8].hi));               \
+        _Pragma("unroll") for (uint j = 0; j < 4; ++j)                                             \
+            b[j] = fold((real)(a[j].s012389ab, a[j + 4].s012389ab),                                \
+                        (real)(a[j].s4567cdef, a[j + 4].s4567cdef));                               \
+        _Pragma("unroll") for (uint j = 0; j < 2; ++j)                                             \
+            c[j] = fold((real)(b[j].s014589cd, b[j + 2].s014589cd),                                \
+                        (real)(b[j].s2367abef, b[j + 2].s2367abef));                               \
+        const real d = fold((real)(c[0].even, c[1].even), (real)(c[0].odd, c[1].odd));             \
+        return d.s084c2a6e195d3b7f;                                                                \
     }
-    return vload16(0, each);
 #else
-    local const float *own = v + get_local_id(0) * BANKS;
-    float largest = own[0];
-    for (uint l = 1; l < LANES; ++l)
-        largest = fmax(largest, own[l]);
-    return largest;
+#define FOLD_BATCH(name, fold)                                                                     \
+    static real name(LANES_POINTER v)                                                              \
+    {                                                                                              \
+        local const float *own = v + get_local_id(0) * BANKS;                                      \
+        float s[LANES >> 1];                                                                       \
+        for (uint l = 0; l < LANES >> 1; ++l)                                                      \
+            s[l] = fold(own[l], own[l + (LANES >> 1)]);                                            \
+        for (uint half_way = LANES >> 2; half_way > 0; half_way >>= 1)                             \
+            for (uint l = 0; l < half_way; ++l)                                                    \
+                s[l] = fold(s[l], s[l + half_way]);                                                \
+        return s[0];                                                                               \
+    }
 #endif
-}
+#define PLUS(a, b) ((a) + (b))
+FOLD_BATCH(fold_batch, PLUS)
+FOLD_BATCH(largest_of_batch, larger)
 
 /*
- * The pivot of block j, from its first LANES elements, or from all in the wide
- * window. Items of the CPU form keep what they find; those of the GPU form have
- * all met over prepare_pivots before.
+ * The pivots of a batch, from each block's first LANES elements, or from all of
+ * them in the wide window.
  */
-static float pivot_of(global const float *p, uint n, float last_reciprocal,
-                      global const float *end, SHARED_POINTER(float) pivots, uint j)
+static void find_pivots(global const float *base, uint t, uint count, uint blocks, uint plane,
+                        ulong stride, float last_reciprocal, global const float *end,
+                        SHARED_POINTER(float) pivots)
 {
-#if CPU_FORM && WIDE
-    pivots[j] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
-#elif CPU_FORM
-    const real first = load_edge(p, 0, n, end, 0.0f) * pivot_reciprocal(n, last_reciprocal);
-    pivots[j] = fold_lanes(first);
-#endif
-    return pivots[j];
-}
-
-static void prepare_pivots(global const float *base, uint t, uint count, uint blocks, uint plane,
-                           ulong stride, float last_reciprocal, SHARED_POINTER(float) pivots)
-{
-#if !CPU_FORM
-    const uint own = get_local_id(0);
-    if (own < count) {
-        global const float *p = base + place_of(t + own, blocks, stride);
-        const uint n = size_of(t + own, blocks, plane);
-#if WIDE
-        pivots[own] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
+#if CPU_FORM && !WIDE
+    real first[BATCH];
+    for (uint j = 0; j < count; ++j) {
+        const uint n = size_of(t + j, blocks, plane);
+        first[j] = load_edge(base + place_of(t + j, blocks, stride), 0, n, end, 0.0f) *
+                   pivot_reciprocal(n, last_reciprocal);
+    }
+    vstore16(fold_batch(first), 0, pivots);
 #else
-        pivots[own] = mean_of_block(p, min(n, (uint)LANES), 1, pivot_reciprocal(n, last_reciprocal));
+    for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
+        global const float *p = base + place_of(t + j, blocks, stride);
+        const uint n = size_of(t + j, blocks, plane);
+#if WIDE
+        pivots[j] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
+#else
+        pivots[j] = mean_of_block(p, min(n, (uint)LANES), 1, pivot_reciprocal(n, last_reciprocal));
 #endif
     }
 #endif

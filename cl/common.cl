@@ -12,6 +12,9 @@
  * item holds of a block's lanes, or one value for each of its WIDTH blocks.
  */
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 
 #define LANES 16
 #define LANES_RECIPROCAL 0x1p-4f
@@ -27,6 +30,8 @@
 #define MASK(condition) (condition)
 #define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define ANY(mask) any(mask)
+/* Additions wait for each other and not for the loop. */
+#define UNROLL_4
 #else
 #define WIDTH 1
 #define LOAD(p) (*(p))
@@ -36,6 +41,28 @@
 #define MASK(condition) (-(int)(condition))
 #define EACH 0u
 #define ANY(mask) (mask)
+#define UNROLL_4 _Pragma("unroll 4")
+#endif
+
+/*
+ * Whether the compiler's target is a CPU itself, and not a virtual machine's
+ * code (Oclgrind, Mesa), where vectors of doubles take minutes to compile and a
+ * prefetch is an error.
+ */
+#if CPU_FORM && (defined(__x86_64__) || defined(__aarch64__))
+#define NATIVE 1
+#else
+#define NATIVE 0
+#endif
+
+/* Asks for the cache line at p, where the compiler can. */
+#if NATIVE && defined(__has_builtin)
+#if __has_builtin(__builtin_prefetch)
+#define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p))
+#endif
+#endif
+#ifndef FETCH
+#define FETCH(p)
 #endif
 
 typedef VECTOR(float) real;
@@ -52,6 +79,12 @@ typedef VECTOR(ulong) uwides;
 static ints reaches(real v, float limit)
 {
     return MASK(AS(int, fabs(v)) >= as_int(limit));
+}
+
+/* Of numbers; fmax would look for NaN. */
+static real larger(real a, real b)
+{
+    return a > b ? a : b;
 }
 
 /* v, but +0 where the mask is set. */
@@ -81,24 +114,6 @@ static real load_edge(global const float *p, uint i, uint n, global const float 
 }
 
 /* One by one. */
-static void spread(real v, private float *out)
-{
-#if CPU_FORM
-    vstore16(v, 0, out);
-#else
-    out[0] = v;
-#endif
-}
-
-static real gather(private const float *in)
-{
-#if CPU_FORM
-    return vload16(0, in);
-#else
-    return in[0];
-#endif
-}
-
 static void spread_ints(ints v, private int *out)
 {
 #if CPU_FORM
@@ -119,11 +134,6 @@ static ints gather_ints(private const int *in)
 
 /* For integers: the kernels that sum or apply divide nothing else. */
 static uint quotient(uint a, uint b)
-{
-    return a / b;
-}
-
-static ulong quotient_long(ulong a, ulong b)
 {
     return a / b;
 }

@@ -34,20 +34,23 @@ void forward_reduce_first(global const float *restrict x, ulong x_offset, uint s
         global const float *base = tensor + (ulong)c * plane + (single ? 0 : (begin + round) * row);
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
             const uint count = min((uint)BATCH, to - t);
-            prepare_pivots(base, t, count, blocks, plane, stride, last_reciprocal, pivots);
+            find_pivots(base, t, count, blocks, plane, stride, last_reciprocal, end, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
                 const uint n = size_of(t + j, blocks, plane);
                 global const float *p = base + place_of(t + j, blocks, stride);
-                const float pivot = pivot_of(p, n, last_reciprocal, end, pivots, j);
+                const float pivot = pivots[j];
                 real a = 0.0f, q = 0.0f;
                 uint i = first_lane();
-#pragma unroll 4
-                for (; i + WIDTH <= n; i += LANES) {
+                const uint steps = steps_of(n);
+                UNROLL_4
+                for (uint step = 0; step < steps; ++step, i += LANES) {
+                    FETCH(p + i + AHEAD);
                     const real d = LOAD(p + i) - pivot;
                     a += d;
                     q = fma(d, d, q);
                 }
                 if (i < n) {
+                    FETCH(p + i + AHEAD);
                     const real d = load_edge(p, i, n, end, pivot) - pivot;
                     a += d;
                     q = fma(d, d, q);

@@ -52,7 +52,10 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint sa
         zero_sums(sums + v * FORWARD_SUMS, FORWARD_SUMS);
         flags[v] = 0;
     }
-    for (uint number = begin, added = 0; number < stop; ++number) {
+    if (plane == 1)
+        sum_forward_ones(sums, flags, tensor + (ulong)begin * channels + c, stop - begin, width,
+                         channels, end);
+    for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         global const float *p = tensor + ((ulong)sample * plane + start) * channels + c;
@@ -110,9 +113,10 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint sa
             global const float *p = tensor + ((ulong)sample * plane + start) * channels + c;
             const float pivot = pivot_of_rows(p, n, channels, last_reciprocal, exists, lanes_a);
             for (uint l = row; l < LANES; l += LAST_ROWS) {
+                const uint steps = exists ? (n + LANES - 1 - l) >> 4 : 0;
                 float a = 0.0f, q = 0.0f;
-#pragma unroll 4
-                for (uint i = l; exists && i < n; i += LANES) {
+                UNROLL_4
+                for (uint step = 0, i = l; step < steps; ++step, i += LANES) {
                     const float d = p[(ulong)i * channels] - pivot;
                     a += d;
                     q = fma(d, d, q);

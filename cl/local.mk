@@ -3,12 +3,14 @@
 KERNELS = \
 	cl/common.cl \
 	cl/sum.cl \
+	cl/sum_doubles.cl \
 	cl/batch.cl \
 	cl/rows.cl \
 	cl/forward_terms.cl \
+	cl/backward_terms.cl \
+	cl/rows_of_one.cl \
 	cl/forward_first.cl \
 	cl/forward_last.cl \
-	cl/backward_terms.cl \
 	cl/backward_first.cl \
 	cl/backward_last.cl \
 	cl/fold.cl \

@@ -42,7 +42,7 @@ static real largest_of_column(private const real *s)
 {
     real largest = s[0];
     for (uint l = 1; l < LANES; ++l)
-        largest = fmax(largest, s[l]);
+        largest = larger(largest, s[l]);
     return largest;
 }
 
@@ -137,7 +137,7 @@ static float largest_of_column(local const float *scratch)
 {
     float largest = 0.0f;
     for (uint l = 0; l < LANES; ++l)
-        largest = fmax(largest, scratch[l * COLUMN + get_local_id(0)]);
+        largest = larger(largest, scratch[l * COLUMN + get_local_id(0)]);
     return largest;
 }
 

@@ -49,6 +49,21 @@ static real plus_zero(real v)
     return select(v, (real)0.0f, MASK(v == 0.0f));
 }
 
+/* One by one. */
+static void spread(real v, private float *out)
+{
+#if CPU_FORM
+    vstore16(v, 0, out);
+#else
+    out[0] = v;
+#endif
+}
+
+static ulong quotient_long(ulong a, ulong b)
+{
+    return a / b;
+}
+
 static void put(real v, global float *p)
 {
 #if CPU_FORM

@@ -189,8 +189,10 @@ int main(int argc, char **argv)
     cl_int rounds = 1 << 10;
     must(clSetKernelArg(b.work, 0, sizeof scratch, &scratch), "clSetKernelArg");
 
-    const sbn_transport transport = {
-        .size = sizeof transport, .world_size = 2, .start = start, .test = test};
+    const sbn_transport transport = {.size = sizeof transport,
+                                     .world_size = 2,
+                                     .start = start,
+                                     .test = test};
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_group *group;
     group_config.queues = &b.queue;

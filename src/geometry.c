@@ -85,15 +85,15 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
  * elements.
  */
 typedef struct sbn_form_sizes {
-    size_t groups_per_unit;   /* that keep a compute unit busy to the end */
-    size_t reduce_elements;   /* of a group that reduces */
-    size_t components;        /* blocks of a sample that a group keeps apart: SETS x BATCH */
-    size_t batch;             /* blocks at a time: cl/batch.cl */
-    size_t rows_strip;        /* STRIP of cl/rows.cl */
-    size_t rows_batch;        /* blocks at a time there */
-    size_t flat_elements;     /* of a group that applies */
+    size_t groups_per_unit;     /* that keep a compute unit busy to the end */
+    size_t reduce_elements;     /* of a group that reduces */
+    size_t components;          /* blocks of a sample that a group keeps apart: SETS x BATCH */
+    size_t batch;               /* blocks at a time: cl/batch.cl */
+    size_t rows_strip;          /* STRIP of cl/rows.cl */
+    size_t rows_batch;          /* blocks at a time there */
+    size_t flat_elements;       /* of a group that applies */
     size_t tile, tile_elements; /* TILE of cl/tiles.cl, and what a group of rows has in all */
-    size_t vector;            /* of a flat walk: planes must be as large */
+    size_t vector;              /* of a flat walk: planes must be as large */
 } sbn_form_sizes;
 
 static const sbn_form_sizes cpu_sizes = {4, 65536, 64, 16, 1024, 1, 16384, 1024, 65536, 16};
@@ -139,7 +139,8 @@ sbn_slices sbn_slices_of(const sbn_geometry *g, const sbn_replica *replica,
     const sbn_form_sizes *sizes = sizes_of(replica);
     const size_t wanted = replica->compute_units * sizes->groups_per_unit;
     const int first = g->layout == SBN_CHANNELS_FIRST;
-    const size_t strip = first ? strip_of(g, sizes, wanted) : at_most(sizes->rows_strip, g->channels);
+    const size_t strip = first ? strip_of(g, sizes, wanted)
+                               : at_most(sizes->rows_strip, g->channels);
     const size_t groups = ceil_div(g->channels, strip);
     /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
     const int samples = first && strip > 1;
@@ -163,8 +164,12 @@ sbn_tiles sbn_tiles_of(const sbn_geometry *g, const sbn_replica *replica)
     if (g->layout == SBN_CHANNELS_FIRST && g->plane >= sizes->vector) {
         const size_t fair = at_least(g->elements / wanted, 1);
         const size_t range = round_up(at_most(sizes->flat_elements, fair), 64);
-        return (sbn_tiles){SBN_WALK_FLAT, {ceil_div(g->elements, range), 1}, 1, g->elements,
-                           (cl_uint)range, stream};
+        return (sbn_tiles){SBN_WALK_FLAT,
+                           {ceil_div(g->elements, range), 1},
+                           1,
+                           g->elements,
+                           (cl_uint)range,
+                           stream};
     }
     const size_t plane = g->layout == SBN_CHANNELS_FIRST ? g->plane : 1;
     const size_t width = g->channels * plane, rows = g->elements / width;
@@ -173,6 +178,7 @@ sbn_tiles sbn_tiles_of(const sbn_geometry *g, const sbn_replica *replica)
     per_group = at_most(per_group, at_least(rows * tiles / wanted, 1));
     /* Some devices count the second dimension to 65535 only. */
     per_group = at_least(per_group, ceil_div(rows, 32768));
-    return (sbn_tiles){SBN_WALK_ROWS, {tiles, ceil_div(rows, per_group)}, 2, rows,
-                       (cl_uint)per_group, stream};
+    return (
+        sbn_tiles){SBN_WALK_ROWS, {tiles, ceil_div(rows, per_group)}, 2, rows, (cl_uint)per_group,
+                   stream};
 }

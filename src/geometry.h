@@ -38,9 +38,9 @@ typedef struct sbn_tiles {
     int walk;
     size_t groups[2];
     cl_uint dimensions;
-    cl_ulong length;    /* elements in all, or rows */
-    cl_uint per_group;  /* elements of a group, or rows */
-    cl_uint stream;     /* results go past the caches */
+    cl_ulong length;   /* elements in all, or rows */
+    cl_uint per_group; /* elements of a group, or rows */
+    cl_uint stream;    /* results go past the caches */
 } sbn_tiles;
 
 sbn_tiles sbn_tiles_of(const sbn_geometry *geometry, const sbn_replica *replica);

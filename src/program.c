@@ -29,9 +29,9 @@ int sbn_program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_for
     if (code != CL_SUCCESS)
         return sbn_fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
     /* A compiler for CPUs without vectors makes its own, of work-items (Mesa's llvmpipe). */
-    *form = wanted != SBN_FORM_AUTO                     ? wanted
+    *form = wanted != SBN_FORM_AUTO                  ? wanted
             : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
-                                                        : SBN_FORM_GPU;
+                                                     : SBN_FORM_GPU;
     return SBN_SUCCESS;
 }
 
@@ -43,16 +43,12 @@ int sbn_program_is_worth_caching(cl_device_id device)
 }
 
 /* The sources of a program, found by name among the embedded ones. */
-static const char *const reduce_sources[] = {"common.cl",
-                                             "sum.cl",
-                                             "batch.cl",
-                                             "rows.cl",
-                                             "forward_terms.cl",
-                                             "forward_first.cl",
-                                             "forward_last.cl",
-                                             "backward_terms.cl",
-                                             "backward_first.cl",
-                                             "backward_last.cl"};
+static const char *const reduce_sources[] = {"common.cl",         "sum.cl",
+                                             "sum_doubles.cl",    "batch.cl",
+                                             "rows.cl",           "forward_terms.cl",
+                                             "backward_terms.cl", "rows_of_one.cl",
+                                             "forward_first.cl",  "forward_last.cl",
+                                             "backward_first.cl", "backward_last.cl"};
 static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
                                             "backward_apply.cl", "fold.cl",  "gradients.cl"};
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)

@@ -73,9 +73,14 @@ int sbn_reduce_launch(sbn_part *part, sbn_replica *replica, sbn_kernel *kernel,
     const cl_uint plane = (cl_uint)g->plane;
     const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(samples),       SBN_ARG(channels),          SBN_ARG(plane),
-        SBN_ARG(g->blocks),     SBN_ARG(slices->strip),     SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+        SBN_ARG(samples),
+        SBN_ARG(channels),
+        SBN_ARG(plane),
+        SBN_ARG(g->blocks),
+        SBN_ARG(slices->strip),
+        SBN_ARG(slices->per_slice),
+        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(out),
     };
     for (size_t i = 0; i < SBN_SLICE_ARGUMENTS; ++i)
         arguments[count + i] = walk[i];

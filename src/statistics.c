@@ -1,5 +1,7 @@
 #include "statistics.h"
 
+#include <float.h>
+
 #include "narrow.h"
 #include "sum.h"
 
@@ -71,7 +73,9 @@ sbn_two_sums sbn_wide_moments_of(const sbn_words *words, size_t c, uint64_t coun
     /* The floats' rounding within blocks can leave a constant a hair below zero. */
     if (difference.negative || aligned.negative)
         return (sbn_two_sums){mean, 0.0};
-    return (sbn_two_sums){mean, sbn_big_to_double(&difference, -2 * window->low1) / n / n};
+    /* Beyond the largest float is +Inf, however the blocks lie. */
+    const double var = sbn_big_to_double(&difference, -2 * window->low1) / n / n;
+    return (sbn_two_sums){mean, var > FLT_MAX ? INFINITY : var};
 }
 
 sbn_two_sums sbn_wide_products_of(const sbn_words *words, size_t c, double mean)

@@ -13,9 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the order of summation: doc/order.md. Members must have the same. */
-#define SBN_ORDER_VERSION 1
-
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 256
 
@@ -38,7 +35,7 @@ enum {
 typedef struct sbn_window {
     int low1, bits1; /* first sum: bits of a term, the lowest worth 2^-low1 */
     int low2, bits2; /* second sum */
-    int limit_pivot;   /* a block fits below 2^these */
+    int limit_pivot; /* a block fits below 2^these */
     int limit_sum, limit_second;
     int clear; /* a block is clear of the bottom from 2^this on */
     int wide;

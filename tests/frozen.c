@@ -190,8 +190,10 @@ static int test(void *context, void *request, int *done)
 /* A member of two whose other never comes; gradients local, accumulated, or not wanted at all. */
 static void check_alone(void)
 {
-    const sbn_transport table = {
-        .size = sizeof table, .world_size = 2, .start = start, .test = test};
+    const sbn_transport table = {.size = sizeof table,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
     sbn_group *group = make_group(1, &table);
     example e;
     sbn_pass *pass;

@@ -23,6 +23,12 @@
 extern "C" {
 #endif
 
+/*
+ * Of the order in which sums are made (doc/order.md). Where it is the same, so are the bits of every
+ * result, on any devices; all members of a group must have the same.
+ */
+#define SBN_ORDER_VERSION 1
+
 typedef struct sbn_group sbn_group;
 
 typedef enum sbn_timeout_action {

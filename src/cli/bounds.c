@@ -62,8 +62,7 @@ static void forward_bounds(const problem *p, const geometry *g, const float *x, 
             }
             first *= b.k * BOUND_UNIT;
             sum += first;
-            squares += (b.k + 2) * BOUND_UNIT * second +
-                       2 * distance(&b, ch->mean) * first;
+            squares += (b.k + 2) * BOUND_UNIT * second + 2 * distance(&b, ch->mean) * first;
         }
     }
     bound->mean = sum / n + BOUND_CUT_MEAN + BOUND_TWO_FLOATS * fabs(ch->mean);

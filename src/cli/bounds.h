@@ -4,14 +4,14 @@
  *
  * A plane (one sample, one channel) is cut into blocks; only inside a block
  * is anything rounded, everything after it is exact integers. In a block of n
- * elements a sum goes through ceil(n / 64) additions in a lane and 6 folds of
- * the 64 lanes; with one rounding for each term and one to spare,
+ * elements a sum goes through ceil(n / 16) additions in a lane and 4 folds of
+ * the 16 lanes; with one rounding for each term and one to spare,
  *
- *   k = ceil(n / 64) + 6 + 2.
+ *   k = ceil(n / 16) + 4 + 2.
  *
- * Forward. The pivot p is a float near the block's mean: |p - mean_b| <= k u
- * mean|x|, hence |x - p| <= |x - mean_b| + k u mean|x|. With d = x - p,
- * A = sum d and Q = sum d^2 by fma,
+ * Forward. The pivot p is a float near the mean m_p of the block's first 16
+ * elements, in the wide window of all: |p - m_p| <= k u mean|x| of the same.
+ * With d = x - p, A = sum d and Q = sum d^2 by fma,
  *
  *   |error of sum x|             <= k u sum|d|                         =: a
  *   |error of sum (x - mean)^2|  <= (k + 2) u sum d^2 + 2 |p - mean| a

@@ -49,8 +49,9 @@ static int fill_device(device_info *d)
               : type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator"
               : type & CL_DEVICE_TYPE_CPU         ? "cpu"
                                                   : "custom";
-    int like_gpu = (type & (CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR)) != 0;
-    d->form = like_gpu ? SBN_FORM_GPU : SBN_FORM_CPU;
+    cl_uint width = 0;
+    clGetDeviceInfo(d->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
+    d->form = type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU : SBN_FORM_GPU;
     d->name = text_of(device_info_of, d->id, CL_DEVICE_NAME);
     d->vendor = text_of(device_info_of, d->id, CL_DEVICE_VENDOR);
     d->driver = text_of(device_info_of, d->id, CL_DRIVER_VERSION);

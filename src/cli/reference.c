@@ -62,11 +62,11 @@ static void statistics(const problem *p, const geometry *g, const float *x, size
         }
     }
     ch->var = value(&second) / (double)g->values;
-    ch->invstd = reference_invstd(p, ch->var);
-    ch->clamped = p->eps_mode == SBN_EPS_CLAMP && ch->var < p->eps;
     if (ch->var > FLT_MAX) {
         ch->var = INFINITY;
     }
+    ch->invstd = reference_invstd(p, ch->var);
+    ch->clamped = p->eps_mode == SBN_EPS_CLAMP && ch->var < p->eps;
 }
 
 /* The weight of this batch in the running statistics; 0: they stay as they are. */

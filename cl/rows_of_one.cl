@@ -1,0 +1,152 @@
+/*
+ * Channels last, planes of one element, as behind a dense layer: each row is a
+ * block of one. Its pivot is the element, so that what is left of forward.cl's
+ * terms is x and x^2, and of backward's dy and dy (x - mean).
+ *
+ * CPU form with doubles: up to BLOCK rows of WIDTH channels are summed as
+ * integers of fewer digits than the window has, while all lie in a range that
+ * these hold exactly. The words are the same as by add_forward and add_backward.
+ */
+#if CPU_FORM
+#if DOUBLES
+/* Whether a value is neither 0 nor from 2^least to below 2^most. */
+static ints strays(uints magnitude, int least, int most)
+{
+    const uint from = (uint)(least + 127) << 23, to = (uint)(most + 127) << 23;
+    return (magnitude - from >= to - from) & (magnitude != 0);
+}
+
+static uints magnitude_of(real v)
+{
+    return AS(uint, v) & 0x7fffffffu;
+}
+
+/* Adds `sum` in units of 2^shift of digit 0, below 2^63, to digits that stay below their bound. */
+static void add_integers(private wides *digits, int shift, wides sum)
+{
+    digits[0] += (sum << shift) & DIGIT_MASK;
+    digits[1] += sum >> (DIGIT_BITS - shift);
+}
+
+/* 0 and nothing done if an element is out of range: 2^-17 to 2^9. */
+static int add_forward_ones(private wides *sums, private ints *flags, global const float *p,
+                            uint rows, uint channels, global const float *end)
+{
+    const double splitter = SPLITTER(40, 0), high = SPLITTER(FORWARD_LOW2, 1);
+    const double low = SPLITTER(FORWARD_LOW2, 0);
+    wides x_sum = 0, high_sum = 0, low_sum = 0;
+    ints stray = 0, some = 0;
+    for (uint i = 0; i < rows; ++i) {
+        const real x = load_row(p + (ulong)i * channels, end);
+        const double16 wide_x = convert_double16(x), square = wide_x * wide_x, sum = square + high;
+        x_sum += as_long16(wide_x + splitter) - as_long(splitter);
+        high_sum += as_long16(sum) - as_long(high);
+        low_sum += as_long16((square - (sum - high)) + low) - as_long(low);
+        stray |= strays(magnitude_of(x), -17, 9);
+        some |= x != 0.0f;
+    }
+    if (any(stray))
+        return 0;
+    add_integers(sums, FORWARD_LOW1 - 40, x_sum);
+    add_integers(sums + FORWARD_DIGITS1, 0, low_sum);
+    add_integers(sums + FORWARD_DIGITS1 + 1, 0, high_sum);
+    *flags |= some & FLAG_CLEAR;
+    return 1;
+}
+
+/* The same: dy from 2^-55, dy (x - mean) from 2^-50 (its bits reach 46 lower) to 2^7. */
+static int add_backward_ones(private wides *sums, private ints *flags, real mean,
+                             global const float *px, global const float *pdy, uint rows,
+                             uint channels, global const float *end, global const float *end_dy)
+{
+    /* Units of 2^4 of digit 1, so that more fits. */
+    const double high = SPLITTER(BACKWARD_LOW1 - DIGIT_BITS - 4, 0);
+    const double low = SPLITTER(BACKWARD_LOW1, 0);
+    wides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
+    ints stray = 0, some = 0;
+    for (uint i = 0; i < rows; ++i) {
+        const real g = load_row(pdy + (ulong)i * channels, end_dy);
+        const real d = load_row(px + (ulong)i * channels, end) - mean;
+        const double16 wide_g = convert_double16(g), product = wide_g * convert_double16(d);
+        const double16 sum1 = wide_g + high, sum2 = product + high;
+        first_high += as_long16(sum1) - as_long(high);
+        first_low += as_long16((wide_g - (sum1 - high)) + low) - as_long(low);
+        second_high += as_long16(sum2) - as_long(high);
+        second_low += as_long16((product - (sum2 - high)) + low) - as_long(low);
+        const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
+        /* Halves of sums of logarithms, as floats' bits are; a sum of two may carry one up. */
+        const uints size = (size_g >> 1) + (size_d >> 1);
+        stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
+                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0));
+        some |= g != 0.0f;
+    }
+    if (any(stray))
+        return 0;
+    add_integers(sums, 0, first_low);
+    add_integers(sums + 1, 4, first_high);
+    add_integers(sums + BACKWARD_DIGITS1, 0, second_low);
+    add_integers(sums + BACKWARD_DIGITS1 + 1, 4, second_high);
+    *flags |= some & FLAG_CLEAR;
+    return 1;
+}
+#endif
+
+/* Adds `rows` rows of `width` channels from p on. */
+static void sum_forward_ones(private wides *sums, private ints *flags, global const float *p,
+                             uint rows, uint width, uint channels, global const float *end)
+{
+    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS, width);
+    for (uint row = 0; row < rows; row += chunk) {
+        global const float *from = p + (ulong)row * channels;
+        const uint count = min(chunk, rows - row);
+        look_ahead(from, count, width, channels);
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            private wides *own = sums + v * FORWARD_SUMS;
+            int added = 0;
+#if DOUBLES
+            added = add_forward_ones(own, flags + v, from + v * WIDTH, count, channels, end);
+#endif
+            for (uint i = 0; i < count && !added; ++i) {
+                global const float *one = from + (ulong)i * channels + v * WIDTH;
+                const real x = load_row(one, end);
+                const ints unknown = add_forward(own, flags + v, 1, x, x - x, 0.0f);
+                if (ANY(unknown))
+                    flags[v] |= flags_of_rows(unknown, one, 1, channels, 1.0f, end);
+            }
+            carry_sums(own, FORWARD_DIGITS1, FORWARD_DIGITS2);
+        }
+    }
+}
+
+static void sum_backward_ones(private wides *sums, private ints *flags, private const real *means,
+                              global const float *px, global const float *pdy, uint rows,
+                              uint width, uint channels, global const float *end,
+                              global const float *end_dy)
+{
+    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS >> 1, width);
+    for (uint row = 0; row < rows; row += chunk) {
+        const ulong place = (ulong)row * channels;
+        const uint count = min(chunk, rows - row);
+        look_ahead(px + place, count, width, channels);
+        look_ahead(pdy + place, count, width, channels);
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            global const float *x = px + place + v * WIDTH, *dy = pdy + place + v * WIDTH;
+            private wides *own = sums + v * BACKWARD_SUMS;
+            int added = 0;
+#if DOUBLES
+            added = add_backward_ones(own, flags + v, means[v], x, dy, count, channels, end, end_dy);
+#endif
+            for (uint i = 0; i < count && !added; ++i) {
+                const real g = load_row(dy + (ulong)i * channels, end_dy), e = g - g;
+                const real d = load_row(x + (ulong)i * channels, end) - means[v];
+                const ints unknown =
+                    add_backward(own, flags + v, 1, g, means[v], e, d, e * d, fabs(e));
+                if (ANY(unknown))
+                    flags[v] |= flags_of_rows(unknown, dy + (ulong)i * channels, 1, channels, 1.0f,
+                                              end_dy);
+            }
+            carry_sums(own, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
+        }
+    }
+}
+#endif
