@@ -187,8 +187,8 @@ static int is_done(sbn_pass *pass, const sbn_part *part)
     int done = 1;
     for (size_t r = 0; r < part->group->replica_count && done; ++r)
         if (part->work[r].read)
-            sbn_pass_error(pass, part, sbn_event_done(&part->group->replicas[r],
-                                                      part->work[r].read, &done));
+            sbn_pass_error(pass, part,
+                           sbn_event_done(&part->group->replicas[r], part->work[r].read, &done));
     return done;
 }
 
