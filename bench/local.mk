@@ -31,8 +31,9 @@ bench_scaling_LDADD = libsyncbn_bench.la libsyncbn_mpi_core.la libsyncbn_core.la
 EXTRA_DIST += bench/scaling.sh bench/scaling.gp bench/scaling_model.awk
 
 # RANKS, CHANNELS and more in the environment: bench/scaling.sh.
-scaling: bench/scaling
+scaling:
 	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
+	@$(MAKE) $(AM_MAKEFLAGS) bench/scaling
 	@$(MAKE) $(AM_MAKEFLAGS) bench/switch || echo 'make $@: no switch, so nothing over a wire'
 	@$(MKDIR_P) bench/scaled
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
@@ -41,8 +42,12 @@ scaling: bench/scaling
 	  bench/scaled/wire.columns | tee bench/scaled/tables.md
 	@test -z '$(GNUPLOT)' || $(GNUPLOT) -e 'folder="bench/scaled"; picture="bench/scaling.svg"' \
 	  $(srcdir)/bench/scaling.gp
-CLEANFILES += bench/scaling.svg bench/scaled/ranks.columns bench/scaled/wire.columns \
-	bench/scaled/tables.md
+CLEANFILES += \
+	bench/scaled/ranks.columns \
+	bench/scaled/tables.md \
+	bench/scaled/wire.columns \
+	bench/scaling.svg \
+	bench/switch$(EXEEXT)
 
 bench_lists = \
 	bench/lists/resnet50_batch32 \

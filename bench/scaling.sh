@@ -8,8 +8,8 @@
 
 . "${srcdir:=.}/tests/mpi_common.sh"
 . "$srcdir/tests/mpi_namespaces.sh"
-: "${RANKS:=1 2 4 8 16 32}" "${CHANNELS:=16 64 256 1024 2048 4096 8192}" "${SCALING_SECONDS:=1}"
-: "${HOSTS:=2 4 8 16}" "${LATENCY:=2000}" "${MBITS:=50}" "${WIRE_CHANNELS:=16 256 1024 2048}"
+: "${RANKS:=1 2 4 8}" "${CHANNELS:=16 64 256 1024 2048 4096 8192}" "${SCALING_SECONDS:=1}"
+: "${HOSTS:=2 4 8}" "${LATENCY:=2000}" "${MBITS:=50}" "${WIRE_CHANNELS:=16 256 1024 2048}"
 out=$1
 
 # What the model must know.

@@ -7,9 +7,6 @@
 . "${srcdir:=.}/tests/mpi_common.sh"
 
 tap 2 tests/mpi_arguments
-tap 2 tests/mpi_threads single
-tap 2 tests/mpi_threads serialized
-tap 3 tests/mpi_threads multiple
 # The odd ranks see no driver.
 cat > "$work/mpi_no_device" << 'PROGRAM'
 #!/bin/sh
@@ -22,6 +19,9 @@ chmod +x "$work/mpi_no_device"
 tap 4 "$work/mpi_no_device"
 tap 4 tests/mpi_split
 if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
+    tap 2 tests/mpi_threads single
+    tap 2 tests/mpi_threads serialized
+    tap 3 tests/mpi_threads multiple
     tap 4 tests/mpi_hub
     tap 7 tests/mpi_hub
     tap 4 tests/mpi_branches
