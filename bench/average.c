@@ -3,7 +3,7 @@
  * copies to the host, MPI_Allreduce of MPI_FLOAT, copies back. In turns, the best
  * of ten; every rank's time, the slowest counts.
  *
- *   mpiexec -n 2 bench/average [millions of floats, 25.6 as in ResNet-50]
+ *   mpiexec -n 2 bench/average [millions of floats, 25.6 as in ResNet-50 [bucket_bytes]]
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +77,7 @@ int main(int argc, char **argv)
     sbn_buffer buffers[TENSORS];
     sbn_tensors tensors = {.buffers = buffers};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_parallel_config parallel_config = SBN_PARALLEL_CONFIG_INIT;
     sbn_transport transport;
     sbn_mpi *mpi;
     sbn_group *group;
@@ -105,7 +106,9 @@ int main(int argc, char **argv)
     config.replicas = 1;
     config.transport = &transport;
     check(sbn_group_create(&config, &group), "making a group");
-    check(sbn_parallel_create(group, NULL, &parallel), "joining the replicas");
+    if (argc > 2)
+        parallel_config.bucket_bytes = (size_t)atol(argv[2]);
+    check(sbn_parallel_create(group, &parallel_config, &parallel), "joining the replicas");
     double best[2] = {1e9, 1e9};
     for (int turn = 0; turn < TURNS; ++turn) {
         const double seconds[] = {average(parallel, counts, &tensors, queue),
