@@ -86,7 +86,8 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
  */
 typedef struct sbn_form_sizes {
     size_t groups_per_unit;     /* that keep a compute unit busy to the end */
-    size_t reduce_elements;     /* of a group that reduces */
+    size_t reduce_elements;     /* of a group that reduces, where there are enough of them */
+    size_t least_elements;      /* of a slice: less does not pay for adding it */
     size_t components;          /* blocks of a sample that a group keeps apart: SETS x BATCH */
     size_t batch;               /* blocks at a time: cl/batch.cl */
     size_t rows_strip;          /* STRIP of cl/rows.cl */
@@ -96,8 +97,8 @@ typedef struct sbn_form_sizes {
     size_t vector;              /* of a flat walk: planes must be as large */
 } sbn_form_sizes;
 
-static const sbn_form_sizes cpu_sizes = {4, 65536, 64, 16, 1024, 1, 16384, 1024, 65536, 16};
-static const sbn_form_sizes gpu_sizes = {32, 16384, 64, 64, 32, 8, 2048, 64, 2048, 1};
+static const sbn_form_sizes cpu_sizes = {4, 65536, 8192, 64, 16, 1024, 1, 16384, 1024, 65536, 16};
+static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1};
 
 static const sbn_form_sizes *sizes_of(const sbn_replica *replica)
 {
@@ -114,11 +115,16 @@ static size_t round_up(size_t a, size_t step)
     return ceil_div(a, step) * step;
 }
 
-/* Slices that a share's workspace may have: half a percent of its tensor, or half a megabyte. */
-static size_t slices_allowed(const sbn_geometry *g, size_t words_per_channel)
+/*
+ * Slices that a share may have: those whose words, which must be added, are half a percent of its
+ * tensor; or as many as give each unit two groups, within half a megabyte.
+ */
+static size_t slices_allowed(const sbn_geometry *g, size_t words_per_channel, size_t groups,
+                             size_t units)
 {
-    const size_t bytes = at_least(g->elements * sizeof(float) / 200, (size_t)1 << 19);
-    return at_most(at_least(bytes / (g->channels * words_per_channel * sizeof(int64_t)), 1), 256);
+    const size_t bytes = g->channels * words_per_channel * sizeof(int64_t);
+    const size_t few = at_most(ceil_div(2 * units, groups), ((size_t)1 << 19) / bytes);
+    return at_most(at_least(at_least(g->elements * sizeof(float) / 200 / bytes, few), 1), 256);
 }
 
 /*
@@ -150,7 +156,9 @@ sbn_slices sbn_slices_of(const sbn_geometry *g, const sbn_replica *replica,
 
     size_t per_slice = at_least(sizes->reduce_elements / elements, 1);
     per_slice = at_most(per_slice, at_least(groups * units / wanted, 1));
-    per_slice = at_least(per_slice, ceil_div(units, slices_allowed(g, words_per_channel)));
+    per_slice = at_least(per_slice, at_most(sizes->least_elements / elements, units));
+    const size_t allowed = slices_allowed(g, words_per_channel, groups, replica->compute_units);
+    per_slice = at_least(per_slice, ceil_div(units, allowed));
     per_slice = round_up(per_slice, step);
     const size_t count = ceil_div(units, per_slice);
     return (sbn_slices){{groups, count}, (cl_uint)count, (cl_uint)per_slice, (cl_uint)strip};
