@@ -55,7 +55,7 @@ static const struct {
     {UNBIASED, "unbiased variance", exact_data},
 };
 
-/* A block in floats: 64 lanes in order, then folded. */
+/* A block in floats: lanes in order, then folded. */
 static float lanes(const float *a, const float *b, size_t n)
 {
     float lane[BOUND_LANES] = {0};
@@ -77,7 +77,8 @@ static void sum_plane(const float *a, float ma, const float *b, float mb, size_t
     float e[BOUND_BLOCK], d[BOUND_BLOCK];
     for (size_t from = 0; from < n; from += BOUND_BLOCK) {
         size_t count = n - from < BOUND_BLOCK ? n - from : BOUND_BLOCK;
-        float pivot = lanes(a + from, NULL, count) * (1.0f / (float)count);
+        size_t first_ones = count < BOUND_LANES ? count : BOUND_LANES;
+        float pivot = lanes(a + from, NULL, first_ones) * (1.0f / (float)first_ones);
         for (size_t i = 0; i < count; i++) {
             e[i] = a[from + i] - pivot;
             d[i] = b ? b[from + i] - mb : e[i];
