@@ -50,7 +50,7 @@ void ranks_begin_level(int *argc, char ***argv, int level)
 }
 
 /*
- * MPICH before 4.2 over TCP (UCX) hangs in MPI_Finalize, whatever the program, where a rank still
+ * MPICH 4.0.2 over TCP (UCX) hangs in MPI_Finalize, whatever the program, where a rank still
  * wants an answer of one that has had all its own and waits in its process manager. So all stop
  * together, after all have heard of each other: then nobody is answered early.
  */
