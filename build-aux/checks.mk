@@ -147,7 +147,7 @@ check-openmpi:
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi"; }; }
 	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
 
-check-openmpi-here: all $(check_PROGRAMS)
+check-openmpi-here: all $(mpi_programs)
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' TEST_SUITE_LOG=check-openmpi.log
 
 # --- make soak ------------------------------------------------------------------------

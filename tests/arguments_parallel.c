@@ -43,8 +43,8 @@ static void check_begin(void)
 {
     const size_t counts[] = {10, 5000}, huge[] = {10, SIZE_MAX / 2};
     cl_int code;
-    cl_mem mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE, 6000 * sizeof(float), NULL,
-                                &code);
+    static float zeros[6000];
+    cl_mem mem = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros, &code);
     must(code, "clCreateBuffer");
     cl_mem foreign = clCreateBuffer(other.context, CL_MEM_READ_WRITE, 6000 * sizeof(float), NULL,
                                     &code);

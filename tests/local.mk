@@ -381,10 +381,11 @@ VALGRIND_TESTS += tests/average tests/sampler tests/arguments_parallel
 TSAN_TESTS += tests/parallel
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
-if HAVE_MPI
-check_PROGRAMS += tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
+mpi_programs = tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
 	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel tests/mpi_branches \
 	tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device tests/mpi_threads
+if HAVE_MPI
+check_PROGRAMS += $(mpi_programs)
 endif
 mpi_members_sources = \
 	tests/members.c \
