@@ -127,7 +127,7 @@ tests_programs_SOURCES = tests/programs.c $(wraps_sources)
 tests_programs_LDFLAGS = $(wraps)
 tests_programs_LDADD = $(on_fixture)
 TESTS += tests/cache tests/programs
-ASAN_TESTS += tests/cache tests/programs
+ASAN_TESTS += tests/cache
 
 # What must change those bits, and how far denormals matter to them.
 check_PROGRAMS += tests/bits_controls
@@ -246,7 +246,7 @@ tests_device_memory_LDFLAGS = $(wraps)
 tests_device_memory_LDADD = $(on_fixture)
 dist_check_SCRIPTS += tests/bench.sh
 TESTS += tests/bench_timing tests/bench_wrong tests/device_memory tests/bench.sh
-ASAN_TESTS += tests/bench_timing tests/bench_wrong tests/device_memory
+ASAN_TESTS += tests/bench_timing tests/device_memory
 VALGRIND_TESTS += tests/bench_timing
 
 # Files: what lies is refused; half and bfloat. $(data) was written by the reference
