@@ -142,6 +142,7 @@ static long left;                      /* handles, over all lives */
 
 static int create(member *m)
 {
+    expect_leaks();
     return member_says(m, make(&lives[m->rank], m->group));
 }
 
