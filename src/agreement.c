@@ -5,13 +5,7 @@
 
 #include <syncbn/error.h>
 
-uint64_t sbn_digest(uint64_t digest, const void *bytes, size_t size)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < size; ++i)
-        digest = (digest ^ byte[i]) * 1099511628211u;
-    return digest;
-}
+#include "digest.h"
 
 uint64_t sbn_call_digest(uint64_t digest, const sbn_call *call)
 {

@@ -37,11 +37,7 @@ enum {
 #define SBN_HEADER_FIELDS 8
 #define SBN_HEADER_WORDS (1 + 2 * SBN_HEADER_FIELDS)
 
-/* FNV-1a over bytes, to be chained. */
-uint64_t sbn_digest(uint64_t digest, const void *bytes, size_t size);
-#define SBN_DIGEST_START 14695981039346656037u
-
-/* The same over all of a call but its number and error. */
+/* Of all of a call but its number and error: src/digest.h. */
 uint64_t sbn_call_digest(uint64_t digest, const sbn_call *call);
 
 void sbn_header_fill(int64_t *header, int error, uint32_t number, uint32_t words, uint64_t digest);

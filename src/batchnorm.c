@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "digest.h"
 #include "handles.h"
 
 static int check_config(const sbn_batchnorm_config *config)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "digest.h"
 #include "handles.h"
 
 /* The head of a file; key and binary follow. */
@@ -30,16 +31,6 @@ void sbn_bytes_free(sbn_bytes *bytes)
 {
     sbn_free(bytes->at);
     *bytes = (sbn_bytes){NULL, 0};
-}
-
-/* FNV-1a of 64 bits. */
-#define HASH_START UINT64_C(14695981039346656037)
-
-static uint64_t hash(uint64_t start, const sbn_bytes *bytes)
-{
-    for (size_t i = 0; i < bytes->size; ++i)
-        start = (start ^ bytes->at[i]) * UINT64_C(1099511628211);
-    return start;
 }
 
 /* Only this user may have put anything there. */
@@ -93,7 +84,8 @@ void sbn_cache_close(int folder)
 
 static void name_of(char name[NAME_SIZE], const sbn_bytes *key)
 {
-    snprintf(name, NAME_SIZE, "%016" PRIx64 ".program", hash(HASH_START, key));
+    snprintf(name, NAME_SIZE, "%016" PRIx64 ".program",
+             sbn_digest(SBN_DIGEST_START, key->at, key->size));
 }
 
 static int read_all(int file, void *to, size_t size)
@@ -124,7 +116,8 @@ static int write_all(int file, const void *from, size_t size)
 
 static uint64_t checksum(const sbn_bytes *key, const sbn_bytes *binary)
 {
-    return hash(hash(HASH_START, key), binary);
+    const uint64_t of_key = sbn_digest(SBN_DIGEST_START, key->at, key->size);
+    return sbn_digest(of_key, binary->at, binary->size);
 }
 
 /* Reads a file into fresh blocks, for as much as its sizes are believable. */

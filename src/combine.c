@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digest.h"
 #include "handles.h"
 #include "reduce.h"
 

@@ -23,6 +23,7 @@ libsyncbn_core_la_SOURCES = \
 	src/convert.c \
 	src/device.c \
 	src/device.h \
+	src/digest.h \
 	src/error.c \
 	src/error.h \
 	src/evaluate.c \

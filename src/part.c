@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "digest.h"
 #include "handles.h"
 #include "reduce.h"
 #include "share.h"

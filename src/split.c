@@ -13,6 +13,7 @@
 
 #include "agreement.h"
 #include "combine.h"
+#include "digest.h"
 #include "handles.h"
 
 /* One colour of this member. */

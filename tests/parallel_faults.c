@@ -15,20 +15,6 @@
 static fixture device;
 static uint64_t mean;
 
-/* What a timeout abandons stays allocated, on purpose: not for LeakSanitizer to report. */
-#if defined(__GNUC__)
-void __lsan_disable(void) __attribute__((weak));
-static void expect_leaks(void)
-{
-    if (__lsan_disable)
-        __lsan_disable();
-}
-#else
-static void expect_leaks(void)
-{
-}
-#endif
-
 typedef struct life {
     sbn_parallel *parallel;
     exchange_tensors first, second;

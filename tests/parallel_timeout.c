@@ -11,20 +11,6 @@
 
 static fixture device;
 
-/* What a timeout abandons stays allocated, on purpose: not for LeakSanitizer to report. */
-#if defined(__GNUC__)
-void __lsan_disable(void) __attribute__((weak));
-static void expect_leaks(void)
-{
-    if (__lsan_disable)
-        __lsan_disable();
-}
-#else
-static void expect_leaks(void)
-{
-}
-#endif
-
 static sbn_parallel *joined[MEMBERS_MAX];
 static exchange_tensors tensors[MEMBERS_MAX];
 

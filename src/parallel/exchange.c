@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bucket.h"
+#include "digest.h"
 #include "handles.h"
 #include "header.h"
 #include "move.h"
@@ -123,14 +124,12 @@ static int check_tensors(const sbn_exchange *e)
 static void describe(sbn_exchange *e)
 {
     const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
-    uint64_t digest = 1469598103934665603u;
+    uint64_t digest = sbn_digest(SBN_DIGEST_START, settings, sizeof settings);
     e->floats = 0;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i)
-        digest = (digest ^ settings[i]) * 1099511628211u;
     for (size_t t = 0; e->counts && t < e->tensors; ++t) {
-        digest = (digest ^ e->counts[t]) * 1099511628211u;
-        digest ^= digest >> 29;
-        e->floats += e->counts[t];
+        const uint64_t count = e->counts[t];
+        digest = sbn_digest(digest, &count, sizeof count);
+        e->floats += count;
     }
     e->digest = digest;
     sbn_exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
