@@ -8,26 +8,26 @@
  * k = invstd^2 sum(dy (x - mean)) / n comes from the host.
  *
  * statistics: means, means_low, invstds; gradients: gs, gs_low, ks;
- * [channels] each. Work: tiles.cl.
+ * [total] each. Work: tiles.cl.
  */
 
 /* p, q and r of a channel. */
 static float backward_p(global const float *statistics, global const float *weight, uint affine,
-                        uint channels, uint c)
+                        uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * channels + c];
+    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
 }
 
-static float backward_q(global const float *gradients, uint channels, uint c, float p)
+static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
-    return -p * gradients[2 * channels + c];
+    return -p * gradients[2 * total + c];
 }
 
 static float backward_r(global const float *statistics, global const float *gradients,
-                        uint channels, uint c, float p, float q)
+                        uint total, uint c, float p, float q)
 {
-    const float q_low = q * statistics[channels + c];
-    return fma(-p, gradients[channels + c], -q_low);
+    const float q_low = q * statistics[total + c];
+    return fma(-p, gradients[total + c], -q_low);
 }
 
 static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
@@ -39,29 +39,36 @@ kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_flat(global const float *restrict x, ulong x_offset,
                          global const float *restrict dy, ulong dy_offset,
                          global float *restrict dx, ulong dx_offset,
-                         global const float *restrict statistics,
-                         global const float *restrict gradients,
+                         global const float *restrict tables,
+                         global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint plane, ulong elements, uint range, uint stream)
+                         uint channels, uint first, uint total, uint plane, ulong run_length,
+                         ulong ahead, ulong ahead_count, uint range, uint stream)
 {
-    const ulong begin = flat_begin(range), end = min(elements, begin + range);
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
-    const uint first = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset, *pdy = dy + dy_offset, *weight = weights + weight_offset;
-    global float *pdx = dx + dx_offset;
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
+    global const float *statistics = tables + first, *gradients = gradient_tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global float *pdx = dx + dx_offset + run;
 #if CPU_FORM
     const uint past = may_stream(pdx + begin, stream);
-    float mean = statistics[first], g = gradients[first];
-    float p = backward_p(statistics, weight, affine, channels, first);
-    float q = backward_q(gradients, channels, first, p);
-    float r = backward_r(statistics, gradients, channels, first, p, q);
+    float mean = statistics[at], g = gradients[at];
+    float p = backward_p(statistics, weight, affine, total, at);
+    float q = backward_q(gradients, total, at, p);
+    float r = backward_r(statistics, gradients, total, at, p, q);
     ulong i = begin, plane_end = begin + (plane - within);
-    for (uint c = first; i < end;) {
+    for (uint c = at; i < end;) {
         const ulong stop = min(end, plane_end);
         if (past)
-            for (; i + WIDTH <= stop; i += WIDTH)
+            for (; i + WIDTH <= stop; i += WIDTH) {
+                fetch_ahead(px, i, ahead, ahead_count);
+                fetch_ahead(pdy, i, ahead, ahead_count);
                 STREAM_STORE(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
+            }
         else
             for (; i + WIDTH <= stop; i += WIDTH)
                 put(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
@@ -70,16 +77,16 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
         c = c + 1 < channels ? c + 1 : 0;
         mean = statistics[c];
         g = gradients[c];
-        p = backward_p(statistics, weight, affine, channels, c);
-        q = backward_q(gradients, channels, c, p);
-        r = backward_r(statistics, gradients, channels, c, p, q);
+        p = backward_p(statistics, weight, affine, total, c);
+        q = backward_q(gradients, total, c, p);
+        r = backward_r(statistics, gradients, total, c, p, q);
         plane_end += plane;
         if (left == 0)
             continue;
         const ints before = EACH < left;
         const uint count = (uint)min((ulong)WIDTH, end - i);
-        const real v = backward_value(load_edge(px + i, 0, count, px + elements, 0.0f),
-                                      load_edge(pdy + i, 0, count, pdy + elements, 0.0f),
+        const real v = backward_value(load_edge(px + i, 0, count, px + run_length, 0.0f),
+                                      load_edge(pdy + i, 0, count, pdy + run_length, 0.0f),
                                       select((real)mean, (real)mean_before, before),
                                       select((real)g, (real)g_before, before),
                                       select((real)p, (real)p_before, before),
@@ -95,11 +102,11 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     }
 #else
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = first + quotient(within + i, plane);
+        const uint further = at + quotient(within + i, plane);
         const uint c = further - quotient(further, channels) * channels;
-        const float p = backward_p(statistics, weight, affine, channels, c);
-        const float q = backward_q(gradients, channels, c, p);
-        const float r = backward_r(statistics, gradients, channels, c, p, q);
+        const float p = backward_p(statistics, weight, affine, total, c);
+        const float q = backward_q(gradients, total, c, p);
+        const float r = backward_r(statistics, gradients, total, c, p, q);
         put(backward_value(px[begin + i], pdy[begin + i], statistics[c], gradients[c], p, q, r),
             pdx + begin + i);
     }
@@ -115,16 +122,18 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
                          global const float *restrict weights, ulong weight_offset, uint affine,
                          uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
 {
+    global const float *weight = weights + weight_offset;
     const uint width = channels * plane, tile = rows_tile() * TILE;
     const uint count = min((uint)TILE, width - tile);
     float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
+    uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        const uint c = quotient(tile + i, plane);
         means[k] = statistics[c];
         gs[k] = gradients[c];
-        ps[k] = backward_p(statistics, weights + weight_offset, affine, channels, c);
+        ps[k] = backward_p(statistics, weight, affine, channels, c);
         qs[k] = backward_q(gradients, channels, c, ps[k]);
         rs[k] = backward_r(statistics, gradients, channels, c, ps[k], qs[k]);
+        c = next_channel(c, plane, &within);
     }
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     for (ulong row = begin; row < end; ++row) {

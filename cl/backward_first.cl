@@ -1,6 +1,7 @@
 /*
  * Backward, step 1, channels first: x, dy, mean -> words of sum dy and sum dy (x - mean).
- * `means` is the upper float of each channel's.
+ * `means` is the upper float of each channel's. The sums are of `channels` of the
+ * tensor's `total`, from `first` on.
  *
  * Group (strip of channels, slice). With a strip of one channel a slice is
  * `per_slice` of its samples x blocks blocks, else of the samples (batch.cl).
@@ -10,9 +11,9 @@
 kernel __attribute__((reqd_work_group_size(FIRST_ITEMS, 1, 1)))
 void backward_reduce_first(global const float *restrict x, ulong x_offset,
                            global const float *restrict dy, ulong dy_offset,
-                           global const float *restrict means, uint samples, uint channels,
-                           uint plane, uint blocks, uint strip, uint per_slice,
-                           float last_reciprocal, global long *restrict partial)
+                           global const float *restrict means, uint first, uint total,
+                           uint samples, uint channels, uint plane, uint blocks, uint strip,
+                           uint per_slice, float last_reciprocal, global long *restrict partial)
 {
     LANES_OF_BATCH(lanes_e);
     LANES_OF_BATCH(lanes_d);
@@ -20,14 +21,16 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
     LANES_OF_BATCH(lanes_largest);
     SHARED(float, pivots, BATCH);
     SHARED(float, batch_means, BATCH);
-    SHARED(uint, sizes, BATCH);
+    SHARED(ulong, places, 2 * BATCH);
+    SHARED(uint, sizes, 2 * BATCH);
     SHARED(long, components, SETS * BATCH);
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
     const uint rounds = single ? 1 : stop - begin;
     const uint from = single ? begin : 0, to = single ? stop : strip_channels * blocks;
-    const ulong row = (ulong)channels * plane, stride = single ? row : plane;
+    const ulong row = (ulong)total * plane, stride = single ? row : plane;
+    const ulong start = (ulong)(first + c) * plane + (single ? 0 : begin * row);
     global const float *tensor = x + x_offset, *end = tensor + row * samples;
     global const float *tensor_dy = dy + dy_offset, *end_dy = tensor_dy + row * samples;
 
@@ -36,26 +39,33 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
     zero_sums(sums, SETS * BACKWARD_SUMS);
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
-    uint batches = 0;
-    for (uint round = 0; round < rounds; ++round) {
-        const ulong start = (ulong)c * plane + (single ? 0 : (begin + round) * row);
-        global const float *base = tensor_dy + start;
+    uint batches = 0, now = 0;
+    locate(from, min((uint)BATCH, to - from), blocks, plane, start, stride, places, sizes);
+    MEET();
+    for (uint round = 0; round < rounds; ++round)
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
             const uint count = min((uint)BATCH, to - t);
-            find_pivots(base, t, count, blocks, plane, stride, last_reciprocal, end_dy, pivots);
+            const uint ends_round = t + BATCH >= to, next_t = ends_round ? from : t + BATCH;
+            const uint next_round = round + ends_round;
+            const uint next = next_round < rounds ? BATCH - now : now;
+            if (next != now)
+                locate(next_t, min((uint)BATCH, to - next_t), blocks, plane, start + next_round * row,
+                       stride, places + next, sizes + next);
+            find_pivots(tensor_dy, count, last_reciprocal, end_dy, places + now, sizes + now, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
-                const uint n = size_of(t + j, blocks, plane);
-                const ulong place = place_of(t + j, blocks, stride);
-                global const float *pdy = base + place, *px = tensor + start + place;
+                const uint n = sizes[now + j];
+                const ulong place = places[now + j], ahead = places[next + j];
+                global const float *pdy = tensor_dy + place, *px = tensor + place;
+                global const float *ahead_dy = tensor_dy + ahead, *ahead_x = tensor + ahead;
                 const float pivot = pivots[j];
-                const float mean = means[single ? c : c + quotient(t + j, blocks)];
+                const float mean = means[first + (single ? c : c + quotient(t + j, blocks))];
                 real sum_e = 0.0f, sum_d = 0.0f, product = 0.0f, largest = 0.0f;
                 uint i = first_lane();
                 const uint steps = steps_of(n);
                 UNROLL_4
                 for (uint step = 0; step < steps; ++step, i += LANES) {
-                    FETCH(pdy + i + AHEAD);
-                    FETCH(px + i + AHEAD);
+                    FETCH(ahead_dy + i);
+                    FETCH(ahead_x + i);
                     const real e = LOAD(pdy + i) - pivot, d = LOAD(px + i) - mean;
                     sum_e += e;
                     sum_d += d;
@@ -63,8 +73,8 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
                     largest = larger(largest, fabs(e));
                 }
                 if (i < n) {
-                    FETCH(pdy + i + AHEAD);
-                    FETCH(px + i + AHEAD);
+                    FETCH(ahead_dy + i);
+                    FETCH(ahead_x + i);
                     const real e = load_edge(pdy, i, n, end_dy, pivot) - pivot;
                     const real d = load_edge(px, i, n, end, mean) - mean;
                     sum_e += e;
@@ -72,7 +82,6 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
                     product = fma(e, d, product);
                     largest = larger(largest, fabs(e));
                 }
-                sizes[j] = n;
                 batch_means[j] = mean;
                 keep_lanes(lanes_e, j, sum_e);
                 keep_lanes(lanes_d, j, sum_d);
@@ -82,22 +91,22 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
             MEET();
             const ints none = MASK(own_block() + EACH >= count);
             const ints unknown = add_backward(
-                sums + set * BACKWARD_SUMS, flags + set, own_sizes(sizes, count),
+                sums + set * BACKWARD_SUMS, flags + set, own_sizes(sizes + now, count),
                 own_values(pivots, count), own_values(batch_means, count),
                 zero_where(fold_batch(lanes_e), none), zero_where(fold_batch(lanes_d), none),
                 zero_where(fold_batch(lanes_product), none),
                 zero_where(largest_of_batch(lanes_largest), none));
             if (ANY(unknown))
-                flags[set] |= flags_of_batch(unknown, base, t, blocks, plane, stride,
-                                             last_reciprocal);
+                flags[set] |= flags_of_batch(unknown, tensor_dy, last_reciprocal, places + now,
+                                             sizes + now);
             MEET();
+            now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
                     carry_sums(sums + s * BACKWARD_SUMS, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
                 batches = 0;
             }
         }
-    }
     store_batch(sums, flags, BACKWARD_DIGITS1, BACKWARD_DIGITS2, single ? 1 : strip_channels,
                 single ? BATCH : blocks, components,
                 partial + ((ulong)slice * channels + c) * BACKWARD_WORDS);

@@ -7,36 +7,33 @@
  * partial[(slice * channels + c) * BACKWARD_WORDS]; fold.cl adds the slices.
  */
 #if CPU_FORM
-/* Adds rows begin ... end_row - 1 of a block to the lanes of two vectors of channels. */
-static void add_backward_rows(global const float *px, global const float *pdy, uint begin,
-                              uint end_row, uint channels, global const float *end,
+/* The lanes of two vectors of channels, over the rows of a block. */
+static void add_backward_rows(global const float *tensor, global const float *tensor_dy,
+                              ulong place, uint n, uint stride, global const float *end,
                               global const float *end_dy, private const real *pivots,
                               private const real *means, private real *es, private real *ds,
-                              private real *products, private real *largests)
+                              private real *products, private real *largests,
+                              private block_lines *ahead, uint width)
 {
     for (uint l = 0; l < LANES; ++l)
         for (uint w = 0; w < 2; ++w) {
             real e_sum = 0.0f, d_sum = 0.0f, product = 0.0f, largest = 0.0f;
-            const uint at = w * LANES + l;
-            if (begin > 0) {
-                e_sum = es[at];
-                d_sum = ds[at];
-                product = products[at];
-                largest = largests[at];
-            }
-            for (uint i = begin + l; i < end_row; i += LANES) {
-                const ulong place = (ulong)i * channels + w * WIDTH;
-                const real e = load_row(pdy + place, end_dy) - pivots[w];
-                const real d = load_row(px + place, end) - means[w];
+            for (uint i = l; i < n; i += LANES) {
+                const ulong at = place + (ulong)i * stride + w * WIDTH;
+                const ulong line = next_line(ahead, width, stride);
+                FETCH(tensor_dy + line);
+                FETCH(tensor + line);
+                const real e = load_row(tensor_dy + at, end_dy) - pivots[w];
+                const real d = load_row(tensor + at, end) - means[w];
                 e_sum += e;
                 d_sum += d;
                 product = fma(e, d, product);
                 largest = larger(largest, fabs(e));
             }
-            es[at] = e_sum;
-            ds[at] = d_sum;
-            products[at] = product;
-            largests[at] = largest;
+            es[w * LANES + l] = e_sum;
+            ds[w * LANES + l] = d_sum;
+            products[w * LANES + l] = product;
+            largests[w * LANES + l] = largest;
         }
 }
 
@@ -44,8 +41,8 @@ kernel __attribute__((reqd_work_group_size(LAST_ITEMS, LAST_ROWS, 1)))
 void backward_reduce_last(global const float *restrict x, ulong x_offset,
                           global const float *restrict dy, ulong dy_offset,
                           global const float *restrict means, uint samples, uint channels,
-                          uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
-                          global long *restrict partial)
+                          uint plane, uint blocks, uint strip, uint per_slice,
+                          float last_reciprocal, global long *restrict partial)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const uint slice = get_group_id(1), begin = slice * per_slice;
@@ -53,9 +50,8 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
     const ulong elements = (ulong)samples * plane * channels;
     global const float *tensor = x + x_offset, *end = tensor + elements;
     global const float *tensor_dy = dy + dy_offset, *end_dy = tensor_dy + elements;
-    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS >> 1, width);
-    real e[VECTORS * LANES], d[VECTORS * LANES], product[VECTORS * LANES], largest[VECTORS * LANES];
-    real pivots[VECTORS], mean[VECTORS];
+    real e[2 * LANES], d[2 * LANES], product[2 * LANES], largest[2 * LANES], pivots[2];
+    real mean[VECTORS];
     wides sums[VECTORS * BACKWARD_SUMS];
     ints flags[VECTORS];
     for (uint v = 0; v < VECTORS; ++v)
@@ -67,33 +63,28 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
     }
     if (plane == 1)
         sum_backward_ones(sums, flags, mean, tensor + (ulong)begin * channels + c,
-                          tensor_dy + (ulong)begin * channels + c, stop - begin, width, channels,
-                          end, end_dy);
+                          tensor_dy + (ulong)begin * channels + c, stop - begin, width, channels, end,
+                          end_dy);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong place = ((ulong)sample * plane + start) * channels + c;
-        global const float *px = tensor + place, *pdy = tensor_dy + place;
-        for (uint row = 0; row < n; row += chunk) {
-            const uint next = min(n, row + chunk);
-            look_ahead(px + (ulong)row * channels, next - row, width, channels);
-            look_ahead(pdy + (ulong)row * channels, next - row, width, channels);
-            for (uint v = 0; v * WIDTH < width; v += 2) {
-                for (uint w = v; row == 0 && w < v + 2; ++w)
-                    pivots[w] = pivot_of_rows(pdy + w * WIDTH, n, channels, last_reciprocal, end_dy);
-                add_backward_rows(px + v * WIDTH, pdy + v * WIDTH, row, next, channels, end, end_dy,
-                                  pivots + v, mean + v, e + v * LANES, d + v * LANES,
-                                  product + v * LANES, largest + v * LANES);
+        block_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
+        for (uint v = 0; v * WIDTH < width; v += 2) {
+            for (uint w = 0; w < 2; ++w)
+                pivots[w] = pivot_of_rows(tensor_dy + place + (v + w) * WIDTH, n, channels,
+                                          last_reciprocal, end_dy);
+            add_backward_rows(tensor, tensor_dy, place + v * WIDTH, n, channels, end, end_dy, pivots,
+                              mean + v, e, d, product, largest, &ahead, width);
+            for (uint w = 0; w < 2 && (v + w) * WIDTH < width; ++w) {
+                const ints unknown = add_backward(
+                    sums + (v + w) * BACKWARD_SUMS, flags + v + w, n, pivots[w], mean[v + w],
+                    fold_column(e + w * LANES), fold_column(d + w * LANES),
+                    fold_column(product + w * LANES), largest_of_column(largest + w * LANES));
+                if (ANY(unknown))
+                    flags[v + w] |= flags_of_rows(unknown, tensor_dy + place + (v + w) * WIDTH, n,
+                                                  channels, last_reciprocal, end_dy);
             }
-        }
-        for (uint v = 0; v * WIDTH < width; ++v) {
-            const ints unknown = add_backward(
-                sums + v * BACKWARD_SUMS, flags + v, n, pivots[v], mean[v],
-                fold_column(e + v * LANES), fold_column(d + v * LANES),
-                fold_column(product + v * LANES), largest_of_column(largest + v * LANES));
-            if (ANY(unknown))
-                flags[v] |= flags_of_rows(unknown, pdy + v * WIDTH, n, channels, last_reciprocal,
-                                          end_dy);
         }
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
@@ -111,8 +102,8 @@ kernel __attribute__((reqd_work_group_size(LAST_ITEMS, LAST_ROWS, 1)))
 void backward_reduce_last(global const float *restrict x, ulong x_offset,
                           global const float *restrict dy, ulong dy_offset,
                           global const float *restrict means, uint samples, uint channels,
-                          uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
-                          global long *restrict partial)
+                          uint plane, uint blocks, uint strip, uint per_slice,
+                          float last_reciprocal, global long *restrict partial)
 {
     local float lanes_e[LANES * COLUMN], lanes_d[LANES * COLUMN];
     local float lanes_product[LANES * COLUMN], lanes_largest[LANES * COLUMN];
@@ -134,7 +125,8 @@ void backward_reduce_last(global const float *restrict x, ulong x_offset,
             const uint start = (number - sample * blocks) * BLOCK;
             const uint n = min((uint)BLOCK, plane - start);
             const ulong place = ((ulong)sample * plane + start) * channels + c;
-            global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
+            global const float *px = x + x_offset + place;
+            global const float *pdy = dy + dy_offset + place;
             const float pivot = pivot_of_rows(pdy, n, channels, last_reciprocal, exists, lanes_e);
             for (uint l = row; l < LANES; l += LAST_ROWS) {
                 const uint steps = exists ? (n + LANES - 1 - l) >> 4 : 0;

@@ -46,12 +46,6 @@ static uint first_lane(void)
     return get_local_id(0) & (CPU_FORM ? 0 : LANES - 1);
 }
 
-/*
- * How far ahead lines are asked for: a batch of whole blocks, for the next batch's pivots are
- * spread over all of it.
- */
-#define AHEAD (BATCH * BLOCK)
-
 /* How many vectors of a block of n elements are whole, or elements are in this item's lane. */
 static uint steps_of(uint n)
 {
@@ -64,18 +58,25 @@ static uint own_block(void)
     return get_local_id(0);
 }
 
-/* Where block t begins: after whole planes, `stride` apart. */
-static ulong place_of(uint t, uint blocks, ulong stride)
+/*
+ * Where the `count` blocks from t on begin in the tensor, and how long they are: a plane's last one
+ * is shorter. Planes are `stride` apart, the first of them is at `start`.
+ */
+static void locate(uint t, uint count, uint blocks, uint plane, ulong start, ulong stride,
+                   SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
-    const uint row = quotient(t, blocks);
-    return row * stride + (t - row * blocks) * BLOCK;
-}
-
-/* A plane's last block is shorter. */
-static uint size_of(uint t, uint blocks, uint plane)
-{
-    const uint block = t - quotient(t, blocks) * blocks;
-    return min((uint)BLOCK, plane - block * BLOCK);
+    const uint at = t + own_block(), row = quotient(at, blocks);
+    uint begin = (at - row * blocks) * BLOCK;
+    ulong place = start + row * stride;
+    for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
+        places[j] = place + begin;
+        sizes[j] = min((uint)BLOCK, plane - begin);
+        begin += BLOCK;
+        if (begin >= plane) {
+            begin = 0;
+            place += stride;
+        }
+    }
 }
 
 static void keep_lanes(LANES_POINTER lanes, uint j, real v)
@@ -132,22 +133,20 @@ FOLD_BATCH(largest_of_batch, larger)
  * The pivots of a batch, from each block's first LANES elements, or from all of
  * them in the wide window.
  */
-static void find_pivots(global const float *base, uint t, uint count, uint blocks, uint plane,
-                        ulong stride, float last_reciprocal, global const float *end,
-                        SHARED_POINTER(float) pivots)
+static void find_pivots(global const float *tensor, uint count, float last_reciprocal,
+                        global const float *end, SHARED_POINTER(ulong) places,
+                        SHARED_POINTER(uint) sizes, SHARED_POINTER(float) pivots)
 {
 #if CPU_FORM && !WIDE
     real first[BATCH];
-    for (uint j = 0; j < count; ++j) {
-        const uint n = size_of(t + j, blocks, plane);
-        first[j] = load_edge(base + place_of(t + j, blocks, stride), 0, n, end, 0.0f) *
-                   pivot_reciprocal(n, last_reciprocal);
-    }
+    for (uint j = 0; j < count; ++j)
+        first[j] = load_edge(tensor + places[j], 0, sizes[j], end, 0.0f) *
+                   pivot_reciprocal(sizes[j], last_reciprocal);
     vstore16(fold_batch(first), 0, pivots);
 #else
     for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
-        global const float *p = base + place_of(t + j, blocks, stride);
-        const uint n = size_of(t + j, blocks, plane);
+        global const float *p = tensor + places[j];
+        const uint n = sizes[j];
 #if WIDE
         pivots[j] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
 #else
@@ -178,16 +177,16 @@ static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
 }
 
 /* Flags of the blocks under the mask, whose elements may not be finite. */
-static ints flags_of_batch(ints unknown, global const float *base, uint t, uint blocks, uint plane,
-                           ulong stride, float last_reciprocal)
+static ints flags_of_batch(ints unknown, global const float *tensor, float last_reciprocal,
+                           SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
     int each[WIDTH];
     spread_ints(unknown, each);
     for (uint j = 0; j < WIDTH; ++j) {
-        const uint own = t + own_block() + j, size = size_of(own, blocks, plane);
+        const uint own = own_block() + j;
         if (each[j])
-            each[j] = flags_of(mean_of_block(base + place_of(own, blocks, stride), size, 1,
-                                             reciprocal(size, last_reciprocal)));
+            each[j] = flags_of(mean_of_block(tensor + places[own], sizes[own], 1,
+                                             reciprocal(sizes[own], last_reciprocal)));
     }
     return gather_ints(each);
 }

@@ -58,7 +58,7 @@
 /* Asks for the cache line at p, where the compiler can. */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
-#define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p))
+#define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p), 0, 2)
 #endif
 #endif
 #ifndef FETCH

@@ -6,48 +6,53 @@
  * where mean + mean_low is the mean in two floats. (a x + b would lose the
  * digits of a mean that is large against its spread.)
  *
- * statistics: means[channels], means_low[channels], invstds[channels].
+ * statistics: means[total], means_low[total], invstds[total].
  * Work: tiles.cl.
  */
 
 /* a and b of a channel. */
 static float forward_scale(global const float *statistics, global const float *weight, uint affine,
-                           uint channels, uint c)
+                           uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * channels + c];
+    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
 }
 
 static float forward_shift(global const float *statistics, global const float *bias, uint affine,
-                           uint channels, uint c, float a)
+                           uint total, uint c, float a)
 {
-    return fma(-a, statistics[channels + c], affine ? bias[c] : 0.0f);
+    return fma(-a, statistics[total + c], affine ? bias[c] : 0.0f);
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict statistics,
+                        ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint channels, uint plane, ulong elements, uint range, uint stream)
+                        uint channels, uint first, uint total, uint plane, ulong run_length, ulong ahead,
+                        ulong ahead_count, uint range, uint stream)
 {
-    const ulong begin = flat_begin(range), end = min(elements, begin + range);
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
-    const uint first = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset, *weight = weights + weight_offset;
-    global const float *bias = biases + bias_offset;
-    global float *py = y + y_offset;
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *statistics = tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global const float *bias = biases + bias_offset + first;
+    global float *py = y + y_offset + run;
 #if CPU_FORM
     const uint past = may_stream(py + begin, stream);
-    float mean = statistics[first];
-    float a = forward_scale(statistics, weight, affine, channels, first);
-    float b = forward_shift(statistics, bias, affine, channels, first, a);
+    float mean = statistics[at];
+    float a = forward_scale(statistics, weight, affine, total, at);
+    float b = forward_shift(statistics, bias, affine, total, at, a);
     ulong i = begin, plane_end = begin + (plane - within);
-    for (uint c = first; i < end;) {
+    for (uint c = at; i < end;) {
         const ulong stop = min(end, plane_end);
         if (past)
-            for (; i + WIDTH <= stop; i += WIDTH)
+            for (; i + WIDTH <= stop; i += WIDTH) {
+                fetch_ahead(px, i, ahead, ahead_count);
                 STREAM_STORE(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
+            }
         else
             for (; i + WIDTH <= stop; i += WIDTH)
                 put(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
@@ -55,8 +60,8 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const float mean_before = mean, a_before = a, b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
         mean = statistics[c];
-        a = forward_scale(statistics, weight, affine, channels, c);
-        b = forward_shift(statistics, bias, affine, channels, c, a);
+        a = forward_scale(statistics, weight, affine, total, c);
+        b = forward_shift(statistics, bias, affine, total, c, a);
         plane_end += plane;
         if (left == 0)
             continue;
@@ -65,7 +70,7 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const real scale = select((real)a, (real)a_before, before);
         const real shift = select((real)b, (real)b_before, before);
         const uint count = (uint)min((ulong)WIDTH, end - i);
-        const real d = load_edge(px + i, 0, count, px + elements, 0.0f) - m;
+        const real d = load_edge(px + i, 0, count, px + run_length, 0.0f) - m;
         const real v = plus_zero(fma(scale, d, shift));
         if (count < WIDTH)
             put_edge(v, py + i, count);
@@ -77,10 +82,10 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
     }
 #else
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = first + quotient(within + i, plane);
+        const uint further = at + quotient(within + i, plane);
         const uint c = further - quotient(further, channels) * channels;
-        const float a = forward_scale(statistics, weight, affine, channels, c);
-        const float b = forward_shift(statistics, bias, affine, channels, c, a);
+        const float a = forward_scale(statistics, weight, affine, total, c);
+        const float b = forward_shift(statistics, bias, affine, total, c, a);
         put(plus_zero(fma(a, px[begin + i] - statistics[c], b)), py + begin + i);
     }
 #endif
@@ -93,19 +98,22 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
 {
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     const uint width = channels * plane, tile = rows_tile() * TILE;
     const uint count = min((uint)TILE, width - tile);
     float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
+    uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        const uint c = quotient(tile + i, plane);
         means[k] = statistics[c];
-        as[k] = forward_scale(statistics, weights + weight_offset, affine, channels, c);
-        bs[k] = forward_shift(statistics, biases + bias_offset, affine, channels, c, as[k]);
+        as[k] = forward_scale(statistics, weight, affine, channels, c);
+        bs[k] = forward_shift(statistics, bias, affine, channels, c, as[k]);
+        c = next_channel(c, plane, &within);
     }
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     for (ulong row = begin; row < end; ++row) {
-        global const float *px = x + x_offset + row * width + tile;
-        global float *py = y + y_offset + row * width + tile;
+        const ulong place = row * width + tile;
+        global const float *px = x + x_offset + place;
+        global float *py = y + y_offset + place;
 #if CPU_FORM
         uint i = 0;
         if (may_stream(py, stream))

@@ -6,22 +6,18 @@
  * partial[(slice * channels + c) * FORWARD_WORDS]; fold.cl adds the slices.
  */
 #if CPU_FORM
-/* Adds rows begin ... end - 1 of a block to the lanes of two vectors of channels. */
-static void add_forward_rows(global const float *p, uint begin, uint end_row, uint channels,
-                             global const float *end, private const real *pivots,
-                             private real *a, private real *q)
+/* The lanes of two vectors of channels, over the rows of a block. */
+static void add_forward_rows(global const float *tensor, global const float *p, uint n, uint stride,
+                             global const float *end, private const real *pivots, private real *a,
+                             private real *q, private block_lines *ahead, uint width)
 {
     const real m0 = pivots[0], m1 = pivots[1];
     for (uint l = 0; l < LANES; ++l) {
         real a0 = 0.0f, a1 = 0.0f, q0 = 0.0f, q1 = 0.0f;
-        if (begin > 0) {
-            a0 = a[l];
-            a1 = a[l + LANES];
-            q0 = q[l];
-            q1 = q[l + LANES];
-        }
-        for (uint i = begin + l; i < end_row; i += LANES) {
-            global const float *row = p + (ulong)i * channels;
+        for (uint i = l; i < n; i += LANES) {
+            global const float *row = p + (ulong)i * stride;
+            FETCH(tensor + next_line(ahead, width, stride));
+            FETCH(tensor + next_line(ahead, width, stride));
             const real d0 = load_row(row, end) - m0, d1 = load_row(row + WIDTH, end) - m1;
             a0 += d0;
             a1 += d1;
@@ -44,8 +40,7 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint sa
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     global const float *tensor = x + x_offset, *end = tensor + (ulong)samples * plane * channels;
-    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS, width);
-    real a[VECTORS * LANES], q[VECTORS * LANES], pivots[VECTORS];
+    real a[2 * LANES], q[2 * LANES], pivots[2];
     wides sums[VECTORS * FORWARD_SUMS];
     ints flags[VECTORS];
     for (uint v = 0; v * WIDTH < width; ++v) {
@@ -59,21 +54,19 @@ void forward_reduce_last(global const float *restrict x, ulong x_offset, uint sa
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         global const float *p = tensor + ((ulong)sample * plane + start) * channels + c;
-        for (uint row = 0; row < n; row += chunk) {
-            const uint next = min(n, row + chunk);
-            look_ahead(p + (ulong)row * channels, next - row, width, channels);
-            for (uint v = 0; v * WIDTH < width; v += 2) {
-                for (uint w = v; row == 0 && w < v + 2; ++w)
-                    pivots[w] = pivot_of_rows(p + w * WIDTH, n, channels, last_reciprocal, end);
-                add_forward_rows(p + v * WIDTH, row, next, channels, end, pivots + v, a + v * LANES,
-                                 q + v * LANES);
+        block_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
+        for (uint v = 0; v * WIDTH < width; v += 2) {
+            for (uint w = 0; w < 2; ++w)
+                pivots[w] = pivot_of_rows(p + (v + w) * WIDTH, n, channels, last_reciprocal, end);
+            add_forward_rows(tensor, p + v * WIDTH, n, channels, end, pivots, a, q, &ahead, width);
+            for (uint w = 0; w < 2 && (v + w) * WIDTH < width; ++w) {
+                const ints unknown = add_forward(sums + (v + w) * FORWARD_SUMS, flags + v + w, n,
+                                                 pivots[w], fold_column(a + w * LANES),
+                                                 fold_column(q + w * LANES));
+                if (ANY(unknown))
+                    flags[v + w] |= flags_of_rows(unknown, p + (v + w) * WIDTH, n, channels,
+                                                  last_reciprocal, end);
             }
-        }
-        for (uint v = 0; v * WIDTH < width; ++v) {
-            const ints unknown = add_forward(sums + v * FORWARD_SUMS, flags + v, n, pivots[v],
-                                             fold_column(a + v * LANES), fold_column(q + v * LANES));
-            if (ANY(unknown))
-                flags[v] |= flags_of_rows(unknown, p + v * WIDTH, n, channels, last_reciprocal, end);
         }
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)

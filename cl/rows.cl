@@ -1,11 +1,11 @@
 /*
- * Channels last: blocks whose elements lie `channels` apart, neighbouring
+ * Channels last: blocks whose elements lie a stride of all channels apart, neighbouring
  * channels at once; component j of the results belongs to channel j.
  *
- * CPU form: one item has a strip of up to STRIP channels, in vectors of WIDTH,
- * two at a time. Blocks are walked in chunks of rows that stay in a core's
- * cache: first a look at each line in the order of memory, which the hardware
- * foresees, then lane by lane down the vectors.
+ * CPU form: one item has a strip of up to STRIP channels, of which a block stays
+ * in a core's cache. It goes lane by lane down the block, two vectors of WIDTH
+ * channels at a time, and for each line that it reads there it asks for one of
+ * the next block, in the order of memory.
  *
  * GPU form: LAST_ITEMS channels x LAST_ROWS items, each with every
  * LAST_ROWS-th lane of its channel. A row of items keeps one of LAST_ROWS
@@ -14,9 +14,8 @@
 #if CPU_FORM
 #define LAST_ITEMS 1
 #define LAST_ROWS 1
-#define STRIP 1024
-#define VECTORS 64
-#define CHUNK_ELEMENTS 65536
+#define STRIP 128
+#define VECTORS 8
 #else
 #define LAST_ITEMS 32
 #define LAST_ROWS 8
@@ -57,29 +56,49 @@ static real load_row(global const float *p, global const float *end)
     return vload16(0, edge);
 }
 
-/* A look at each cache line of `count` rows, `width` elements of `channels`. */
-static void look_ahead(global const float *p, uint count, uint width, uint channels)
+/* The lines of a block, `width` elements of each row, one by one in the order of memory. */
+typedef struct block_lines {
+    ulong row; /* where the row begins in the tensor */
+    uint column, left;
+} block_lines;
+
+/* Where the next line is; when there are no more, behind the last one. */
+static ulong next_line(private block_lines *lines, uint width, uint stride)
 {
-    for (uint row = 0; row < count; ++row)
-        for (uint i = 0; i < width; i += WIDTH)
-            (void)*(volatile global const float *)(p + (ulong)row * channels + i);
+    const ulong place = lines->row + lines->column;
+    if (lines->left > 0) {
+        --lines->left;
+        lines->column += WIDTH;
+        if (lines->column >= width) {
+            lines->column = 0;
+            lines->row += stride;
+        }
+    }
+    return place;
 }
 
-/* Rows that one chunk has. */
-static uint rows_of_chunk(uint elements, uint width)
+/* Block `number` of a strip that begins at channel c; none from `stop` on. */
+static block_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
+                            uint stride)
 {
-    return clamp(quotient(elements, width) & ~(uint)(LANES - 1), (uint)LANES, (uint)BLOCK);
+    block_lines lines = {0, 0, 0};
+    if (number < stop) {
+        const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
+        lines.row = ((ulong)sample * plane + start) * stride + c;
+        lines.left = min((uint)BLOCK, plane - start) * ((width + WIDTH - 1) >> 4);
+    }
+    return lines;
 }
 
 /* The pivots of WIDTH channels. */
-static real pivot_of_rows(global const float *p, uint n, uint channels, float last_reciprocal,
+static real pivot_of_rows(global const float *p, uint n, uint stride, float last_reciprocal,
                           global const float *end)
 {
 #if WIDE
     float means[WIDTH];
     for (uint j = 0; j < WIDTH; ++j)
-        means[j] = p + (ulong)(n - 1) * channels + j < end
-                       ? mean_of_block(p + j, n, channels, reciprocal(n, last_reciprocal))
+        means[j] = p + (ulong)(n - 1) * stride + j < end
+                       ? mean_of_block(p + j, n, stride, reciprocal(n, last_reciprocal))
                        : 0.0f;
     return vload16(0, means);
 #else
@@ -87,21 +106,21 @@ static real pivot_of_rows(global const float *p, uint n, uint channels, float la
     for (uint l = 0; l < LANES; ++l)
         s[l] = 0.0f;
     for (uint l = 0; l < LANES && l < n; ++l)
-        s[l] = load_row(p + (ulong)l * channels, end) * pivot_reciprocal(n, last_reciprocal);
+        s[l] = load_row(p + (ulong)l * stride, end) * pivot_reciprocal(n, last_reciprocal);
     return fold_column(s);
 #endif
 }
 
 /* Flags of the channels under the mask, whose elements may not be finite. */
-static ints flags_of_rows(ints unknown, global const float *p, uint n, uint channels,
+static ints flags_of_rows(ints unknown, global const float *p, uint n, uint stride,
                           float last_reciprocal, global const float *end)
 {
     int each[WIDTH];
     spread_ints(unknown, each);
     for (uint j = 0; j < WIDTH; ++j)
         if (each[j])
-            each[j] = p + (ulong)(n - 1) * channels + j < end
-                          ? flags_of(mean_of_block(p + j, n, channels,
+            each[j] = p + (ulong)(n - 1) * stride + j < end
+                          ? flags_of(mean_of_block(p + j, n, stride,
                                                    reciprocal(n, last_reciprocal)))
                           : 0;
     return gather_ints(each);
@@ -142,17 +161,17 @@ static float largest_of_column(local const float *scratch)
 }
 
 /* The pivot of this item's channel, known to all its items. */
-static float pivot_of_rows(global const float *p, uint n, uint channels, float last_reciprocal,
+static float pivot_of_rows(global const float *p, uint n, uint stride, float last_reciprocal,
                            bool exists, local float *scratch)
 {
     float pivot = 0.0f;
 #if WIDE
     if (exists)
-        pivot = mean_of_block(p, n, channels, reciprocal(n, last_reciprocal));
+        pivot = mean_of_block(p, n, stride, reciprocal(n, last_reciprocal));
 #else
     for (uint l = get_local_id(1); l < LANES; l += LAST_ROWS)
         scratch[l * COLUMN + get_local_id(0)] =
-            exists && l < n ? p[(ulong)l * channels] * pivot_reciprocal(n, last_reciprocal)
+            exists && l < n ? p[(ulong)l * stride] * pivot_reciprocal(n, last_reciprocal)
                             : 0.0f;
     barrier(CLK_LOCAL_MEM_FENCE);
     pivot = fold_column(scratch);

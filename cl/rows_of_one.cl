@@ -3,7 +3,7 @@
  * block of one. Its pivot is the element, so that what is left of forward.cl's
  * terms is x and x^2, and of backward's dy and dy (x - mean).
  *
- * CPU form with doubles: up to BLOCK rows of WIDTH channels are summed as
+ * CPU form with doubles: some rows of WIDTH channels are summed as
  * integers of fewer digits than the window has, while all lie in a range that
  * these hold exactly. The words are the same as by add_forward and add_backward.
  */
@@ -30,14 +30,14 @@ static void add_integers(private wides *digits, int shift, wides sum)
 
 /* 0 and nothing done if an element is out of range: 2^-17 to 2^9. */
 static int add_forward_ones(private wides *sums, private ints *flags, global const float *p,
-                            uint rows, uint channels, global const float *end)
+                            uint rows, uint stride, global const float *end)
 {
     const double splitter = SPLITTER(40, 0), high = SPLITTER(FORWARD_LOW2, 1);
     const double low = SPLITTER(FORWARD_LOW2, 0);
     wides x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0, some = 0;
     for (uint i = 0; i < rows; ++i) {
-        const real x = load_row(p + (ulong)i * channels, end);
+        const real x = load_row(p + (ulong)i * stride, end);
         const double16 wide_x = convert_double16(x), square = wide_x * wide_x, sum = square + high;
         x_sum += as_long16(wide_x + splitter) - as_long(splitter);
         high_sum += as_long16(sum) - as_long(high);
@@ -57,7 +57,7 @@ static int add_forward_ones(private wides *sums, private ints *flags, global con
 /* The same: dy from 2^-55, dy (x - mean) from 2^-50 (its bits reach 46 lower) to 2^7. */
 static int add_backward_ones(private wides *sums, private ints *flags, real mean,
                              global const float *px, global const float *pdy, uint rows,
-                             uint channels, global const float *end, global const float *end_dy)
+                             uint stride, global const float *end, global const float *end_dy)
 {
     /* Units of 2^4 of digit 1, so that more fits. */
     const double high = SPLITTER(BACKWARD_LOW1 - DIGIT_BITS - 4, 0);
@@ -65,8 +65,8 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
     wides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0, some = 0;
     for (uint i = 0; i < rows; ++i) {
-        const real g = load_row(pdy + (ulong)i * channels, end_dy);
-        const real d = load_row(px + (ulong)i * channels, end) - mean;
+        const real g = load_row(pdy + (ulong)i * stride, end_dy);
+        const real d = load_row(px + (ulong)i * stride, end) - mean;
         const double16 wide_g = convert_double16(g), product = wide_g * convert_double16(d);
         const double16 sum1 = wide_g + high, sum2 = product + high;
         first_high += as_long16(sum1) - as_long(high);
@@ -91,27 +91,37 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
 }
 #endif
 
+/* Rows that stay in a core's first cache while they are summed. */
+#define ONES_AT_ONCE 64
+
+/* A look at each cache line of `count` rows in the order of memory, which the hardware foresees. */
+static void look_ahead(global const float *p, uint count, uint width, uint stride)
+{
+    for (uint row = 0; row < count; ++row)
+        for (uint i = 0; i < width; i += WIDTH)
+            (void)*(volatile global const float *)(p + (ulong)row * stride + i);
+}
+
 /* Adds `rows` rows of `width` channels from p on. */
 static void sum_forward_ones(private wides *sums, private ints *flags, global const float *p,
-                             uint rows, uint width, uint channels, global const float *end)
+                             uint rows, uint width, uint stride, global const float *end)
 {
-    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS, width);
-    for (uint row = 0; row < rows; row += chunk) {
-        global const float *from = p + (ulong)row * channels;
-        const uint count = min(chunk, rows - row);
-        look_ahead(from, count, width, channels);
+    for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
+        global const float *from = p + (ulong)row * stride;
+        const uint count = min((uint)ONES_AT_ONCE, rows - row);
+        look_ahead(from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = sums + v * FORWARD_SUMS;
             int added = 0;
 #if DOUBLES
-            added = add_forward_ones(own, flags + v, from + v * WIDTH, count, channels, end);
+            added = add_forward_ones(own, flags + v, from + v * WIDTH, count, stride, end);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
-                global const float *one = from + (ulong)i * channels + v * WIDTH;
+                global const float *one = from + (ulong)i * stride + v * WIDTH;
                 const real x = load_row(one, end);
                 const ints unknown = add_forward(own, flags + v, 1, x, x - x, 0.0f);
                 if (ANY(unknown))
-                    flags[v] |= flags_of_rows(unknown, one, 1, channels, 1.0f, end);
+                    flags[v] |= flags_of_rows(unknown, one, 1, stride, 1.0f, end);
             }
             carry_sums(own, FORWARD_DIGITS1, FORWARD_DIGITS2);
         }
@@ -120,29 +130,28 @@ static void sum_forward_ones(private wides *sums, private ints *flags, global co
 
 static void sum_backward_ones(private wides *sums, private ints *flags, private const real *means,
                               global const float *px, global const float *pdy, uint rows,
-                              uint width, uint channels, global const float *end,
+                              uint width, uint stride, global const float *end,
                               global const float *end_dy)
 {
-    const uint chunk = rows_of_chunk(CHUNK_ELEMENTS >> 1, width);
-    for (uint row = 0; row < rows; row += chunk) {
-        const ulong place = (ulong)row * channels;
-        const uint count = min(chunk, rows - row);
-        look_ahead(px + place, count, width, channels);
-        look_ahead(pdy + place, count, width, channels);
+    for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
+        const ulong place = (ulong)row * stride;
+        const uint count = min((uint)ONES_AT_ONCE, rows - row);
+        look_ahead(px + place, count, width, stride);
+        look_ahead(pdy + place, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             global const float *x = px + place + v * WIDTH, *dy = pdy + place + v * WIDTH;
             private wides *own = sums + v * BACKWARD_SUMS;
             int added = 0;
 #if DOUBLES
-            added = add_backward_ones(own, flags + v, means[v], x, dy, count, channels, end, end_dy);
+            added = add_backward_ones(own, flags + v, means[v], x, dy, count, stride, end, end_dy);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
-                const real g = load_row(dy + (ulong)i * channels, end_dy), e = g - g;
-                const real d = load_row(x + (ulong)i * channels, end) - means[v];
+                const real g = load_row(dy + (ulong)i * stride, end_dy), e = g - g;
+                const real d = load_row(x + (ulong)i * stride, end) - means[v];
                 const ints unknown =
                     add_backward(own, flags + v, 1, g, means[v], e, d, e * d, fabs(e));
                 if (ANY(unknown))
-                    flags[v] |= flags_of_rows(unknown, dy + (ulong)i * channels, 1, channels, 1.0f,
+                    flags[v] |= flags_of_rows(unknown, dy + (ulong)i * stride, 1, stride, 1.0f,
                                               end_dy);
             }
             carry_sums(own, BACKWARD_DIGITS1, BACKWARD_DIGITS2);

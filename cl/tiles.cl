@@ -2,9 +2,15 @@
  * How the apply kernels walk a tensor. Both walks begin at its end, for that
  * is what the reduction has left in caches.
  *
- * Flat (channels first): group g takes `range` elements in a row, whatever
- * planes they lie in. In the CPU form a vector may reach from one plane into
- * the next: planes have WIDTH elements or more.
+ * Flat (channels first): a kernel has `channels` of the tensor's `total`, from
+ * `first` on. Group (g, s) takes `range` elements in a row of run s, whatever
+ * planes they lie in. All channels of all samples are one run; fewer are a run
+ * of `run_length` elements in each sample. In the CPU form a vector may reach from
+ * one plane into the next: planes have WIDTH elements or more.
+ *
+ * `ahead`, CPU form: while element i of a run is at work, the cache line of
+ * element i + ahead is asked for, if i is below `ahead_count`: channels that
+ * are reduced next, for memory to read while it writes.
  *
  * Rows (channels last, and small planes): a tensor of `rows` rows of
  * channels x plane elements, element i of which belongs to channel i / plane;
@@ -16,7 +22,7 @@
  */
 #if CPU_FORM
 #define TILE_ITEMS 1
-#define TILE 1024
+#define TILE 2048
 #else
 #define TILE_ITEMS 64
 #define TILE TILE_ITEMS
@@ -33,6 +39,12 @@
 #ifndef STREAM_STORE
 #define STREAM_STORE(v, p) put(v, p)
 #endif
+
+/* Asks for a line ahead of element i at p + i. */
+static void fetch_ahead(global const float *p, ulong i, ulong ahead, ulong ahead_count)
+{
+    FETCH(p + (i < ahead_count ? i + ahead : i));
+}
 
 /* Whether a vector at p may be stored past the caches. */
 static uint may_stream(global const float *p, uint stream)
@@ -82,7 +94,27 @@ static void put_edge(real v, global float *p, uint count)
         p[j] = each[j];
 }
 
-/* Where a flat walk's group begins. */
+/* The channel of a row's element, and the element's place in its plane; then of the next one's. */
+static uint channel_of(uint element, uint plane, private uint *within)
+{
+    const uint c = quotient(element, plane);
+    *within = element - c * plane;
+    return c;
+}
+
+static uint next_channel(uint c, uint plane, private uint *within)
+{
+    *within = *within + 1 < plane ? *within + 1 : 0;
+    return *within == 0 ? c + 1 : c;
+}
+
+/* Where the run of a flat walk's group lies in the tensor, and the group begins in the run. */
+static ulong flat_run(uint first, uint total, uint plane)
+{
+    const ulong sample = get_num_groups(1) - 1 - get_group_id(1);
+    return (sample * total + first) * plane;
+}
+
 static ulong flat_begin(uint range)
 {
     return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * range;

@@ -5,9 +5,9 @@
 #include "geometry.h"
 
 /* Room that `arguments` must have after `count` for those that say how to walk. */
-#define SBN_WALK_ARGUMENTS 5
+#define SBN_WALK_ARGUMENTS 9
 
-/* Enqueues one of a kernel's two walks over a whole tensor. */
+/* Enqueues one of a kernel's two walks over a tensor, or a piece of it. */
 int sbn_launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_geometry *g,
                      sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event);
 

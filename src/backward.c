@@ -6,18 +6,15 @@
 #include "reduce.h"
 #include "share.h"
 
-#define WITHOUT_X (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
-#define WITH_X (WITHOUT_X | SBN_NEEDS_X)
-
 /* part->columns */
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
-static int reduce(sbn_part *part, sbn_replica *replica, int window, const sbn_slices *slices,
-                  const sbn_wait *wait, cl_event *event)
+int sbn_backward_reduce(sbn_part *part, sbn_piece *piece, sbn_replica *replica, int window,
+                        const sbn_slices *slices, const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_share *share = &part->shares[r];
-    const sbn_geometry *g = &part->geometries[r];
+    const sbn_geometry *g = &piece->geometries[r];
     sbn_table *statistics = &part->saved->table;
     const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
     sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
@@ -30,7 +27,7 @@ static int reduce(sbn_part *part, sbn_replica *replica, int window, const sbn_sl
     sbn_wait all = *wait;
     int status = sbn_table_wait(statistics, replica, &all);
     if (!status)
-        status = sbn_reduce_launch(part, replica,
+        status = sbn_reduce_launch(piece, replica,
                                    &replica->kernels.backward_reduce[g->layout][window], arguments,
                                    5, slices, &all, event);
     if (!status)
@@ -44,14 +41,14 @@ float *sbn_gradient_row(const sbn_part *part, size_t replica, int which)
     return sbn_table_rows(&part->gradients, replica) + (size_t)which * part->layer->channels;
 }
 
-/* A replica's weight_grad and bias_grad from sums over its own share or the group. */
-static void put_gradients(const sbn_part *part, size_t replica, const unsigned char *only,
-                          const double *dy, const double *dy_xmu)
+/* A replica's weight_grad and bias_grad from columns of sums over its own share or the group. */
+static void put_gradients(const sbn_part *part, const sbn_piece *piece, size_t replica,
+                          const unsigned char *only, const double *dy, const double *dy_xmu)
 {
     const double *invstd = part->saved->invstd;
     float *weight = sbn_gradient_row(part, replica, SBN_ROW_WEIGHT),
           *bias = sbn_gradient_row(part, replica, SBN_ROW_BIAS);
-    for (size_t c = 0; c < part->layer->channels; ++c) {
+    for (size_t c = piece->first; c < piece->first + piece->channels; ++c) {
         if (only && !only[c])
             continue;
         weight[c] = (float)(dy_xmu[c] * invstd[c]);
@@ -59,31 +56,33 @@ static void put_gradients(const sbn_part *part, size_t replica, const unsigned c
     }
 }
 
-static void put_own_gradients(const sbn_part *part, size_t replica, const sbn_window *window,
-                              const unsigned char *only)
+static void put_own_gradients(const sbn_part *part, const sbn_piece *piece, size_t replica,
+                              const sbn_window *window, const unsigned char *only)
 {
-    const size_t channels = part->layer->channels;
+    const size_t first = piece->first, channels = piece->channels;
     double *dy = part->columns[OWN_DY], *dy_xmu = part->columns[OWN_DY_XMU];
-    if (part->geometries[replica].values > 0) {
-        const sbn_words words = sbn_reduce_words(part, replica, window);
-        sbn_products_of(&words, channels, only, part->saved->mean, dy, dy_xmu);
+    if (piece->geometries[replica].values > 0) {
+        const sbn_words words = sbn_reduce_words(piece, replica, window);
+        sbn_products_of(&words, channels, only ? only + first : NULL, part->saved->mean + first,
+                        dy + first, dy_xmu + first);
     } else {
-        memset(dy, 0, sizeof(double) * channels);
-        memset(dy_xmu, 0, sizeof(double) * channels);
+        memset(dy + first, 0, sizeof(double) * channels);
+        memset(dy_xmu + first, 0, sizeof(double) * channels);
     }
-    put_gradients(part, replica, only, dy, dy_xmu);
+    put_gradients(part, piece, replica, only, dy, dy_xmu);
 }
 
 /* What dx needs, the same for all replicas. */
-static void put_means(const sbn_part *part, const double *dy, const double *dy_xmu)
+static void put_means(const sbn_part *part, const sbn_piece *piece, const double *dy,
+                      const double *dy_xmu)
 {
     const sbn_saved *saved = part->saved;
-    const size_t channels = part->layer->channels;
+    const size_t first = piece->first, end = first + piece->channels;
     const double n = (double)part->count;
     float *high = sbn_gradient_row(part, 0, SBN_ROW_G),
           *low = sbn_gradient_row(part, 0, SBN_ROW_G_LOW),
           *ks = sbn_gradient_row(part, 0, SBN_ROW_K);
-    for (size_t c = 0; c < channels; ++c) {
+    for (size_t c = first; c < end; ++c) {
         const sbn_two_floats g = sbn_split(dy[c] / n);
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
         high[c] = g.high;
@@ -91,51 +90,61 @@ static void put_means(const sbn_part *part, const double *dy, const double *dy_x
         ks[c] = sbn_is_clamped(saved->var[c], part->layer->eps) ? 0.0f : (float)k;
     }
     for (size_t r = 1; r < part->group->replica_count; ++r)
-        memcpy(sbn_gradient_row(part, r, SBN_ROW_G), high,
-               sizeof(float) * SBN_ROW_WEIGHT * channels);
+        for (int row = SBN_ROW_G; row < SBN_ROW_WEIGHT; ++row)
+            memcpy(sbn_gradient_row(part, r, row) + first, sbn_gradient_row(part, 0, row) + first,
+                   sizeof(float) * piece->channels);
 }
 
-static int take(sbn_part *part, const sbn_words *words)
+int sbn_backward_take(sbn_part *part, const sbn_piece *piece, const sbn_words *words)
 {
     const sbn_saved *saved = part->saved;
-    const size_t channels = part->layer->channels;
-    const int wide = words->window->wide;
-    const unsigned char *only = wide ? part->repeat : NULL;
+    const size_t first = piece->first, channels = piece->channels;
+    const unsigned char *only = words->window->wide ? part->repeat : NULL;
     double *dy = part->columns[DY], *dy_xmu = part->columns[DY_XMU];
-    sbn_products_of(words, channels, only, saved->mean, dy, dy_xmu);
+    sbn_products_of(words, channels, only ? only + first : NULL, saved->mean + first, dy + first,
+                    dy_xmu + first);
     if (part->group->replica_count > 0)
-        put_means(part, dy, dy_xmu);
+        put_means(part, piece, dy, dy_xmu);
     /* A replica that is the whole group has the group's sums. */
     const int all = part->flags & SBN_GLOBAL_GRADIENTS || !sbn_reduce_must_add(part);
     for (size_t r = 0; r < part->group->replica_count; ++r) {
         if (all)
-            put_gradients(part, r, only, dy, dy_xmu);
+            put_gradients(part, piece, r, only, dy, dy_xmu);
         else
-            put_own_gradients(part, r, words->window, only);
+            put_own_gradients(part, piece, r, words->window, only);
     }
-    return !wide && sbn_backward_needs_wide(words, channels, saved->invstd, part->repeat);
+    return !only &&
+           sbn_backward_needs_wide(words, channels, saved->invstd + first, part->repeat + first);
 }
 
 /* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
-static void commit(sbn_part *part)
+void sbn_backward_fill(sbn_part *part, const sbn_piece *piece)
 {
-    if (part->count == 0)
-        for (size_t r = 0; r < part->group->replica_count; ++r)
-            memset(sbn_gradient_row(part, r, SBN_ROW_G), 0,
-                   sizeof(float) * SBN_ROWS * part->layer->channels);
+    for (size_t r = 0; part->count == 0 && r < part->group->replica_count; ++r)
+        for (int row = 0; row < SBN_ROWS; ++row)
+            memset(sbn_gradient_row(part, r, row) + piece->first, 0,
+                   sizeof(float) * piece->channels);
 }
 
-static int fill(sbn_part *part)
+static int stores(const sbn_part *part, const sbn_share *share)
 {
-    (void)part;
-    return SBN_SUCCESS;
+    return part->layer->affine && (share->weight_grad.mem || share->bias_grad.mem);
 }
 
-static int apply(sbn_part *part, sbn_replica *replica, cl_event *event)
+int sbn_backward_write(sbn_part *part, const sbn_piece *piece, sbn_replica *replica, int *applies)
+{
+    const sbn_share *share = &part->shares[replica->index];
+    *applies = piece->geometries[replica->index].elements > 0 && share->dx.mem;
+    if (!*applies && !stores(part, share))
+        return SBN_SUCCESS;
+    return sbn_table_write(&part->gradients, replica, piece->first, piece->channels);
+}
+
+static int launch(sbn_part *part, const sbn_piece *piece, sbn_replica *replica, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_share *share = &part->shares[r];
-    const sbn_geometry *g = &part->geometries[r];
+    const sbn_geometry *g = &piece->geometries[r];
     sbn_table *statistics = &part->saved->table, *gradients = &part->gradients;
     const cl_ulong x_offset = share->x.offset, dy_offset = share->dy.offset;
     const cl_ulong dx_offset = share->dx.offset, weight_offset = share->weight.offset;
@@ -155,7 +164,7 @@ static int apply(sbn_part *part, sbn_replica *replica, cl_event *event)
         SBN_ARG(affine),
     };
     sbn_wait wait = {{NULL}, 0};
-    sbn_wait_add(&wait, part->work[r].ready);
+    sbn_wait_add(&wait, part->ready[r]);
     int status = sbn_table_wait(statistics, replica, &wait);
     if (!status)
         status = sbn_table_wait(gradients, replica, &wait);
@@ -169,13 +178,26 @@ static int apply(sbn_part *part, sbn_replica *replica, cl_event *event)
     return status;
 }
 
-/* weight_grad and bias_grad of a replica, as far as they are wanted. */
-static int store_gradients(sbn_part *part, sbn_replica *replica, cl_event *event)
+static int apply(sbn_part *part, const sbn_piece *piece, sbn_replica *replica)
+{
+    cl_event *last = &part->last[replica->index];
+    int applies;
+    const int status = sbn_backward_write(part, piece, replica, &applies);
+    if (status || !applies)
+        return status;
+    sbn_release_event(last);
+    return launch(part, piece, replica, last);
+}
+
+/* The last command that touches the gradients' table: its event stands for all. */
+int sbn_backward_store(sbn_part *part, sbn_replica *replica)
 {
     const size_t r = replica->index;
     const sbn_share *share = &part->shares[r];
     sbn_table *gradients = &part->gradients;
     const cl_mem table = gradients->device[r].mem;
+    if (!stores(part, share))
+        return SBN_SUCCESS;
     /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
     const cl_uint has_weight = share->weight_grad.mem != NULL,
                   has_bias = share->bias_grad.mem != NULL;
@@ -190,105 +212,31 @@ static int store_gradients(sbn_part *part, sbn_replica *replica, cl_event *event
         SBN_ARG(bias_offset),   SBN_ARG(has_bias),   SBN_ARG(accumulate),
     };
     sbn_wait wait = {{NULL}, 0};
-    sbn_wait_add(&wait, part->work[r].ready);
+    sbn_wait_add(&wait, part->ready[r]);
     int status = sbn_table_wait(gradients, replica, &wait);
+    if (status)
+        return status;
+    sbn_release_event(&part->last[r]);
+    status = sbn_launch(replica, &replica->kernels.store_gradients, arguments,
+                        sizeof arguments / sizeof *arguments, 1, &part->layer->channels, &wait,
+                        &part->last[r]);
     if (!status)
-        status = sbn_launch(replica, &replica->kernels.store_gradients, arguments,
-                            sizeof arguments / sizeof *arguments, 1, &part->layer->channels, &wait,
-                            event);
-    if (!status)
-        sbn_table_touched(gradients, r, *event);
-    return status;
-}
-
-/* The commands touch one table, so they are chained and the last one's event stands for all. */
-static int finish(sbn_part *part, sbn_replica *replica)
-{
-    const size_t r = replica->index;
-    const sbn_share *share = &part->shares[r];
-    const int stores = part->layer->affine && (share->weight_grad.mem || share->bias_grad.mem);
-    const int applies = part->geometries[r].elements > 0 && share->dx.mem;
-    cl_event stored = NULL, last = NULL;
-    int status = SBN_SUCCESS;
-    if (stores || applies)
-        status = sbn_table_write(&part->gradients, replica, SBN_ROWS * part->layer->channels);
-    else if (share->event)
-        status = sbn_marker(replica, share->num_wait, share->wait_list, &last);
-    if (!status && stores)
-        status = store_gradients(part, replica, applies ? &stored : &last);
-    if (!status && applies)
-        status = part->saved->frozen ? sbn_frozen_apply(part, replica, &last)
-                                     : apply(part, replica, &last);
-    sbn_release_event(&stored);
-    if (!status)
-        sbn_hand_over(share, last);
-    else
-        sbn_release_event(&last);
+        sbn_table_touched(gradients, r, part->last[r]);
     return status;
 }
 
 static const sbn_part_kind backward = {
     .operation = "backward",
     .code = SBN_CODE_BACKWARD,
-    .needs = WITH_X,
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
     .least_count = 1,
     .window = sbn_backward_window,
-    .reduce = reduce,
-    .take = take,
-    .commit = commit,
-    .fill = fill,
-    .finish = finish,
+    .reduce = sbn_backward_reduce,
+    .take = sbn_backward_take,
+    .fill = sbn_backward_fill,
+    .apply = apply,
+    .store = sbn_backward_store,
 };
-
-/* With constant statistics only the gradients of weight and bias are sums: of the group, ... */
-static const sbn_part_kind frozen_global = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = WITH_X,
-    .least_count = 1,
-    .window = sbn_backward_window,
-    .reduce = reduce,
-    .take = take,
-    .commit = commit,
-    .fill = sbn_frozen_fill,
-    .finish = finish,
-};
-
-/* ... of each replica, ... */
-static const sbn_part_kind frozen_local = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = WITH_X,
-    .local = 1,
-    .least_count = 1,
-    .window = sbn_backward_window,
-    .reduce = reduce,
-    .take = take,
-    .commit = commit,
-    .fill = sbn_frozen_fill,
-    .finish = finish,
-};
-
-/* ... or not wanted. */
-static const sbn_part_kind frozen_input = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = WITHOUT_X,
-    .local = 1,
-    .commit = commit,
-    .fill = sbn_frozen_fill,
-    .finish = finish,
-};
-
-static int wants_gradients(const sbn_branch *branch)
-{
-    const sbn_batchnorm *layer = branch->layer;
-    const sbn_share *shares = branch->shares;
-    for (size_t r = 0; layer->affine && shares && r < layer->group->replica_count; ++r)
-        if (shares[r].weight_grad.mem || shares[r].bias_grad.mem)
-            return 1;
-    return 0;
-}
 
 static int check_backward(const sbn_branch *branch)
 {
@@ -309,23 +257,17 @@ static const sbn_part_kind *choose(sbn_branch *branch, int *status)
 {
     if (!*status)
         *status = check_backward(branch);
-    if (*status || !branch->saved->frozen)
-        return &backward;
-    if (branch->flags & SBN_GLOBAL_GRADIENTS && branch->layer->affine)
-        return &frozen_global;
-    return wants_gradients(branch) ? &frozen_local : &frozen_input;
+    return *status || !branch->saved->frozen ? &backward : sbn_frozen_kind(branch);
 }
 
 int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
 {
-    return sbn_pass_begin(choose, branches, count, NULL, pass);
+    return sbn_pass_begin(choose, branches, count, pass);
 }
 
 int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
 {
-    sbn_pass *pass;
-    const int status = sbn_pass_begin(choose, branches, count, results, &pass);
-    return status ? status : sbn_pass_end(pass, results);
+    return sbn_pass_run(choose, branches, count, results);
 }
 
 /* What was saved stays; its count of uses and its table's chain of events move on. */

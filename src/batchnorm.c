@@ -75,7 +75,7 @@ static int allocate(sbn_batchnorm *layer, const char *name)
         !layer->geometry)
         return sbn_fail_memory("a layer");
     strcpy(layer->name, name);
-    return layer->tracks ? sbn_table_create(&layer->running, group, 3 * layer->channels, 1)
+    return layer->tracks ? sbn_table_create(&layer->running, group, 3, layer->channels, 1)
                          : SBN_SUCCESS;
 }
 
@@ -244,12 +244,15 @@ void sbn_batchnorm_track(sbn_batchnorm *layer, const double *mean, const double 
     touch(layer);
 }
 
-void sbn_fill_statistics(float *table, size_t channels, const double *mean, const double *invstd)
+void sbn_fill_statistics(const sbn_table *table, size_t first, size_t channels, const double *mean,
+                         const double *invstd)
 {
-    for (size_t c = 0; c < channels; ++c) {
+    float *high = sbn_table_rows(table, 0), *low = high + table->channels;
+    float *scale = low + table->channels;
+    for (size_t c = first; c < first + channels; ++c) {
         const sbn_two_floats m = sbn_split(mean[c]);
-        table[c] = m.high;
-        table[channels + c] = m.low;
-        table[2 * channels + c] = (float)invstd[c];
+        high[c] = m.high;
+        low[c] = m.low;
+        scale[c] = (float)invstd[c];
     }
 }

@@ -68,7 +68,8 @@ int sbn_check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
 void sbn_batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                          uint64_t count);
 
-/* Writes means, means_low, invstds of a table that is shared by the replicas. */
-void sbn_fill_statistics(float *table, size_t channels, const double *mean, const double *invstd);
+/* Fills means, means_low, invstds, of some channels, of a table that is shared by the replicas. */
+void sbn_fill_statistics(const sbn_table *table, size_t first, size_t channels, const double *mean,
+                         const double *invstd);
 
 #endif

@@ -92,7 +92,8 @@ static int accept_counts(sbn_pass *pass)
 static void conclude(sbn_pass *pass)
 {
     for (sbn_part *part = pass->parts; part; part = part->next)
-        part->kind->commit(part);
+        if (part->kind->commit)
+            part->kind->commit(part);
     settle(pass, SBN_SUCCESS);
 }
 
@@ -185,7 +186,7 @@ static void take(sbn_pass *pass)
         if (!part->pending)
             continue;
         const sbn_words words = sbn_reduce_sum(pass, part);
-        part->pending = part->kind->take(part, &words);
+        part->pending = part->kind->take(part, &part->pieces[0], &words);
         part->result.wide |= part->pending;
     }
     if (!has_pending(pass)) {
@@ -327,7 +328,7 @@ static void restart_alone(sbn_pass *pass)
     abandon(pass);
     pass->window = SBN_NARROW;
     for (sbn_part *part = pass->parts; part; part = part->next) {
-        sbn_reduce_wait(part);
+        sbn_piece_wait(part, &part->pieces[0]);
         sbn_part_start(part);
     }
     start_alone(pass);

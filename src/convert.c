@@ -15,7 +15,7 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     sbn_geometry *geometry = sbn_allocate(sizeof *geometry * group->replica_count);
     int status = fresh && geometry ? SBN_SUCCESS : sbn_fail_memory("a layer");
     if (!status && layer->tracks)
-        status = sbn_table_create(&running, group, 3 * layer->channels, 1);
+        status = sbn_table_create(&running, group, 3, layer->channels, 1);
     if (status) {
         sbn_table_destroy(&running);
         sbn_free(fresh);

@@ -55,8 +55,10 @@ int sbn_launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arg
 
 int sbn_read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
              cl_event *event);
-int sbn_write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
-              const sbn_wait *wait, cl_event *event);
+/* In each of `rows` rows of `pitch` bytes, `size` bytes from `offset` on. */
+int sbn_write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
+                      size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
+                      cl_event *event);
 
 /* An event after those of a list of any length. */
 int sbn_marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);

@@ -7,14 +7,17 @@
 static int apply_replica(sbn_batchnorm *layer, const sbn_share *share, sbn_table *statistics,
                          sbn_replica *replica)
 {
-    cl_event ready = NULL;
+    const sbn_geometry *g = &layer->geometry[replica->index];
+    cl_event ready = NULL, applied = NULL;
     int status = SBN_SUCCESS;
     if (share->num_wait > 0)
         status = sbn_marker(replica, share->num_wait, share->wait_list, &ready);
+    if (!status && g->elements > 0)
+        status = sbn_forward_launch(replica, layer, share, g, statistics, ready, &applied);
     if (!status)
-        status = sbn_forward_apply(replica, layer, share, &layer->geometry[replica->index],
-                                   statistics, ready);
+        status = sbn_hand_over(replica, share, applied);
     sbn_release_event(&ready);
+    sbn_release_event(&applied);
     return status ? status : sbn_flush(replica);
 }
 
@@ -42,7 +45,7 @@ int sbn_running_write(sbn_batchnorm *layer, sbn_replica *replica)
     const int status = fill(layer);
     return status || layer->running_fresh[replica->index]
                ? status
-               : sbn_table_write(&layer->running, replica, layer->running.floats);
+               : sbn_table_write(&layer->running, replica, 0, layer->channels);
 }
 
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares)

@@ -27,7 +27,7 @@ static int fill(sbn_batchnorm *layer)
     if (layer->group->replica_count == 0)
         return status;
     if (!layer->scale.device) {
-        status = sbn_table_create(&layer->scale, layer->group, 3 * channels, 1);
+        status = sbn_table_create(&layer->scale, layer->group, 3, channels, 1);
         if (status)
             sbn_table_destroy(&layer->scale);
     }
@@ -94,7 +94,7 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
     if (f->num_wait > 0)
         status = sbn_marker(replica, f->num_wait, f->wait_list, &ready);
     if (!status)
-        status = sbn_table_write(&layer->scale, replica, layer->scale.floats);
+        status = sbn_table_write(&layer->scale, replica, 0, layer->channels);
     if (!status)
         status = sbn_running_write(layer, replica);
     if (!status)

@@ -12,47 +12,55 @@
 /* part->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int reduce(sbn_part *part, sbn_replica *replica, int window, const sbn_slices *slices,
-                  const sbn_wait *wait, cl_event *event)
+static int reduce(sbn_part *part, sbn_piece *piece, sbn_replica *replica, int window,
+                  const sbn_slices *slices, const sbn_wait *wait, cl_event *event)
 {
     const sbn_share *share = &part->shares[replica->index];
-    const sbn_geometry *g = &part->geometries[replica->index];
+    const sbn_geometry *g = &piece->geometries[replica->index];
     const cl_ulong x_offset = share->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(share->x.mem), SBN_ARG(x_offset)};
-    return sbn_reduce_launch(part, replica, &replica->kernels.forward_reduce[g->layout][window],
+    return sbn_reduce_launch(piece, replica, &replica->kernels.forward_reduce[g->layout][window],
                              arguments, 2, slices, wait, event);
 }
 
-static int take(sbn_part *part, const sbn_words *words)
+static int take(sbn_part *part, const sbn_piece *piece, const sbn_words *words)
 {
-    const size_t channels = part->layer->channels;
-    double *mean = part->columns[MEAN], *var = part->columns[VAR], *invstd = part->columns[INVSTD];
+    const size_t first = piece->first, channels = piece->channels;
+    double *mean = part->columns[MEAN] + first, *var = part->columns[VAR] + first;
+    double *invstd = part->columns[INVSTD] + first;
+    unsigned char *repeat = part->repeat + first;
     const int wide = words->window->wide;
-    sbn_moments_of(words, channels, wide ? part->repeat : NULL, part->count, mean, var);
+    sbn_moments_of(words, channels, wide ? repeat : NULL, part->count, mean, var);
     sbn_invstd_of(var, channels, part->layer->eps, invstd);
-    return !wide && sbn_forward_needs_wide(words, channels, invstd, part->repeat);
+    return !wide && sbn_forward_needs_wide(words, channels, invstd, repeat);
 }
 
-static void commit(sbn_part *part)
+/* The columns become what is saved. */
+static void save(sbn_part *part)
 {
-    const sbn_batchnorm *layer = part->layer;
     sbn_saved *saved = part->saved;
-    const size_t bytes = sizeof(double) * layer->channels;
+    const size_t bytes = sizeof(double) * part->layer->channels;
     saved->filled = 1;
-    saved->frozen = 0;
+    saved->frozen = part->kind->local;
     saved->pass = part->call.number;
     saved->place = part->place;
     saved->count = part->count;
     memcpy(saved->geometry, part->geometries, sizeof *saved->geometry * part->group->replica_count);
-    if (part->count > 0) {
-        memcpy(saved->mean, part->columns[MEAN], bytes);
-        memcpy(saved->var, part->columns[VAR], bytes);
-        memcpy(saved->invstd, part->columns[INVSTD], bytes);
-    } else {
-        memset(saved->mean, 0, bytes);
-        memset(saved->var, 0, bytes);
-        sbn_invstd_of(saved->var, layer->channels, layer->eps, saved->invstd);
+    memcpy(saved->mean, part->columns[MEAN], bytes);
+    memcpy(saved->var, part->columns[VAR], bytes);
+    memcpy(saved->invstd, part->columns[INVSTD], bytes);
+}
+
+/* An empty batch has had nothing to take. */
+static void commit(sbn_part *part)
+{
+    const size_t channels = part->layer->channels;
+    if (part->count == 0) {
+        memset(part->columns[MEAN], 0, sizeof(double) * channels);
+        memset(part->columns[VAR], 0, sizeof(double) * channels);
+        sbn_invstd_of(part->columns[VAR], channels, part->layer->eps, part->columns[INVSTD]);
     }
+    save(part);
 }
 
 static void commit_training(sbn_part *part)
@@ -66,16 +74,12 @@ static void commit_training(sbn_part *part)
 static void commit_frozen(sbn_part *part)
 {
     const sbn_batchnorm *layer = part->layer;
-    sbn_saved *saved = part->saved;
-    saved->filled = saved->frozen = 1;
-    saved->pass = saved->place = 0;
-    saved->count = part->count;
-    memcpy(saved->geometry, part->geometries, sizeof *saved->geometry * part->group->replica_count);
     for (size_t c = 0; c < layer->channels; ++c) {
-        saved->mean[c] = layer->running_mean[c];
-        saved->var[c] = layer->running_var[c];
-        saved->invstd[c] = sbn_invstd(saved->var[c], layer->eps);
+        part->columns[MEAN][c] = layer->running_mean[c];
+        part->columns[VAR][c] = layer->running_var[c];
     }
+    sbn_invstd_of(part->columns[VAR], layer->channels, layer->eps, part->columns[INVSTD]);
+    save(part);
 }
 
 int sbn_forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
@@ -106,44 +110,26 @@ int sbn_forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const s
     return status;
 }
 
-int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
-                      const sbn_geometry *g, sbn_table *statistics, cl_event ready)
-{
-    cl_event applied = NULL;
-    int status = SBN_SUCCESS;
-    if (g->elements > 0)
-        status = sbn_forward_launch(replica, layer, share, g, statistics, ready, &applied);
-    else if (share->event)
-        status = sbn_marker(replica, share->num_wait, share->wait_list, &applied);
-    if (!status)
-        sbn_hand_over(share, applied);
-    return status;
-}
-
 /* The table's host copy is shared by the replicas: filled once. */
-static int fill(sbn_part *part)
+static void fill(sbn_part *part, const sbn_piece *piece)
 {
-    sbn_saved *saved = part->saved;
-    float *host;
-    if (part->group->replica_count == 0)
-        return SBN_SUCCESS;
-    const int status = sbn_table_host(&saved->table, 0, &host);
-    if (!status)
-        sbn_fill_statistics(host, part->layer->channels, saved->mean, saved->invstd);
-    return status;
+    if (part->group->replica_count > 0)
+        sbn_fill_statistics(&part->saved->table, piece->first, piece->channels, part->columns[MEAN],
+                            part->columns[INVSTD]);
 }
 
-static int finish(sbn_part *part, sbn_replica *replica)
+static int apply(sbn_part *part, const sbn_piece *piece, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_table *table = &part->saved->table;
-    int status = SBN_SUCCESS;
-    if (part->geometries[r].elements > 0)
-        status = sbn_table_write(table, replica, table->floats);
+    if (piece->geometries[r].elements == 0)
+        return SBN_SUCCESS;
+    const int status = sbn_table_write(table, replica, piece->first, piece->channels);
     if (status)
         return status;
-    return sbn_forward_apply(replica, part->layer, &part->shares[r], &part->geometries[r], table,
-                             part->work[r].ready);
+    sbn_release_event(&part->last[r]);
+    return sbn_forward_launch(replica, part->layer, &part->shares[r], &piece->geometries[r], table,
+                              part->ready[r], &part->last[r]);
 }
 
 static const sbn_part_kind training = {
@@ -155,9 +141,9 @@ static const sbn_part_kind training = {
     .window = sbn_forward_window,
     .reduce = reduce,
     .take = take,
-    .commit = commit_training,
     .fill = fill,
-    .finish = finish,
+    .apply = apply,
+    .commit = commit_training,
 };
 
 static const sbn_part_kind evaluation = {
@@ -169,9 +155,9 @@ static const sbn_part_kind evaluation = {
     .window = sbn_forward_window,
     .reduce = reduce,
     .take = take,
-    .commit = commit,
     .fill = fill,
-    .finish = finish,
+    .apply = apply,
+    .commit = commit,
 };
 
 static const sbn_part_kind frozen = {
@@ -180,9 +166,9 @@ static const sbn_part_kind frozen = {
     .needs = FORWARD_NEEDS,
     .local = 1,
     .fills = 1,
-    .commit = commit_frozen,
     .fill = fill,
-    .finish = finish,
+    .apply = apply,
+    .commit = commit_frozen,
 };
 
 static int check_forward(const sbn_branch *branch)
@@ -217,14 +203,12 @@ static const sbn_part_kind *choose(sbn_branch *branch, int *status)
 
 int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
 {
-    return sbn_pass_begin(choose, branches, count, NULL, pass);
+    return sbn_pass_begin(choose, branches, count, pass);
 }
 
 int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
 {
-    sbn_pass *pass;
-    const int status = sbn_pass_begin(choose, branches, count, results, &pass);
-    return status ? status : sbn_pass_end(pass, results);
+    return sbn_pass_run(choose, branches, count, results);
 }
 
 int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
@@ -254,7 +238,5 @@ static const sbn_part_kind *choose_evaluation(sbn_branch *branch, int *status)
 int sbn_forward_evaluation(sbn_batchnorm *layer, const sbn_share *shares)
 {
     const sbn_branch one = {layer, shares, NULL, 0};
-    sbn_pass *pass;
-    const int status = sbn_pass_begin(choose_evaluation, &one, 1, NULL, &pass);
-    return status ? status : sbn_pass_end(pass, NULL);
+    return sbn_pass_run(choose_evaluation, &one, 1, NULL);
 }

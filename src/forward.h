@@ -4,14 +4,10 @@
 
 #include "batchnorm.h"
 
-/* Enqueues y from x, of a share that is not empty, and a table of statistics. */
+/* Enqueues y from x, of a geometry that is not empty, and a table of statistics. */
 int sbn_forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
                        const sbn_geometry *geometry, sbn_table *statistics, cl_event ready,
                        cl_event *applied);
-
-/* The same for any share; hands the caller's event over. */
-int sbn_forward_apply(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_share *share,
-                      const sbn_geometry *geometry, sbn_table *statistics, cl_event ready);
 
 /*
  * Brings a replica's table of the running statistics up to date; the caller sets running_fresh

@@ -68,6 +68,7 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
         .samples = share->shape[0],
         .channels = channels,
         .plane = plane,
+        .total = channels,
         .values = values,
         .elements = elements,
         .layout = plane == 1 ? SBN_CHANNELS_LAST : layout,
@@ -77,6 +78,17 @@ int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t chann
     };
     return SBN_SUCCESS;
 }
+
+sbn_geometry sbn_geometry_piece(const sbn_geometry *whole, size_t first, size_t channels)
+{
+    sbn_geometry piece = *whole;
+    piece.first = first;
+    piece.channels = channels;
+    piece.elements = whole->values * channels;
+    return piece;
+}
+
+#define SBN_LINE 16 /* elements of a cache line */
 
 /*
  * The choice of work-groups, for all kernels. What the numbers of the CPU form
@@ -95,10 +107,12 @@ typedef struct sbn_form_sizes {
     size_t flat_elements;       /* of a group that applies */
     size_t tile, tile_elements; /* TILE of cl/tiles.cl, and what a group of rows has in all */
     size_t vector;              /* of a flat walk: planes must be as large */
+    size_t pieces_in_cache;     /* 0: passes are not made in pieces */
 } sbn_form_sizes;
 
-static const sbn_form_sizes cpu_sizes = {4, 65536, 8192, 64, 16, 1024, 1, 16384, 1024, 65536, 16};
-static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1};
+static const sbn_form_sizes cpu_sizes = {4, 131072, 8192, 64,     16, 128,
+                                         1, 16384,  2048, 262144, 16, 8};
+static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1, 0};
 
 static const sbn_form_sizes *sizes_of(const sbn_replica *replica)
 {
@@ -168,14 +182,14 @@ sbn_tiles sbn_tiles_of(const sbn_geometry *g, const sbn_replica *replica)
 {
     const sbn_form_sizes *sizes = sizes_of(replica);
     const size_t wanted = replica->compute_units * sizes->groups_per_unit;
-    const cl_uint stream = g->elements * sizeof(float) > replica->cache_size;
+    const cl_uint stream = g->values * g->total * sizeof(float) > replica->cache_size;
     if (g->layout == SBN_CHANNELS_FIRST && g->plane >= sizes->vector) {
-        const size_t fair = at_least(g->elements / wanted, 1);
+        const size_t runs = g->channels < g->total ? g->samples : 1;
+        const size_t length = g->elements / runs, fair = at_least(g->elements / wanted, 1);
         const size_t range = round_up(at_most(sizes->flat_elements, fair), 64);
         return (sbn_tiles){SBN_WALK_FLAT,
-                           {ceil_div(g->elements, range), 1},
-                           1,
-                           g->elements,
+                           {ceil_div(length, range), runs},
+                           length,
                            (cl_uint)range,
                            stream};
     }
@@ -186,7 +200,36 @@ sbn_tiles sbn_tiles_of(const sbn_geometry *g, const sbn_replica *replica)
     per_group = at_most(per_group, at_least(rows * tiles / wanted, 1));
     /* Some devices count the second dimension to 65535 only. */
     per_group = at_least(per_group, ceil_div(rows, 32768));
-    return (
-        sbn_tiles){SBN_WALK_ROWS, {tiles, ceil_div(rows, per_group)}, 2, rows, (cl_uint)per_group,
-                   stream};
+    return (sbn_tiles){SBN_WALK_ROWS,
+                       {tiles, ceil_div(rows, per_group)},
+                       rows,
+                       (cl_uint)per_group,
+                       stream};
+}
+
+/* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
+static size_t channels_of_lines(size_t plane)
+{
+    size_t channels = SBN_LINE;
+    while (channels > 1 && channels / 2 * plane % SBN_LINE == 0)
+        channels /= 2;
+    return channels;
+}
+
+/* Channels last, pieces would be short runs far apart, which costs more than the cache gives. */
+size_t sbn_piece_channels(const sbn_geometry *g, const sbn_replica *replica, size_t tensors,
+                          size_t sharing)
+{
+    const sbn_form_sizes *sizes = sizes_of(replica);
+    const size_t bytes = sizeof(float) * tensors * g->values; /* of a channel */
+    if (sizes->pieces_in_cache == 0 || g->layout != SBN_CHANNELS_FIRST ||
+        g->plane < sizes->vector || bytes * g->channels * sharing <= replica->cache_size / 2)
+        return g->channels;
+    const size_t room = replica->cache_size / sharing / sizes->pieces_in_cache;
+    const size_t step = channels_of_lines(g->plane), most = room / bytes / step * step;
+    if (most == 0)
+        return g->channels;
+    /* Equal ones. */
+    const size_t count = ceil_div(g->channels, most);
+    return round_up(ceil_div(g->channels, count), step);
 }

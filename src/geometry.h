@@ -8,17 +8,30 @@
 
 typedef struct sbn_geometry {
     size_t samples, channels, plane; /* plane: elements of one channel of one sample */
-    size_t values;                   /* samples x plane */
-    size_t elements;                 /* values x channels */
-    sbn_layout layout;               /* planes of one element are rows of channels in either */
-    cl_uint blocks;                  /* per plane */
-    cl_uint numbers;                 /* blocks of a channel in all */
-    cl_float last_reciprocal;        /* 1 / elements of a plane's last block */
+    size_t first, total;          /* a piece: `channels` of the layer's `total`, from `first` on */
+    size_t ahead, ahead_channels; /* step 3 fetches these, from first + ahead on, to the cache */
+    size_t values;                /* samples x plane */
+    size_t elements;              /* values x channels */
+    sbn_layout layout;            /* planes of one element are rows of channels in either */
+    cl_uint blocks;               /* per plane */
+    cl_uint numbers;              /* blocks of a channel in all */
+    cl_float last_reciprocal;     /* 1 / elements of a plane's last block */
 } sbn_geometry;
 
 /* Checks the shape against the layer's channels. The sentence begins with `who`. */
 int sbn_geometry_of(sbn_geometry *geometry, const sbn_share *share, size_t channels,
                     sbn_layout layout, const char *who);
+
+/* `channels` of a whole geometry, from `first` on. */
+sbn_geometry sbn_geometry_piece(const sbn_geometry *whole, size_t first, size_t channels);
+
+/*
+ * How many channels a pass should reduce and apply at a time, so that what it reads a second time
+ * comes from the device's cache: all of them where that does not pay. The pass reads `tensors` of
+ * this geometry, and `sharing` replicas have one cache.
+ */
+size_t sbn_piece_channels(const sbn_geometry *whole, const sbn_replica *replica, size_t tensors,
+                          size_t sharing);
 
 /* "(2,64,7,7)" */
 void sbn_print_shape(const sbn_share *share, char *out, size_t size);
@@ -37,8 +50,7 @@ sbn_slices sbn_slices_of(const sbn_geometry *geometry, const sbn_replica *replic
 typedef struct sbn_tiles {
     int walk;
     size_t groups[2];
-    cl_uint dimensions;
-    cl_ulong length;   /* elements in all, or rows */
+    cl_ulong length;   /* elements of a run, or rows */
     cl_uint per_group; /* elements of a group, or rows */
     cl_uint stream;    /* results go past the caches */
 } sbn_tiles;

@@ -63,6 +63,8 @@ libsyncbn_core_la_SOURCES = \
 	src/part.h \
 	src/pass.c \
 	src/pass.h \
+	src/pieces.c \
+	src/pieces.h \
 	src/program.c \
 	src/program.h \
 	src/reduce.c \

@@ -12,23 +12,36 @@ int sbn_part_is_joined(const sbn_part *part)
     return !part->kind->local && sbn_group_is_joined(part->group);
 }
 
-static void free_part(sbn_part *part)
+static void free_piece(sbn_piece *piece, size_t replicas)
 {
-    const size_t replicas = part->work ? part->group->replica_count : 0;
-    if (replicas > 0)
-        sbn_reduce_wait(part);
-    for (size_t r = 0; r < replicas; ++r) {
-        sbn_work *work = &part->work[r];
-        sbn_release_event(&work->ready);
+    for (size_t r = 0; piece->work && r < replicas; ++r) {
+        sbn_work *work = &piece->work[r];
+        sbn_reduce_wait(work);
         sbn_release_event(&work->read);
         sbn_release_buffer(&work->partial);
         sbn_release_buffer(&work->words);
         sbn_staging_release(&work->host);
     }
+    sbn_free(piece->work);
+    sbn_free(piece->geometries);
+}
+
+static void free_part(sbn_part *part)
+{
+    const size_t replicas = part->group->replica_count;
+    for (int i = 0; i < SBN_PIECES; ++i)
+        free_piece(&part->pieces[i], replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        if (part->ready)
+            sbn_release_event(&part->ready[r]);
+        if (part->last)
+            sbn_release_event(&part->last[r]);
+    }
     sbn_table_destroy(&part->gradients);
-    sbn_free(part->work);
     sbn_free(part->shares);
     sbn_free(part->geometries);
+    sbn_free(part->ready);
+    sbn_free(part->last);
     sbn_free(part->repeat);
     for (int i = 0; i < SBN_COLUMNS; ++i)
         sbn_free(part->columns[i]);
@@ -44,16 +57,28 @@ void sbn_parts_free(sbn_part *parts)
     }
 }
 
+static int make_piece(sbn_piece *piece, size_t replicas)
+{
+    piece->geometries = sbn_allocate(sizeof *piece->geometries * replicas);
+    piece->work = sbn_allocate(sizeof *piece->work * replicas);
+    return piece->geometries && piece->work;
+}
+
 static sbn_part *make_part(sbn_group *group)
 {
     sbn_part *part = sbn_allocate(sizeof *part);
     if (!part)
         return NULL;
+    const size_t replicas = group->replica_count;
     part->group = group;
-    part->shares = sbn_allocate(sizeof *part->shares * group->replica_count);
-    part->geometries = sbn_allocate(sizeof *part->geometries * group->replica_count);
-    part->work = sbn_allocate(sizeof *part->work * group->replica_count);
-    if (part->shares && part->geometries && part->work)
+    part->shares = sbn_allocate(sizeof *part->shares * replicas);
+    part->geometries = sbn_allocate(sizeof *part->geometries * replicas);
+    part->ready = sbn_allocate(sizeof *part->ready * replicas);
+    part->last = sbn_allocate(sizeof *part->last * replicas);
+    int made = part->shares && part->geometries && part->ready && part->last;
+    for (int i = 0; i < SBN_PIECES && made; ++i)
+        made = make_piece(&part->pieces[i], replicas);
+    if (made)
         return part;
     free_part(part);
     return NULL;
@@ -130,6 +155,7 @@ int sbn_part_open(sbn_part *part, sbn_choose *choose, const sbn_branch *branch)
     part->layer = status ? NULL : call.layer;
     part->kind = choose(&call, &status);
     part->flags = call.flags;
+    part->place = 0;
     if (!status) {
         part->saved = call.saved;
         ++part->saved->used;
@@ -164,10 +190,36 @@ int sbn_part_prepare(sbn_part *part, const sbn_share *shares)
         part->own += part->geometries[r].values;
         if (share->num_wait > 0)
             status = sbn_marker(&group->replicas[r], share->num_wait, share->wait_list,
-                                &part->work[r].ready);
+                                &part->ready[r]);
     }
+    if (status)
+        return status;
+    sbn_piece_set(part, &part->pieces[0], 0, part->layer->channels);
+    sbn_part_start(part);
+    return SBN_SUCCESS;
+}
+
+void sbn_piece_set(const sbn_part *part, sbn_piece *piece, size_t first, size_t channels)
+{
+    piece->first = first;
+    piece->channels = channels;
+    for (size_t r = 0; r < part->group->replica_count; ++r)
+        piece->geometries[r] = sbn_geometry_piece(&part->geometries[r], first, channels);
+}
+
+void sbn_piece_wait(const sbn_part *part, const sbn_piece *piece)
+{
+    for (size_t r = 0; r < part->group->replica_count; ++r)
+        sbn_reduce_wait(&piece->work[r]);
+}
+
+int sbn_part_finish(sbn_part *part, sbn_replica *replica)
+{
+    cl_event *last = &part->last[replica->index];
+    int status = part->kind->store ? part->kind->store(part, replica) : SBN_SUCCESS;
     if (!status)
-        sbn_part_start(part);
+        status = sbn_hand_over(replica, &part->shares[replica->index], *last);
+    sbn_release_event(last);
     return status;
 }
 

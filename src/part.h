@@ -10,6 +10,7 @@
 #include "batchnorm.h"
 
 typedef struct sbn_part sbn_part;
+typedef struct sbn_piece sbn_piece;
 
 typedef struct sbn_part_kind {
     const char *operation;
@@ -20,29 +21,42 @@ typedef struct sbn_part_kind {
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_window *(*window)(int window);
     /* Enqueues a replica's reduction into `partial`. NULL: there is nothing to combine. */
-    int (*reduce)(sbn_part *part, sbn_replica *replica, int window, const sbn_slices *slices,
-                  const sbn_wait *wait, cl_event *event);
+    int (*reduce)(sbn_part *part, sbn_piece *piece, sbn_replica *replica, int window,
+                  const sbn_slices *slices, const sbn_wait *wait, cl_event *event);
     /*
-     * Takes the group's words: of all channels in the narrow window, of part->repeat's in the
-     * wide one. Narrow, it fills part->repeat and returns whether there is any.
+     * Takes the group's words: of all the piece's channels in the narrow window, of part->repeat's
+     * in the wide one. Narrow, it fills part->repeat and returns whether there is any.
      */
-    int (*take)(sbn_part *part, const sbn_words *words);
-    /* All of the pass is known, in the order the passes began: keep what outlives it. */
+    int (*take)(sbn_part *part, const sbn_piece *piece, const sbn_words *words);
+    /* What step 3 needs on the host, once taken; then enqueues it for each replica. */
+    void (*fill)(sbn_part *part, const sbn_piece *piece);
+    int (*apply)(sbn_part *part, const sbn_piece *piece, sbn_replica *replica);
+    /* Hands a replica's gradients to the caller, when all pieces are applied. Or NULL. */
+    int (*store)(sbn_part *part, sbn_replica *replica);
+    /* All of the pass is known, in the order the passes began: keep what outlives it. Or NULL. */
     void (*commit)(sbn_part *part);
-    /* What step 3 needs on the host, once; then enqueues it for each replica. */
-    int (*fill)(sbn_part *part);
-    int (*finish)(sbn_part *part, sbn_replica *replica);
 } sbn_part_kind;
 
 /* A replica's working memory. */
 typedef struct sbn_work {
     sbn_device_buffer partial, words;
     sbn_staging host; /* the words as they come from the device */
-    cl_event ready;   /* after the caller's wait list */
-    cl_event read;    /* the words are on the host */
+    cl_event read;    /* they are on the host */
 } sbn_work;
 
+/* Channels that are reduced, combined and applied together: all of them, or some (src/pieces.h). */
+struct sbn_piece {
+    size_t first, channels;
+    sbn_geometry *geometries; /* per replica */
+    sbn_work *work;           /* per replica */
+};
+
+/* Of two pieces one is reduced while the other is combined and applied. */
+#define SBN_PIECES 2
 #define SBN_COLUMNS 4
+
+/* The rows of part->gradients: what dx needs, then weight_grad and bias_grad. */
+enum { SBN_ROW_G, SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT, SBN_ROW_BIAS, SBN_ROWS };
 
 struct sbn_part {
     sbn_part *next; /* of the pass, in the order of the call; or idle */
@@ -53,7 +67,9 @@ struct sbn_part {
     unsigned flags;
     sbn_share *shares;
     sbn_geometry *geometries;
-    sbn_work *work;
+    cl_event *ready; /* per replica: after the caller's wait list */
+    cl_event *last;  /* per replica: the last command of step 3 */
+    sbn_piece pieces[SBN_PIECES];
     sbn_call call;
 
     uint64_t own;   /* values per channel of this member */
@@ -65,8 +81,8 @@ struct sbn_part {
 
     unsigned char *repeat;        /* per channel: to be redone wide */
     double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
-    sbn_table gradients;          /* backward: gs, gs_low, ks, weight_grads, bias_grads */
-    size_t channels_size;
+    sbn_table gradients;          /* backward */
+    size_t channels_size;         /* for which there is room */
 };
 
 /*
@@ -74,6 +90,15 @@ struct sbn_part {
  * with *status set where the layer is none of this group's; with an error it has to guess.
  */
 typedef const sbn_part_kind *sbn_choose(sbn_branch *branch, int *status);
+
+/* Makes a piece of some channels of a prepared part. */
+void sbn_piece_set(const sbn_part *part, sbn_piece *piece, size_t first, size_t channels);
+
+/* Blocks until its words are on the host, or will never be. */
+void sbn_piece_wait(const sbn_part *part, const sbn_piece *piece);
+
+/* Step 3 of a replica ends: gradients and the caller's event. */
+int sbn_part_finish(sbn_part *part, sbn_replica *replica);
 
 /* Does the part combine with other members? */
 int sbn_part_is_joined(const sbn_part *part);

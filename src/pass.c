@@ -7,19 +7,9 @@
 
 #include "combine.h"
 #include "handles.h"
+#include "pieces.h"
 #include "reduce.h"
 #include "share.h"
-
-void sbn_hand_over(const sbn_share *share, cl_event event)
-{
-    if (!share->event) {
-        sbn_release_event(&event);
-        return;
-    }
-    *share->event = event;
-    if (event)
-        sbn_handle_closed();
-}
 
 int sbn_pass_is_local(const sbn_pass *pass)
 {
@@ -98,6 +88,7 @@ static int acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->error = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->request = NULL;
+    pass->applied = 0;
     pass->sent = 0;
     pass->place = 0;
     if (!pass->header)
@@ -219,8 +210,9 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
     return SBN_SUCCESS;
 }
 
-int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
-                   const sbn_result *results, sbn_pass **begun)
+/* `at_once`: the caller ends the pass before it does anything else. */
+static int begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
+                 const sbn_result *results, int at_once, sbn_pass **begun)
 {
     sbn_error_clear();
     int status = check_begin(branches, count, begun);
@@ -236,13 +228,29 @@ int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
     if (!pass->error || told)
         number_parts(pass);
     prepare_parts(pass, branches, count);
-    status = pass->error && !told ? pass->error : launch(pass);
+    const size_t channels = at_once && !pass->error ? sbn_pieces_channels(pass) : 0;
+    if (channels > 0)
+        status = sbn_pieces_run(pass, channels);
+    else
+        status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;
         return SBN_SUCCESS;
     }
     release(pass);
     return sbn_fail(status, "%s", pass->sentence);
+}
+
+int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return begin(choose, branches, count, NULL, 0, pass);
+}
+
+int sbn_pass_run(sbn_choose *choose, const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    sbn_pass *pass;
+    const int status = begin(choose, branches, count, results, 1, &pass);
+    return status ? status : sbn_pass_end(pass, results);
 }
 
 static sbn_pass *oldest_unsettled(const sbn_group *group)
@@ -278,7 +286,7 @@ static void wait_until_settled(sbn_pass *pass)
         sbn_pass *oldest = oldest_unsettled(group);
         if (oldest->stage == SBN_STAGE_LOCAL) {
             for (const sbn_part *part = oldest->parts; part; part = part->next)
-                sbn_reduce_wait(part);
+                sbn_piece_wait(part, &part->pieces[0]);
             watched = NULL;
             continue;
         }
@@ -318,8 +326,12 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     int status = SBN_SUCCESS;
-    for (sbn_part *part = pass->parts; part && !status; part = part->next)
-        status = part->kind->finish(part, replica);
+    for (sbn_part *part = pass->parts; part && !status; part = part->next) {
+        if (!pass->applied)
+            status = part->kind->apply(part, &part->pieces[0], replica);
+        if (!status)
+            status = sbn_part_finish(part, replica);
+    }
     return status ? status : sbn_flush(replica);
 }
 
@@ -328,8 +340,8 @@ static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     int status = SBN_SUCCESS;
-    for (sbn_part *part = pass->parts; part && !status; part = part->next)
-        status = part->kind->fill(part);
+    for (sbn_part *part = pass->parts; part && !pass->applied; part = part->next)
+        part->kind->fill(part, &part->pieces[0]);
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)

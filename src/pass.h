@@ -2,7 +2,7 @@
  * A pass under way: reduce on the devices, combine over replicas and members,
  * then each part's own apply. It has a part for each layer of the call, and
  * one state for all of them. One state machine for all kinds; it never blocks
- * but in sbn_pass_end.
+ * but in sbn_pass_end and sbn_pass_run.
  *
  *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other members
  *             LOCAL -> SETTLED              alone
@@ -41,14 +41,17 @@ struct sbn_pass {
     size_t sent;    /* words of the sums that other members add to */
     uint32_t place; /* of the layer that is being explained */
     void *request;  /* in flight in HEADER, SENT and EXPLAIN */
+    int applied;    /* step 3 has been enqueued with the pieces */
 
     int status;
     char sentence[SBN_SENTENCE_SIZE];
 };
 
-/* The public begin of `count` layers; results, where they are known already, are checked. */
-int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
-                   const sbn_result *results, sbn_pass **pass);
+/* The public begin of `count` layers. */
+int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass);
+
+/* The whole pass at once, where that pays piece by piece (src/pieces.h). */
+int sbn_pass_run(sbn_choose *choose, const sbn_branch *branches, size_t count, sbn_result *results);
 
 /* Frees the group's memory for passes. */
 void sbn_passes_free(sbn_group *group);
@@ -62,8 +65,5 @@ void sbn_pass_error(sbn_pass *pass, const sbn_part *part, int status);
 /* Does any part combine with other members; are all of this member alone, whatever the group? */
 int sbn_pass_is_joined(const sbn_pass *pass);
 int sbn_pass_is_local(const sbn_pass *pass);
-
-/* Gives the event to the caller, or drops it. */
-void sbn_hand_over(const sbn_share *share, cl_event event);
 
 #endif

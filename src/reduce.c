@@ -31,30 +31,42 @@ static int prepare_channels(sbn_part *part)
     if (!made)
         return sbn_fail_memory("the channels of a pass");
     sbn_table_destroy(&part->gradients);
-    const int status = sbn_table_create(&part->gradients, part->group, 5 * channels, 0);
+    const int status = sbn_table_create(&part->gradients, part->group, SBN_ROWS, channels, 0);
     if (status == SBN_SUCCESS)
         part->channels_size = channels;
     return status;
 }
 
+static void prepare_work(sbn_work *work)
+{
+    sbn_reduce_wait(work);
+    sbn_release_event(&work->read);
+}
+
 int sbn_reduce_prepare(sbn_part *part)
 {
-    sbn_reduce_wait(part);
-    int status = prepare_channels(part);
-    for (size_t r = 0; r < part->group->replica_count && !status; ++r) {
-        sbn_release_event(&part->work[r].ready);
-        sbn_release_event(&part->work[r].read);
-        float *host;
-        status = sbn_table_host(&part->gradients, r, &host);
+    const size_t replicas = part->group->replica_count;
+    for (size_t r = 0; r < replicas; ++r) {
+        for (int i = 0; i < SBN_PIECES; ++i)
+            prepare_work(&part->pieces[i].work[r]);
+        sbn_release_event(&part->ready[r]);
+        sbn_release_event(&part->last[r]);
     }
+    int status = prepare_channels(part);
+    part->gradients.channels = part->layer->channels;
+    float *host;
+    for (size_t r = 0; r < replicas && !status; ++r)
+        status = sbn_table_host(&part->gradients, r, &host);
+    if (!status && part->kind->fills && replicas > 0)
+        status = sbn_table_host(&part->saved->table, 0, &host);
     return status;
 }
 
-static int reserve(sbn_part *part, sbn_replica *replica, const sbn_window *window, size_t slices)
+static int reserve(const sbn_piece *piece, sbn_replica *replica, const sbn_window *window,
+                   size_t slices)
 {
-    sbn_work *work = &part->work[replica->index];
-    const size_t channels = part->layer->channels;
-    const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * channels;
+    sbn_work *work = &piece->work[replica->index];
+    const size_t bytes = sizeof(int64_t) * sbn_window_words(window) * piece->channels;
     int status = sbn_staging_reserve(replica, &work->host, bytes);
     if (!status && slices > 0)
         status = sbn_reserve(replica, &work->words, bytes);
@@ -63,16 +75,19 @@ static int reserve(sbn_part *part, sbn_replica *replica, const sbn_window *windo
     return status;
 }
 
-int sbn_reduce_launch(sbn_part *part, sbn_replica *replica, sbn_kernel *kernel,
+int sbn_reduce_launch(const sbn_piece *piece, sbn_replica *replica, sbn_kernel *kernel,
                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
                       const sbn_wait *wait, cl_event *event)
 {
-    const sbn_geometry *g = &part->geometries[replica->index];
-    const sbn_work *work = &part->work[replica->index];
+    const sbn_geometry *g = &piece->geometries[replica->index];
+    const sbn_work *work = &piece->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
-    const cl_uint plane = (cl_uint)g->plane;
+    const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
     const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
+    const int whole = g->layout == SBN_CHANNELS_LAST; /* those kernels know no pieces */
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(first),
+        SBN_ARG(total),
         SBN_ARG(samples),
         SBN_ARG(channels),
         SBN_ARG(plane),
@@ -82,51 +97,50 @@ int sbn_reduce_launch(sbn_part *part, sbn_replica *replica, sbn_kernel *kernel,
         SBN_ARG(g->last_reciprocal),
         SBN_ARG(out),
     };
-    for (size_t i = 0; i < SBN_SLICE_ARGUMENTS; ++i)
-        arguments[count + i] = walk[i];
-    return sbn_launch(replica, kernel, arguments, count + SBN_SLICE_ARGUMENTS, 2, slices->groups,
-                      wait, event);
+    for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
+        arguments[count++] = walk[i];
+    return sbn_launch(replica, kernel, arguments, count, 2, slices->groups, wait, event);
 }
 
 /* partial -> words. A single slice has written the words already. */
-static int fold(sbn_part *part, sbn_replica *replica, const sbn_window *window, cl_uint slices,
-                const sbn_wait *wait, cl_event *event)
+static int fold(const sbn_piece *piece, sbn_replica *replica, const sbn_window *window,
+                cl_uint slices, const sbn_wait *wait, cl_event *event)
 {
-    sbn_work *work = &part->work[replica->index];
+    const sbn_work *work = &piece->work[replica->index];
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->words.mem)};
-    const size_t items[] = {sbn_window_words(window), part->layer->channels};
+    const size_t items[] = {sbn_window_words(window), piece->channels};
     return sbn_launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
 }
 
-static int enqueue_replica(sbn_part *part, sbn_replica *replica, int window)
+static int enqueue_replica(sbn_part *part, sbn_piece *piece, sbn_replica *replica, int window)
 {
-    sbn_work *work = &part->work[replica->index];
+    sbn_work *work = &piece->work[replica->index];
     const sbn_window *shape = part->kind->window(window);
-    const sbn_geometry *geometry = &part->geometries[replica->index];
+    const sbn_geometry *geometry = &piece->geometries[replica->index];
     sbn_slices slices = {{0, 0}, 0, 0, 0};
     if (geometry->values > 0)
         slices = sbn_slices_of(geometry, replica, sbn_window_words(shape));
-    int status = reserve(part, replica, shape, slices.count);
+    int status = reserve(piece, replica, shape, slices.count);
     if (status || slices.count == 0)
         return status;
 
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
-    sbn_wait_add(&wait, work->ready);
+    sbn_wait_add(&wait, part->ready[replica->index]);
     sbn_wait_add(&wait, work->read); /* a wide pass uses the narrow one's memory */
-    status = part->kind->reduce(part, replica, window, &slices, &wait, &reduced);
+    status = part->kind->reduce(part, piece, replica, window, &slices, &wait, &reduced);
     sbn_wait done = {{NULL}, 0};
     if (!status && slices.count > 1) {
         sbn_wait_add(&done, reduced);
-        status = fold(part, replica, shape, slices.count, &done, &folded);
+        status = fold(piece, replica, shape, slices.count, &done, &folded);
         done.count = 0;
     }
     if (!status) {
         cl_event read = NULL;
         sbn_wait_add(&done, folded ? folded : reduced);
         status = sbn_read(replica, work->words.mem,
-                          sizeof(int64_t) * sbn_window_words(shape) * part->layer->channels,
+                          sizeof(int64_t) * sbn_window_words(shape) * piece->channels,
                           work->host.at, &done, &read);
         if (!status) {
             sbn_keep_event(&work->read, read);
@@ -141,11 +155,11 @@ static int enqueue_replica(sbn_part *part, sbn_replica *replica, int window)
     return status ? status : sbn_flush(replica);
 }
 
-static int enqueue_part(sbn_part *part, int window)
+int sbn_reduce_piece(sbn_part *part, sbn_piece *piece, int window)
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < part->group->replica_count && !status; ++r)
-        status = enqueue_replica(part, &part->group->replicas[r], window);
+        status = enqueue_replica(part, piece, &part->group->replicas[r], window);
     return status;
 }
 
@@ -179,16 +193,17 @@ void sbn_reduce_enqueue(sbn_pass *pass)
                        sbn_grow((void **)&pass->sums, &pass->sums_size, sizeof(int64_t) * words));
     for (sbn_part *part = pass->parts; part && !pass->error; part = part->next)
         if (part->pending)
-            sbn_pass_error(pass, part, enqueue_part(part, pass->window));
+            sbn_pass_error(pass, part, sbn_reduce_piece(part, &part->pieces[0], pass->window));
 }
 
 static int is_done(sbn_pass *pass, const sbn_part *part)
 {
     int done = 1;
-    for (size_t r = 0; r < part->group->replica_count && done; ++r)
-        if (part->work[r].read)
-            sbn_pass_error(pass, part,
-                           sbn_event_done(&part->group->replicas[r], part->work[r].read, &done));
+    for (size_t r = 0; r < part->group->replica_count && done; ++r) {
+        const cl_event read = part->pieces[0].work[r].read;
+        if (read)
+            sbn_pass_error(pass, part, sbn_event_done(&part->group->replicas[r], read, &done));
+    }
     return done;
 }
 
@@ -201,16 +216,24 @@ int sbn_reduce_done(sbn_pass *pass)
     return done;
 }
 
-void sbn_reduce_wait(const sbn_part *part)
+void sbn_reduce_wait(const sbn_work *work)
 {
-    for (size_t r = 0; r < part->group->replica_count; ++r)
-        if (part->work[r].read)
-            clWaitForEvents(1, &part->work[r].read);
+    if (work->read)
+        clWaitForEvents(1, &work->read);
 }
 
-sbn_words sbn_reduce_words(const sbn_part *part, size_t replica, const sbn_window *window)
+sbn_words sbn_reduce_words(const sbn_piece *piece, size_t replica, const sbn_window *window)
 {
-    return sbn_words_at(part->work[replica].host.at, window);
+    return sbn_words_at(piece->work[replica].host.at, window);
+}
+
+void sbn_reduce_add_piece(const sbn_part *part, const sbn_piece *piece, const sbn_window *window,
+                          int64_t *sums)
+{
+    memset(sums, 0, sizeof *sums * sbn_window_words(window) * piece->channels);
+    for (size_t r = 0; r < part->group->replica_count; ++r)
+        if (piece->geometries[r].values > 0)
+            sbn_words_add(piece->work[r].host.at, window, piece->channels, sums);
 }
 
 void sbn_reduce_add(sbn_pass *pass)
@@ -218,14 +241,9 @@ void sbn_reduce_add(sbn_pass *pass)
     for (sbn_part *part = pass->parts; part; part = part->next) {
         if (!part->pending || !sbn_reduce_must_add(part))
             continue;
-        const size_t channels = part->layer->channels;
-        const sbn_window *window = part->kind->window(pass->window);
         int64_t *sums = pass->sums + part->at;
-        *sums++ = (int64_t)part->own;
-        memset(sums, 0, sizeof *sums * sbn_window_words(window) * channels);
-        for (size_t r = 0; r < part->group->replica_count; ++r)
-            if (part->geometries[r].values > 0)
-                sbn_words_add(part->work[r].host.at, window, channels, sums);
+        *sums = (int64_t)part->own;
+        sbn_reduce_add_piece(part, &part->pieces[0], part->kind->window(pass->window), sums + 1);
     }
 }
 
@@ -252,5 +270,5 @@ sbn_words sbn_reduce_sum(const sbn_pass *pass, const sbn_part *part)
 {
     const sbn_window *window = part->kind->window(pass->window);
     return sbn_reduce_must_add(part) ? sbn_words_at(pass->sums + part->at + 1, window)
-                                     : sbn_reduce_words(part, 0, window);
+                                     : sbn_reduce_words(&part->pieces[0], 0, window);
 }

@@ -14,24 +14,31 @@ int sbn_reduce_prepare(sbn_part *part);
 void sbn_reduce_enqueue(sbn_pass *pass);
 
 /* Room that `arguments` must have after `count` for those that say how to walk. */
-#define SBN_SLICE_ARGUMENTS 8
+#define SBN_SLICE_ARGUMENTS 10
 
 /* Enqueues one of a kind's reductions, into partial, or words where there is one slice. */
-int sbn_reduce_launch(sbn_part *part, sbn_replica *replica, sbn_kernel *kernel,
+int sbn_reduce_launch(const sbn_piece *piece, sbn_replica *replica, sbn_kernel *kernel,
                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
                       const sbn_wait *wait, cl_event *event);
+
+/* Enqueues a piece's reductions on all replicas, in a window. */
+int sbn_reduce_piece(sbn_part *part, sbn_piece *piece, int window);
 
 /* Have all words arrived? Never blocks. A failure is kept as the pass's: there are none then. */
 int sbn_reduce_done(sbn_pass *pass);
 
-/* Blocks until a part's have, or failed. */
-void sbn_reduce_wait(const sbn_part *part);
+/* Blocks until a replica's have, or failed. */
+void sbn_reduce_wait(const sbn_work *work);
 
 /* One replica's words; those of an empty share are not there. */
-sbn_words sbn_reduce_words(const sbn_part *part, size_t replica, const sbn_window *window);
+sbn_words sbn_reduce_words(const sbn_piece *piece, size_t replica, const sbn_window *window);
 
 /* Is there more than one replica's words, or are they sent? */
 int sbn_reduce_must_add(const sbn_part *part);
+
+/* sums = the replicas' words of a piece, added up. */
+void sbn_reduce_add_piece(const sbn_part *part, const sbn_piece *piece, const sbn_window *window,
+                          int64_t *sums);
 
 /*
  * Adds the replicas' words into the sums of the pass. Its first word is whether a member has an

@@ -24,7 +24,7 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     if (!made->mean || !made->var || !made->invstd || !made->geometry)
         status = sbn_fail_memory("saved statistics");
     else
-        status = sbn_table_create(&made->table, layer->group, 3 * layer->channels, 1);
+        status = sbn_table_create(&made->table, layer->group, 3, layer->channels, 1);
     if (status) {
         sbn_saved_destroy(made);
         return status;
@@ -53,7 +53,7 @@ int sbn_saved_follow(sbn_saved *saved)
         return SBN_SUCCESS;
     sbn_table table = {0};
     sbn_geometry *geometry = sbn_allocate(sizeof *geometry * group->replica_count);
-    const int status = geometry ? sbn_table_create(&table, group, 3 * saved->layer->channels, 1)
+    const int status = geometry ? sbn_table_create(&table, group, 3, saved->layer->channels, 1)
                                 : sbn_fail_memory("saved statistics");
     if (status) {
         sbn_table_destroy(&table);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "handles.h"
+
 size_t sbn_list_uses(sbn_use *uses, const sbn_share *share, const sbn_geometry *geometry,
                      unsigned needs, int affine)
 {
@@ -153,6 +155,23 @@ int sbn_check_shares(const sbn_batchnorm *layer, const sbn_share *shares, unsign
         if (status)
             return status;
     }
+    return SBN_SUCCESS;
+}
+
+int sbn_hand_over(sbn_replica *replica, const sbn_share *share, cl_event last)
+{
+    if (!share->event)
+        return SBN_SUCCESS;
+    cl_event event = NULL;
+    if (last)
+        sbn_keep_event(&event, last);
+    else {
+        const int status = sbn_marker(replica, share->num_wait, share->wait_list, &event);
+        if (status)
+            return status;
+    }
+    *share->event = event;
+    sbn_handle_closed();
     return SBN_SUCCESS;
 }
 

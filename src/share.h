@@ -46,6 +46,12 @@ int sbn_check_uses(const sbn_use *uses, size_t count, const sbn_share *share,
 int sbn_check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
                      const char *who, const char *name);
 
+/*
+ * Gives the caller an event after the last command of a replica's pass; NULL: there was none, and
+ * its wait list is all there is to wait for.
+ */
+int sbn_hand_over(sbn_replica *replica, const sbn_share *share, cl_event last);
+
 /* *event is NULL until a command stands behind it. `shares` may be NULL. */
 void sbn_forget_events(const sbn_group *group, const sbn_share *shares);
 

@@ -4,10 +4,13 @@
 #include "group.h"
 #include "handles.h"
 
-int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, int shared)
+int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t rows, size_t channels,
+                     int shared)
 {
     const size_t replicas = group->replica_count;
-    *table = (sbn_table){.replicas = replicas, .floats = floats, .shared = shared};
+    const size_t bytes = sizeof(float) * rows * channels;
+    *table =
+        (sbn_table){.replicas = replicas, .rows = rows, .channels = channels, .shared = shared};
     table->host = sbn_allocate(sizeof *table->host * replicas);
     table->device = sbn_allocate(sizeof *table->device * replicas);
     table->written = sbn_allocate(sizeof(cl_event) * replicas);
@@ -15,10 +18,9 @@ int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, i
     if (!table->host || !table->device || !table->written || !table->last)
         return sbn_fail_memory("a table of channels");
     for (size_t r = 0; r < replicas; ++r) {
-        int status = sbn_reserve(&group->replicas[r], &table->device[r], sizeof(float) * floats);
+        int status = sbn_reserve(&group->replicas[r], &table->device[r], bytes);
         if (!status && (r == 0 || !shared))
-            status = sbn_staging_reserve(&group->replicas[r], &table->host[r],
-                                         sizeof(float) * floats);
+            status = sbn_staging_reserve(&group->replicas[r], &table->host[r], bytes);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -103,15 +105,16 @@ int sbn_table_wait(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
     return status ? status : wait_for_last(table, replica, wait);
 }
 
-int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats)
+int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t first, size_t channels)
 {
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
     int status = wait_for_last(table, replica, &wait);
     if (!status)
-        status = sbn_write(replica, table->device[r].mem, sizeof(float) * floats,
-                           sbn_table_rows(table, r), &wait, &event);
+        status = sbn_write_columns(replica, table->device[r].mem, sbn_table_rows(table, r),
+                                   table->rows, sizeof(float) * table->channels,
+                                   sizeof(float) * first, sizeof(float) * channels, &wait, &event);
     if (status != SBN_SUCCESS)
         return status;
     sbn_keep_event(&table->written[r], event);

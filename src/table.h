@@ -14,15 +14,17 @@
 struct sbn_group;
 
 typedef struct sbn_table {
-    size_t replicas, floats; /* floats per copy */
-    int shared;              /* one host copy serves all replicas */
-    sbn_staging *host;       /* per copy: the first replica's, or each one's */
+    size_t replicas;
+    size_t rows, channels; /* of a copy: one row after the other */
+    int shared;            /* one host copy serves all replicas */
+    sbn_staging *host;     /* per copy: the first replica's, or each one's */
     sbn_device_buffer *device;
     cl_event *written; /* per replica: the last write, while which host must stay */
     cl_event *last;    /* per replica: the last command that touched the device's copy */
 } sbn_table;
 
-int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t floats, int shared);
+int sbn_table_create(sbn_table *table, struct sbn_group *group, size_t rows, size_t channels,
+                     int shared);
 void sbn_table_destroy(sbn_table *table);
 
 /* The host copy of a replica. There is none where there are no replicas. */
@@ -31,8 +33,8 @@ float *sbn_table_rows(const sbn_table *table, size_t replica);
 /* The same, free to be overwritten: waits for writes still under way. */
 int sbn_table_host(sbn_table *table, size_t replica, float **host);
 
-/* Enqueues the first `floats` of a replica's host copy -> device. */
-int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t floats);
+/* Enqueues `channels` of all rows, from `first` on, of a replica's host copy -> device. */
+int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t first, size_t channels);
 
 /*
  * What a command that reads the device's copy must wait for, added to `wait`: the last one, unless

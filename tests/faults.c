@@ -12,7 +12,7 @@
 #include "pass.h"
 #include "wraps.h"
 
-enum { REPLICAS = 2, CHANNELS = 3, PLANE = 40, STEPS = 9 };
+enum { REPLICAS = 2, CHANNELS = 9, PLANE = 48, STEPS = 9, SMALL_CACHE = 19000 };
 
 static fixture device;
 static cl_command_queue queues[REPLICAS];
@@ -196,6 +196,7 @@ int main(void)
     }
     life l;
     int status, any, n = 1;
+    const cl_ulong cache = SMALL_CACHE;
     must(make_group(&l), "a group without faults");
     must(make_layer(&l), "a layer without faults");
     sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
@@ -211,6 +212,15 @@ int main(void)
         ++n;
     tap_ok(n > 200, "a layer's life: %d calls failed, one in each", n - 1);
     sbn_group_destroy(l.group);
+    wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+    must(make_group(&l), "a group on devices with a small cache");
+    const int whole = n;
+    for (n = 1; fails_to_live(l.group, n, right);)
+        ++n;
+    tap_ok(n > whole + whole / 2, "the same with passes in pieces: %d calls failed, one in each",
+           n - 1);
+    sbn_group_destroy(l.group);
+    wraps_device_says(0, NULL, 0);
     for (n = 1; fails_to_make(n);)
         ++n;
     tap_ok(n > 30, "the making of a group: %d calls failed, one in each", n - 1);

@@ -105,6 +105,7 @@ wraps = \
 	$(wrap)clCreateProgramWithBinary $(wrap)clCreateProgramWithSource \
 	$(wrap)clEnqueueMarkerWithWaitList \
 	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueReadBuffer $(wrap)clEnqueueWriteBuffer \
+	$(wrap)clEnqueueWriteBufferRect \
 	$(wrap)clFlush $(wrap)clGetDeviceInfo $(wrap)clGetEventInfo $(wrap)clSetKernelArg \
 	$(wrap)sbn_allocate
 
@@ -118,6 +119,14 @@ tests_faults_LDFLAGS = $(wraps)
 tests_faults_LDADD = $(on_fixture)
 TESTS += tests/embedded tests/faults
 ASAN_TESTS += tests/embedded tests/faults
+
+# Passes made a few channels at a time.
+check_PROGRAMS += tests/pieces
+tests_pieces_SOURCES = tests/pieces.c $(wraps_sources)
+tests_pieces_LDFLAGS = $(wraps)
+tests_pieces_LDADD = $(on_fixture)
+TESTS += tests/pieces
+ASAN_TESTS += tests/pieces
 
 # Compiled programs on disk.
 check_PROGRAMS += tests/cache tests/programs

@@ -25,6 +25,7 @@ enum {
     WRAP_CREATE_BINARY,
     WRAP_CREATE_QUEUE,
     WRAP_MAP,
+    WRAP_WRITE_RECT,
     WRAPS,
     WRAP_ANY = WRAPS
 };

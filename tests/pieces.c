@@ -1,0 +1,226 @@
+/*
+ * Passes in pieces: on a device that says to have a small cache, every output,
+ * running statistics and what is saved have the bits of a pass made whole,
+ * whatever the layout, the shape, the share of the replicas and the settings.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "handles.h"
+#include "wraps.h"
+
+enum { REPLICAS = 3, SEED = 7 };
+
+static fixture device;
+static cl_command_queue queues[REPLICAS];
+
+typedef struct problem {
+    const char *what;
+    size_t channels, plane, samples[REPLICAS];
+    sbn_layout layout;
+    unsigned flags; /* of backward */
+    float huge;     /* x and dy of one channel */
+    int frozen;     /* backward of constants */
+    cl_ulong cache; /* which gives pieces, */
+    int whole;      /* but for these */
+} problem;
+
+static const problem problems[] = {
+    {"one replica", 160, 49, {6, 0, 0}, SBN_CHANNELS_FIRST, 0, 0, 0, 1000000, 0},
+    {"uneven replicas", 160, 49, {3, 1, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 500000, 0},
+    {"an empty share",
+     160,
+     49,
+     {3, 0, 2},
+     SBN_CHANNELS_FIRST,
+     SBN_GLOBAL_GRADIENTS,
+     0,
+     0,
+     500000,
+     0},
+    {"large planes", 9, 1104, {2, 1, 0}, SBN_CHANNELS_FIRST, 0, 0, 0, 450000, 0},
+    {"whole vectors", 9, 64, {2, 2, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 26000, 0},
+    {"a channel in the wide window",
+     160,
+     49,
+     {3, 1, 2},
+     SBN_CHANNELS_FIRST,
+     0,
+     3e30f,
+     0,
+     500000,
+     0},
+    {"constant statistics", 160, 49, {3, 1, 2}, SBN_CHANNELS_FIRST, 0, 0, 1, 500000, 0},
+    {"channels last", 160, 49, {3, 1, 2}, SBN_CHANNELS_LAST, 0, 0, 0, 500000, 1},
+    {"small planes", 500, 9, {3, 1, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 300000, 1},
+    {"a channel too large", 3, 1104, {2, 2, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 50000, 1},
+};
+
+enum { HUGE_CHANNEL = 21 };
+
+typedef struct outcome {
+    uint64_t digest;
+    long launches; /* of the four training passes */
+    sbn_result results[2];
+} outcome;
+
+static sbn_group *make_group(cl_ulong cache)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
+    config.queues = queues;
+    config.replicas = REPLICAS;
+    if (cache)
+        wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    wraps_device_says(0, NULL, 0);
+    return group;
+}
+
+static void open_slices(const problem *p, slice *slices)
+{
+    size_t first = 0;
+    for (int r = 0; r < REPLICAS; ++r) {
+        slice *s = &slices[r];
+        slice_open(s, &device, queues[r], first, p->samples[r], p->channels, p->plane, SEED);
+        first += p->samples[r];
+        const size_t run = p->layout == SBN_CHANNELS_FIRST ? p->plane : 1;
+        const sbn_buffer huge[] = {{s->share.x.mem, s->share.x.offset + HUGE_CHANNEL * run},
+                                   {s->share.dy.mem, s->share.dy.offset + HUGE_CHANNEL * run}};
+        for (int i = 0; i < 2 && p->huge != 0 && p->samples[r] > 0; ++i)
+            buffer_fill(s, &huge[i], 1, p->huge);
+    }
+}
+
+static uint64_t digest_replica(uint64_t digest, const slice *s)
+{
+    must(clFinish(s->queue), "clFinish");
+    digest = digest_buffer(digest, s, &s->share.y, s->elements);
+    digest = digest_buffer(digest, s, &s->share.dx, s->elements);
+    digest = digest_buffer(digest, s, &s->share.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->share.bias_grad, s->channels);
+}
+
+static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved,
+                             size_t channels)
+{
+    float values[4][512];
+    int64_t batches;
+    uint64_t count;
+    must(sbn_batchnorm_get_running_stats(layer, values[0], values[1], &batches), "get");
+    must(sbn_saved_get(saved, values[2], values[3], &count), "sbn_saved_get");
+    for (int i = 0; i < 4; ++i)
+        digest = digest_of(digest, values[i], sizeof(float) * channels);
+    return digest_of(digest_of(digest, &batches, sizeof batches), &count, sizeof count);
+}
+
+/* Two steps of training; the second accumulates gradients, and its events are asked for. */
+static outcome train(const problem *p, cl_ulong cache)
+{
+    outcome o = {DIGEST_START, 0, {SBN_RESULT_INIT, SBN_RESULT_INIT}};
+    slice slices[REPLICAS];
+    sbn_share shares[REPLICAS];
+    cl_event events[REPLICAS] = {NULL};
+    sbn_group *group = make_group(cache);
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    config.channels = p->channels;
+    config.layout = p->layout;
+    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    must(sbn_batchnorm_train(layer, !p->frozen), "sbn_batchnorm_train");
+    open_slices(p, slices);
+    const long before = wraps_calls(WRAP_LAUNCH);
+    for (int step = 0; step < 2; ++step) {
+        for (int r = 0; r < REPLICAS; ++r) {
+            shares[r] = slices[r].share;
+            shares[r].event = step ? &events[r] : NULL;
+        }
+        const unsigned flags = p->flags | (step ? SBN_ACCUMULATE_GRADIENTS : 0);
+        must(sbn_forward(layer, shares, saved, 0, &o.results[0]), "sbn_forward");
+        for (int r = 0; r < REPLICAS && step; ++r)
+            must(clReleaseEvent(events[r]), "clReleaseEvent");
+        must(sbn_backward(layer, shares, saved, flags, &o.results[1]), "sbn_backward");
+    }
+    o.launches = wraps_calls(WRAP_LAUNCH) - before;
+    for (int r = 0; r < REPLICAS; ++r) {
+        /* The event stands for everything before it, on queues without an order too. */
+        must(clWaitForEvents(1, &events[r]), "clWaitForEvents");
+        must(clReleaseEvent(events[r]), "clReleaseEvent");
+        o.digest = digest_replica(o.digest, &slices[r]);
+        slice_close(&slices[r]);
+    }
+    o.digest = digest_layer(o.digest, layer, saved, p->channels);
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    return o;
+}
+
+/* Step 1 of each piece is a launch of its own: so many more show that there were pieces. */
+static void check(const problem *p)
+{
+    const outcome whole = train(p, 0), pieces = train(p, p->cache);
+    tap_ok(pieces.digest == whole.digest, "%s: the bits of a pass made whole", p->what);
+    tap_ok(p->whole ? pieces.launches == whole.launches
+                    : pieces.launches > whole.launches + whole.launches / 2,
+           "%s: made %s: %ld launches, %ld whole", p->what, p->whole ? "whole" : "in pieces",
+           pieces.launches, whole.launches);
+    tap_ok(memcmp(pieces.results, whole.results, sizeof whole.results) == 0 &&
+               pieces.results[0].wide == (p->huge != 0),
+           "%s: the same results, %s window", p->what, p->huge != 0 ? "the wide" : "one");
+}
+
+/* A pass in two phases, or beside another that is under way, is made whole. */
+static void check_two_phases(void)
+{
+    const problem *p = &problems[0];
+    slice slices[REPLICAS];
+    sbn_share shares[REPLICAS];
+    sbn_group *group = make_group(p->cache);
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    sbn_saved *saved[2];
+    sbn_pass *pass;
+    long launches[3];
+    config.channels = p->channels;
+    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+    open_slices(p, slices);
+    for (int i = 0; i < 2; ++i)
+        must(sbn_saved_create(layer, &saved[i]), "sbn_saved_create");
+    for (int r = 0; r < REPLICAS; ++r)
+        shares[r] = slices[r].share;
+    launches[0] = wraps_calls(WRAP_LAUNCH);
+    must(sbn_forward_begin(layer, shares, saved[0], 0, &pass), "begin");
+    launches[1] = wraps_calls(WRAP_LAUNCH);
+    must(sbn_forward(layer, shares, saved[1], 0, NULL), "sbn_forward");
+    launches[2] = wraps_calls(WRAP_LAUNCH);
+    tap_ok(launches[2] - launches[1] <= 2 * (launches[1] - launches[0]) + 1,
+           "beside a pass under way one is made whole: %ld launches", launches[2] - launches[1]);
+    must(sbn_pass_end(pass, NULL), "end");
+    for (int i = 0; i < 2; ++i)
+        sbn_saved_destroy(saved[i]);
+    for (int r = 0; r < REPLICAS; ++r)
+        slice_close(&slices[r]);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn_handles_open();
+    for (int r = 0; r < REPLICAS; ++r)
+        queues[r] = fixture_queue(&device, r == 1);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
+        check(&problems[i]);
+    check_two_phases();
+    for (int r = 0; r < REPLICAS; ++r)
+        clReleaseCommandQueue(queues[r]);
+    tap_ok(sbn_handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return tap_done();
+}
