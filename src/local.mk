@@ -53,6 +53,8 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/bucket.h \
 	src/parallel/exchange.c \
 	src/parallel/header.c \
+	src/parallel/check.c \
+	src/parallel/check.h \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
