@@ -25,6 +25,7 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     tap 3 tests/mpi_threads multiple
     tap 4 tests/mpi_hub
     tap 7 tests/mpi_hub
+    tap 5 tests/mpi_settings
     tap 4 tests/mpi_branches
     tap 3 tests/mpi_branches_disagree
     tap 4 tests/mpi_branches_refused
