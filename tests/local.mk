@@ -394,7 +394,7 @@ TSAN_TESTS += tests/parallel
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 mpi_programs = tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel \
+	tests/mpi_arguments tests/mpi_faults tests/mpi_late tests/mpi_latency tests/mpi_parallel \
 	tests/mpi_branches tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device \
 	tests/mpi_settings tests/mpi_threads
 if HAVE_MPI
@@ -465,10 +465,14 @@ tests_mpi_no_device_LDADD = $(on_mpi)
 tests_mpi_threads_SOURCES = tests/mpi_threads.c tests/ranks.c tests/ranks.h
 tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_threads_LDADD = $(on_mpi)
-tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
+mpi_training_sources = tests/mpi_training.c tests/mpi_training.h
+tests_mpi_faults_SOURCES = tests/mpi_faults.c $(mpi_training_sources) $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)
 tests_mpi_faults_LDADD = $(on_mpi)
+tests_mpi_late_SOURCES = tests/mpi_late.c $(mpi_training_sources)
+tests_mpi_late_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_late_LDADD = $(on_mpi)
 
 mpi_scripts = \
 	tests/mpi_demo.sh \
