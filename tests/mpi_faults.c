@@ -1,11 +1,11 @@
 /*
- * What goes wrong for real, one fault for each run: `mpi_faults FAULT [local]`
- * on 4 ranks. Ranks 1 and 3 are the faulty ones where there are two, else rank
- * 1; `local` lets the group go on with local statistics after a timeout. Every
- * rank prints a line for the pass that met the fault and one for another pass
- * afterwards, and the program ends the documented way: by MPI_Finalize where the
- * group lives, by MPI_Abort(…, 3) after a timeout. tests/mpi_faults.sh looks at
- * what was printed and how the job ended.
+ * What goes wrong for real: `mpi_faults FAULT...` on 4 ranks, one after the other
+ * where the group lives on. Ranks 1 and 3 are the faulty ones where there are
+ * two, else rank 1; after `local` the group goes on with local statistics when a
+ * rank does not come. Every rank prints a line for the pass that met the fault
+ * and one for another pass afterwards, and the program ends the documented way:
+ * by MPI_Finalize, or by MPI_Abort(…, 3) after a timeout. tests/mpi_faults.sh
+ * looks at what was printed and how the job ended.
  */
 #include <signal.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int skip(training *t)
 
 static int swap(training *t)
 {
-    training_says(t, "", skip(t));
+    training_says(t, "first: ", skip(t));
     return t->rank == 1 ? training_first(t) : training_second(t);
 }
 
@@ -121,22 +121,39 @@ static const struct fault {
     {"stop", stop, 10},         {"kill", kill_rank, 60},
 };
 
-int main(int argc, char **argv)
+static const struct fault *find(const char *name)
 {
     const struct fault *f = faults, *end = faults + sizeof faults / sizeof *faults;
-    const int local = argc > 2 && !strcmp(argv[2], "local");
-    training t;
-    while (f < end && strcmp(f->name, argc > 1 ? argv[1] : "") != 0)
+    while (f < end && strcmp(f->name, name) != 0)
         ++f;
-    if (f == end || training_open(&t, f->timeout, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
+    return f < end ? f : NULL;
+}
+
+/* SBN_TIMEOUT: the group is dead. */
+static int provoke(training *t, const struct fault *f)
+{
+    t->fault = f->name;
+    const int status = training_says(t, "", f->pass(t));
+    training_goes_on(t);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const int local = argc > 1 && !strcmp(argv[1], "local");
+    const struct fault *f = argc > 1 + local ? find(argv[1 + local]) : NULL;
+    int status = SBN_SUCCESS;
+    training t;
+    if (!f || training_open(&t, f->timeout, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
         return 99;
-    const int dead = training_says(&t, "", f->pass(&t)) == SBN_TIMEOUT;
-    training_goes_on(&t);
-    if (training_close(&t) || dead) {
+    for (int i = 1 + local; i < argc && f && status != SBN_TIMEOUT; ++i)
+        if ((f = find(argv[i])) != NULL)
+            status = provoke(&t, f);
+    if (training_close(&t) || status == SBN_TIMEOUT) {
         /* This ends the others too: they have lines to print. */
-        pause_for(f->pass == staggered ? t.timeout / 2 + 5 : 5);
+        pause_for(f && f->pass == staggered ? t.timeout / 2 + 5 : 5);
         MPI_Abort(MPI_COMM_WORLD, 3);
     }
     MPI_Finalize();
-    return 0;
+    return f ? 0 : 99;
 }

@@ -125,6 +125,7 @@ int main(int argc, char **argv)
     if (f == end || training_open(&t, 10, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
         return 99;
     const double start = MPI_Wtime();
+    t.fault = f->name;
     f->provoke(&t);
     if (t.rank != 1)
         work_until(start + LONGER * t.timeout);

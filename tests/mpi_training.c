@@ -5,7 +5,8 @@
 
 int training_says(const training *t, const char *when, int status)
 {
-    printf("rank %d: %s%s: %s\n", t->rank, when, sbn_strerror(status), sbn_last_error());
+    printf("%s: rank %d: %s%s: %s\n", t->fault, t->rank, when, sbn_strerror(status),
+           sbn_last_error());
     fflush(stdout);
     return status;
 }
@@ -38,7 +39,7 @@ void training_goes_on(training *t)
     const int status = sbn_backward(t->first, &t->slice.share, t->first_saved, 0, &result);
     training_says(t, "afterwards: ", status);
     if (!result.synchronised && !status)
-        printf("rank %d: local statistics\n", t->rank);
+        printf("%s: rank %d: local statistics\n", t->fault, t->rank);
 }
 
 sbn_batchnorm *training_layer(const training *t, const sbn_batchnorm_config *config,

@@ -2,7 +2,7 @@
  * What programs share in which a rank of an MPI job goes wrong: a group over all
  * ranks with one replica each, two layers, and lines
  *
- *   rank R: WHEN: STATUS: sentence
+ *   FAULT: rank R: WHEN: STATUS: sentence
  *
  * on standard output, for scripts to look at.
  */
@@ -17,6 +17,7 @@ enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2 };
 
 typedef struct training {
     int rank;
+    const char *fault; /* what is provoked, in lines */
     double timeout;
     fixture device;
     sbn_mpi *mpi;
