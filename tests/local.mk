@@ -485,6 +485,6 @@ mpich_scripts = tests/mpi_hosts.sh
 EXTRA_DIST += tests/mpi_common.sh tests/mpi_namespaces.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-ASAN_TESTS += tests/mpi_members.sh
-VALGRIND_TESTS += tests/mpi_members.sh
+ASAN_TESTS += tests/mpi_faults.sh tests/mpi_members.sh tests/mpi_problems.sh
+VALGRIND_TESTS += tests/mpi_faults.sh tests/mpi_members.sh
 endif
