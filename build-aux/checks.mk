@@ -148,7 +148,7 @@ check-openmpi:
 	  echo 'make $@: needs a build directory apart from the source:' \
 	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
 	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi"; }; }
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi --disable-static"; }; }
 	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
 
 check-openmpi-here: all $(mpi_programs)
