@@ -82,7 +82,7 @@ says device 1 CL_OUT_OF_RESOURCES 'replica 0: forward_reduce'
 says late_device '0 2 3' SBN_REMOTE_ERROR "$remote"
 says late_device 1 CL_OUT_OF_RESOURCES 'replica 0: clGetEventInfo'
 for fault in $living; do
-    says $fault '0 1 2 3' 'afterwards: ' SBN_SUCCESS
+    says "$fault" '0 1 2 3' 'afterwards: ' SBN_SUCCESS
 done
 says living '0 1 2 3' 'the transport: ' SBN_SUCCESS
 ends living 0
@@ -154,7 +154,7 @@ for fault in average_late average_between; do
     names_alone $fault
     says $fault '0 1 2 3' 'again: ' SBN_GROUP_FAILED 'an exchange failed earlier'
     says $fault 1 SBN_TIMEOUT 'rank 1 waited 10 s in averaging of 2 tensors, 6 floats for rank'
-    says $fault '0 1 2 3' 'afterwards: ' SBN_SUCCESS
+    says "$fault" '0 1 2 3' 'afterwards: ' SBN_SUCCESS
     says $fault 1 'the transport: ' SBN_TIMEOUT "$pending"
     ends $fault 3
 done

@@ -11,7 +11,7 @@
 
 /* When rank 1 comes, and until when the others wait for it, both from the start; in timeouts. */
 #define LATE 1.5
-#define LONGER 1.9
+#define LONGER 2.2
 
 /* As long as a program with other work, whose MPI goes on. */
 static void work_until(double end)
