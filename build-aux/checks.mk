@@ -52,13 +52,17 @@ CLEANFILES += installcheck installcheck-mpi
 # --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front.
 # Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
-# libraries they unload, which no suppression can name.
+# libraries they unload, which no suppression can name. With make -j programs are built
+# side by side, but tests that know deadlines run in a row; valgrind's have none that
+# matter (a + lets make see that $(check_under) is one, too).
+one_by_one = -j1
 pocl_icd = /etc/OpenCL/vendors/pocl.icd
 check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	TEST_ICD="`test ! -e $(pocl_icd) || echo $(pocl_icd)`"
 
 # --- make check-valgrind ----------------------------------------------------------
-# A kernel cache of its own: PoCL must compile for the CPU that valgrind shows.
+# A kernel cache of its own: PoCL must compile for the CPU that valgrind shows, and
+# without optimising, which takes half as long; it is the host's code that is watched.
 # Scripts that launch ranks put SBN_TEST_TOOL before each.
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
@@ -67,7 +71,7 @@ check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
 	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
-	SBN_TEST_TOOL='$(under_valgrind)' \
+	+POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable SBN_TEST_TOOL='$(under_valgrind)' \
 	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
 	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
 
@@ -99,7 +103,7 @@ check-asan:
 check-asan-here: $(check_PROGRAMS)
 	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.lsan:print_suppressions=0' \
 	UBSAN_OPTIONS=print_stacktrace=1 \
-	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
+	$(check_under) $(one_by_one) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
 # --- make check-fuzz ----------------------------------------------------------------
 # libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
@@ -133,7 +137,7 @@ check-tsan:
 
 check-tsan-here: $(TSAN_TESTS)
 	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
-	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
+	$(check_under) $(one_by_one) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
 
 # --- make check-openmpi ----------------------------------------------------------------
 # Everything built again with Open MPI, in openmpi/ of this build directory, and the
@@ -144,11 +148,12 @@ check-openmpi:
 	  echo 'make $@: needs a build directory apart from the source:' \
 	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
 	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi"; }; }
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi --disable-static"; }; }
 	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
 
 check-openmpi-here: all $(mpi_programs)
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' TEST_SUITE_LOG=check-openmpi.log
+	$(MAKE) $(AM_MAKEFLAGS) $(one_by_one) check-TESTS TESTS='$(mpi_scripts)' \
+	  TEST_SUITE_LOG=check-openmpi.log
 
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.

@@ -42,7 +42,11 @@
  * they are, and waits at most one second more: whoever has not begun the pass
  * is named. Who sleeps, is stopped, or computes elsewhere cannot answer and is
  * named too, even if it began the pass and has not called progress or end
- * since.
+ * since; who waits as well is not.
+ *
+ * A rank that comes after that finds what the others had sent. It may succeed
+ * once, where that is all it needs, and learns by a timeout of its own: in this
+ * call, or in its next.
  *
  * How to end after a timeout. The group is dead on the ranks that saw it, and
  * a reduction that some rank never joined stays pending in MPI; nothing can
@@ -85,8 +89,9 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 /*
  * Ends a transport whose group has been destroyed, before MPI_Finalize.
  * Collective. SBN_TIMEOUT: reductions that other ranks have not joined are
- * pending, the duplicates are not freed, and MPI_Finalize may not return: see
- * above. NULL is no error.
+ * pending, here or in what sbn_group_split and sbn_parallel_create made of it;
+ * the duplicates are not freed, and MPI_Finalize may not return: see above.
+ * NULL is no error.
  */
 SBN_API int sbn_mpi_destroy(sbn_mpi *mpi);
 

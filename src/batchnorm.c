@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "agreement.h"
-#include "digest.h"
 #include "handles.h"
 
 static int check_config(const sbn_batchnorm_config *config)
@@ -42,25 +40,6 @@ static int check_config(const sbn_batchnorm_config *config)
                         config->affine & ~1 ? "affine" : "track_running_stats",
                         config->affine & ~1 ? config->affine : config->track_running_stats);
     return SBN_SUCCESS;
-}
-
-/*
- * The layout is left out: members may store their shares as they like. The order of summation is
- * in: members of different builds must not add what they sum differently.
- */
-static uint32_t digest_settings(const sbn_batchnorm_config *config)
-{
-    uint64_t digest = sbn_digest(SBN_DIGEST_START, &config->eps, sizeof config->eps);
-    digest = sbn_digest(digest, &config->momentum, sizeof config->momentum);
-    const unsigned char modes[] = {
-        (unsigned char)config->eps_mode,
-        (unsigned char)config->average,
-        (unsigned char)config->affine,
-        (unsigned char)config->track_running_stats,
-    };
-    const uint32_t order[] = {SBN_ORDER_VERSION, SBN_BLOCK};
-    digest = sbn_digest(digest, order, sizeof order);
-    return (uint32_t)sbn_digest(digest, modes, sizeof modes);
 }
 
 static int allocate(sbn_batchnorm *layer, const char *name)
@@ -106,7 +85,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     made->tracks = config->track_running_stats;
     made->dimensions = config->dimensions;
     made->training = 1;
-    made->settings = digest_settings(config);
+    made->settings = sbn_settings_of(config);
     status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
         sbn_batchnorm_destroy(made);

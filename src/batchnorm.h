@@ -4,6 +4,7 @@
 
 #include "geometry.h"
 #include "group.h"
+#include "settings.h"
 #include "statistics.h"
 #include "table.h"
 
@@ -18,8 +19,8 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     int training, frozen;
-    uint32_t moves;    /* how often the layer has changed its group */
-    uint32_t settings; /* a digest of all that must agree between members */
+    uint32_t moves; /* how often the layer has changed its group */
+    sbn_settings settings;
 
     float *running_mean, *running_var;
     int64_t batches;

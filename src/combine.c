@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "digest.h"
+#include "explanation.h"
 #include "handles.h"
 #include "reduce.h"
 
@@ -145,7 +146,8 @@ static sbn_call own_call(const sbn_pass *pass)
     sbn_call call = of ? of->call : first->call;
     if (!of) {
         call.name = "";
-        call.channels = call.settings = call.saved = 0;
+        call.settings = NULL;
+        call.flags = call.channels = call.saved = call.saved_place = 0;
     }
     call.error = pass->error;
     return call;

@@ -27,6 +27,8 @@ libsyncbn_core_la_SOURCES = \
 	src/error.c \
 	src/error.h \
 	src/evaluate.c \
+	src/explanation.c \
+	src/explanation.h \
 	src/folding.c \
 	src/forward.c \
 	src/forward.h \
@@ -51,6 +53,8 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
 	src/parallel/bucket.h \
+	src/parallel/check.c \
+	src/parallel/check.h \
 	src/parallel/exchange.c \
 	src/parallel/header.c \
 	src/parallel/header.h \
@@ -74,6 +78,8 @@ libsyncbn_core_la_SOURCES = \
 	src/safetensors_header.c \
 	src/safetensors_write.c \
 	src/saved.c \
+	src/settings.c \
+	src/settings.h \
 	src/share.c \
 	src/share.h \
 	src/split.c \

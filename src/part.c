@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "digest.h"
 #include "handles.h"
 #include "reduce.h"
 #include "share.h"
@@ -125,15 +124,15 @@ static void describe(sbn_part *part)
 {
     const sbn_batchnorm *layer = part->layer;
     const sbn_saved *read = part->kind->fills ? NULL : part->saved;
-    const uint32_t agreed[] = {part->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
-                               read ? read->place : 0};
     part->call = (sbn_call){
         .operation = part->kind->operation,
         .name = layer ? layer->name : "",
         .code = part->kind->code,
-        .settings = layer ? (uint32_t)sbn_digest(layer->settings, agreed, sizeof agreed) : 0,
+        .settings = layer ? &layer->settings : NULL,
+        .flags = part->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
         .channels = layer ? (uint32_t)layer->channels : 0,
         .saved = read ? read->pass : 0,
+        .saved_place = read ? read->place : 0,
     };
 }
 

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "agreement.h"
 #include "combine.h"
 #include "digest.h"
+#include "explanation.h"
 #include "handles.h"
 
 /* One colour of this member. */

@@ -146,12 +146,12 @@ static void check_disagreements(members *all)
              "ranks 0, 2 called backward of layer \"second\" with 7 channels in place 2",
              "layers swapped");
     disagree(all, other_flags,
-             "rank 1 called forward of layer \"third\" with 5 channels in place 3 (settings|"
-             "ranks 0, 2 called forward of layer \"third\" with 5 channels in place 3 (settings",
+             "all ranks called forward of layer \"third\" with 5 channels in place 3 |"
+             "(flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2)",
              "other flags in one layer");
     disagree(all, other_operation,
-             "rank 1 called backward of layer \"first\" with 3 channels (|"
-             "ranks 0, 2 called forward of layer \"first\" with 3 channels (",
+             "rank 1 called backward of layer \"first\" with 3 channels; |"
+             "ranks 0, 2 called forward of layer \"first\" with 3 channels",
              "another operation");
     disagree(all, frozen_here,
              "rank 1 called forward of 2 layers|"
@@ -162,7 +162,8 @@ static void check_disagreements(members *all)
              "ranks 0, 2 called backward of layer \"first\" with 3 channels",
              "a frozen backward pass");
     disagree(all, other_place,
-             "rank 1 called backward of layer \"first\"|settings|ranks 0, 2 called backward of",
+             "all ranks called backward of layer \"first\" with 3 channels |"
+             "(saved in place 2 on rank 1, 1 on ranks 0, 2)",
              "backward of another place of the same call");
 }
 

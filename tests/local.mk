@@ -185,6 +185,18 @@ tests_soak_LDADD = $(on_fixture)
 TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 ASAN_TESTS += tests/hub tests/hub_timeout tests/soak tests/split
 
+# Members that disagree, and in what: sentences by themselves, then of whole passes.
+check_PROGRAMS += tests/agreement tests/settings
+tests_agreement_SOURCES = \
+	tests/agreement.c tests/calls.c tests/calls.h tests/tap.c tests/tap.h
+tests_agreement_LDADD = libsyncbn_core.la
+tests_settings_SOURCES = tests/settings.c $(members_sources)
+tests_settings_LDFLAGS = $(wraps)
+tests_settings_LDADD = $(on_fixture)
+TESTS += tests/agreement tests/settings
+ASAN_TESTS += tests/agreement tests/settings
+VALGRIND_TESTS += tests/agreement
+
 # Several layers in one call.
 branches_sources = tests/branch_set.c tests/branch_set.h
 branch_calls_sources = tests/branch_calls.c tests/branch_calls.h $(branches_sources)
@@ -391,8 +403,9 @@ TSAN_TESTS += tests/parallel
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 mpi_programs = tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
-	tests/mpi_arguments tests/mpi_faults tests/mpi_latency tests/mpi_parallel tests/mpi_branches \
-	tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device tests/mpi_threads
+	tests/mpi_arguments tests/mpi_faults tests/mpi_late tests/mpi_latency tests/mpi_parallel \
+	tests/mpi_branches tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device \
+	tests/mpi_settings tests/mpi_threads
 if HAVE_MPI
 check_PROGRAMS += $(mpi_programs)
 endif
@@ -423,6 +436,10 @@ tests_mpi_branches_refused_SOURCES = \
 tests_mpi_branches_refused_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_branches_refused_LDFLAGS = $(wraps)
 tests_mpi_branches_refused_LDADD = $(on_mpi)
+tests_mpi_settings_SOURCES = tests/settings.c $(mpi_members_sources)
+tests_mpi_settings_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_settings_LDFLAGS = $(wraps)
+tests_mpi_settings_LDADD = $(on_mpi)
 tests_mpi_soak_SOURCES = tests/soak.c $(mpi_members_sources)
 tests_mpi_soak_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_soak_LDFLAGS = $(wraps)
@@ -457,10 +474,14 @@ tests_mpi_no_device_LDADD = $(on_mpi)
 tests_mpi_threads_SOURCES = tests/mpi_threads.c tests/ranks.c tests/ranks.h
 tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_threads_LDADD = $(on_mpi)
-tests_mpi_faults_SOURCES = tests/mpi_faults.c $(wraps_sources)
+mpi_training_sources = tests/mpi_training.c tests/mpi_training.h
+tests_mpi_faults_SOURCES = tests/mpi_faults.c $(mpi_training_sources) $(wraps_sources)
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_faults_LDFLAGS = $(wraps)
 tests_mpi_faults_LDADD = $(on_mpi)
+tests_mpi_late_SOURCES = tests/mpi_late.c $(mpi_training_sources)
+tests_mpi_late_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_late_LDADD = $(on_mpi)
 
 mpi_scripts = \
 	tests/mpi_demo.sh \
@@ -473,6 +494,6 @@ mpich_scripts = tests/mpi_hosts.sh
 EXTRA_DIST += tests/mpi_common.sh tests/mpi_namespaces.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-ASAN_TESTS += tests/mpi_members.sh
-VALGRIND_TESTS += tests/mpi_members.sh
+ASAN_TESTS += tests/mpi_faults.sh tests/mpi_members.sh tests/mpi_problems.sh
+VALGRIND_TESTS += tests/mpi_faults.sh tests/mpi_members.sh
 endif

@@ -17,14 +17,15 @@ exec ${SBN_TEST_TOOL-} tests/mpi_no_device
 PROGRAM
 chmod +x "$work/mpi_no_device"
 tap 4 "$work/mpi_no_device"
+tap 4 tests/mpi_split
 # Under valgrind each rank would compile for minutes.
 if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
-    tap 4 tests/mpi_split
     tap 2 tests/mpi_threads single
     tap 2 tests/mpi_threads serialized
     tap 3 tests/mpi_threads multiple
     tap 4 tests/mpi_hub
     tap 7 tests/mpi_hub
+    tap 5 tests/mpi_settings
     tap 4 tests/mpi_branches
     tap 3 tests/mpi_branches_disagree
     tap 4 tests/mpi_branches_refused

@@ -61,33 +61,59 @@ static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const 
     return digest_of(digest, &count, sizeof count);
 }
 
-/* The replicas of a colour, numbered through all members, as one group of this process. */
-static uint64_t expected_of(const int *colours, int colour)
+/* The whole batch in this process: replicas numbered through all members, in groups of their own. */
+enum { REPLICAS = sizeof samples / sizeof *samples };
+
+static struct {
+    cl_command_queue queue;
+    slice slices[REPLICAS];
+    sbn_group *groups[2];
+} alone;
+
+static void open_alone(void)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    cl_command_queue queue = fixture_queue(&device, 0), queues[MEMBER_REPLICAS];
-    slice slices[MEMBER_REPLICAS];
-    sbn_share shares[MEMBER_REPLICAS];
-    sbn_group *group;
-    size_t first = 0;
-    for (size_t r = 0; r < sizeof samples / sizeof *samples; first += samples[r++]) {
-        if (colours[r] != colour)
-            continue;
-        slice *s = &slices[config.replicas];
-        slice_open(s, &device, queue, first, samples[r], MEMBER_CHANNELS, MEMBER_PLANE, 9);
-        shares[config.replicas] = s->share;
-        queues[config.replicas++] = queue;
+    cl_command_queue queues[REPLICAS];
+    alone.queue = fixture_queue(&device, 0);
+    for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++]) {
+        slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], MEMBER_CHANNELS,
+                   MEMBER_PLANE, 9);
+        queues[r] = alone.queue;
     }
     config.queues = queues;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    config.replicas = REPLICAS;
+    for (int i = 0; i < 2; ++i)
+        must(sbn_group_create(&config, &alone.groups[i]), "sbn_group_create");
+}
+
+static void close_alone(void)
+{
+    for (int i = 0; i < 2; ++i)
+        sbn_group_destroy(alone.groups[i]);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_close(&alone.slices[r]);
+    clReleaseCommandQueue(alone.queue);
+}
+
+/* The shares of one colour; the other replicas have no samples. */
+static void shares_of(const int *colours, int colour, sbn_share *shares)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        shares[r] = alone.slices[r].share;
+        shares[r].shape[0] *= colours[r] == colour;
+    }
+}
+
+static uint64_t expected_of(const int *colours, int colour)
+{
+    sbn_share shares[REPLICAS];
     section s = {0};
-    open_section(&s, group);
+    s.layer = make_layer(alone.groups[0], "part");
+    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
+    shares_of(colours, colour, shares);
     must(sbn_forward(s.layer, shares, s.saved, 0, NULL), "sbn_forward");
     const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
-    for (size_t r = 0; r < config.replicas; ++r)
-        slice_close(&slices[r]);
     close_section(&s);
-    clReleaseCommandQueue(queue);
     return digest;
 }
 
@@ -217,35 +243,20 @@ static int move_layer(member *m)
 }
 
 /* The same, by groups of one process. */
-static uint64_t moved_alone(size_t first, size_t last)
+static uint64_t moved_alone(const int *colours, int colour)
 {
-    cl_command_queue queue = fixture_queue(&device, 0), queues[MEMBER_REPLICAS];
-    const size_t count = sizeof samples / sizeof *samples;
-    slice slices[MEMBER_REPLICAS];
-    sbn_share shares[MEMBER_REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *whole, *part;
-    for (size_t r = 0, at = 0; r < count; at += samples[r++]) {
-        slice_open(&slices[r], &device, queue, at, samples[r], MEMBER_CHANNELS, MEMBER_PLANE, 9);
-        shares[r] = slices[r].share;
-        queues[r] = queue;
-    }
-    config.queues = queues;
-    config.replicas = count;
-    must(sbn_group_create(&config, &whole), "sbn_group_create");
-    config.replicas = last - first;
-    must(sbn_group_create(&config, &part), "sbn_group_create");
+    sbn_share all[REPLICAS], some[REPLICAS];
     section s = {0};
-    open_section(&s, whole);
-    must(sbn_forward(s.layer, shares, s.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_convert(s.layer, part), "sbn_batchnorm_convert");
-    must(sbn_forward(s.layer, shares + first, s.saved, 0, NULL), "sbn_forward");
+    s.layer = make_layer(alone.groups[0], "mover");
+    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
+    shares_of(colours, colour, some);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        all[r] = alone.slices[r].share;
+    must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
+    must(sbn_batchnorm_convert(s.layer, alone.groups[1]), "sbn_batchnorm_convert");
+    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
     const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
-    for (size_t r = 0; r < count; ++r)
-        slice_close(&slices[r]);
     close_section(&s);
-    sbn_group_destroy(part);
-    clReleaseCommandQueue(queue);
     return digest;
 }
 
@@ -254,7 +265,7 @@ static void check_move(members *all)
     static const int halves[] = {0, 0, 0, 1, 1};
     colours_of_all = halves;
     members_do(all, move_layer);
-    const uint64_t first = moved_alone(0, 3), second = moved_alone(3, 5);
+    const uint64_t first = moved_alone(halves, 0), second = moved_alone(halves, 1);
     for (int rank = 0; rank < MEMBERS; ++rank) {
         const member *m = &all->of[rank];
         const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
@@ -326,9 +337,11 @@ int main(int argc, char **argv)
         return members_end(fixture_missing());
     const long at_start = sbn_handles_open();
     members_open(&all, &device, MEMBERS, replicas, samples, NULL);
+    open_alone();
     check_parts(&all);
     check_move(&all);
     check_disagreements(&all);
+    close_alone();
     members_close(&all);
     tap_ok(sbn_handles_open() == at_start, "no handle is left open");
     fixture_close(&device);

@@ -92,7 +92,7 @@ typedef struct sbn_transport {
  * one pass, whatever the number of its layers: 17 for a header; for the sums 1
  * and, for each layer, 1 + 8 (backward 1 + 9) per channel; for a repeat 1 and,
  * for each layer that needs it, 1 + 19 per channel. A disagreement is explained
- * in 12 per member, again for each layer before the one that differs. A split
+ * in 21 per member, again for each layer before the one that differs. A split
  * adds one per member and one per colour of each. On a part that
  * sbn_parallel_create makes: 3 and 5 per member; for each bucket of parallel.h
  * one per four members and 7 per 1024 floats, then one per float, or per two

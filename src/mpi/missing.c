@@ -4,6 +4,10 @@
  * those who wait in syncbn answer. Whoever is not known to have begun the
  * reduction when a second has passed is missing. The question tells the late
  * ones, too, that the asker had come.
+ *
+ * Some may have the sum of a reduction while others still wait for it. Those
+ * who have it go on to the next one, and must not blame the others: whoever was
+ * heard of waits itself, and is named only where nobody else can be.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -59,13 +63,25 @@ void sbn_mpi_listen(sbn_mpi *mpi)
     }
 }
 
-static int list_missing(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int *ranks)
+/* It speaks when it waits, and then has begun something. */
+static int was_heard(const int64_t *started)
+{
+    int any = 0;
+    for (int s = 0; s < SBN_STREAMS; ++s)
+        any = any || started[s] > 0;
+    return any;
+}
+
+/* Who is not known to have begun it; those heard of, or those who were not. */
+static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ranks)
 {
     int count = 0;
-    for (int rank = 0; rank < mpi->world_size; ++rank)
-        if (rank != mpi->rank &&
-            mpi->heard[(size_t)rank * SBN_STREAMS + (size_t)slot->stream] < slot->number)
+    for (int rank = 0; rank < mpi->world_size; ++rank) {
+        const int64_t *started = mpi->heard + (size_t)rank * SBN_STREAMS;
+        if (rank != mpi->rank && started[slot->stream] < slot->number &&
+            was_heard(started) == heard)
             ranks[count++] = rank;
+    }
     return count;
 }
 
@@ -82,6 +98,7 @@ int sbn_mpi_missing(void *context, void *request, int *ranks)
     do {
         sbn_mpi_listen(mpi);
         sched_yield();
-    } while (list_missing(mpi, slot, ranks) > 0 && MPI_Wtime() < end);
-    return list_missing(mpi, slot, ranks);
+    } while (list(mpi, slot, 0, ranks) > 0 && MPI_Wtime() < end);
+    const int silent = list(mpi, slot, 0, ranks);
+    return silent > 0 ? silent : list(mpi, slot, 1, ranks);
 }

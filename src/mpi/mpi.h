@@ -2,6 +2,8 @@
 #ifndef SBN_SRC_MPI_MPI_H
 #define SBN_SRC_MPI_MPI_H
 
+#include <stdatomic.h>
+
 #include <syncbn-mpi.h>
 
 /* A reduction under way. */
@@ -22,6 +24,8 @@ struct sbn_mpi {
     int64_t started[SBN_STREAMS]; /* reductions that this rank has begun */
     int64_t *heard;               /* the same of each other rank, as far as it told */
     unsigned tests;
+    struct sbn_mpi *whole; /* which this one is a part of, or NULL */
+    atomic_int left;       /* reductions that its ended parts have left pending */
 };
 
 /* May this thread call MPI now? Else SBN_INVALID_ARGUMENT with a sentence. */

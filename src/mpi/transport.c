@@ -193,23 +193,37 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     return status ? status : make(comm, caller.any_thread, mpi);
 }
 
-/* 1 when no reduction is pending any more. */
-static int drain(sbn_mpi *mpi)
+/* One look at all that is in flight: how much is left, or -1 if MPI fails. */
+static int look(sbn_mpi *mpi)
 {
-    const double end = MPI_Wtime() + PATIENCE;
-    while (mpi->in_flight) {
-        sbn_mpi_slot *slot = mpi->in_flight;
+    int pending = 0;
+    for (sbn_mpi_slot *slot = mpi->in_flight, *next; slot; slot = next) {
         int done = 0;
+        next = slot->next;
         if (MPI_Test(&slot->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return 0;
+            return -1;
         if (done)
             retire(mpi, slot);
-        else if (MPI_Wtime() > end)
-            return 0;
         else
-            sched_yield();
+            ++pending;
     }
-    return 1;
+    return pending;
+}
+
+/* Returns how many reductions are left pending, those of its parts too. */
+static int finish(sbn_mpi *mpi)
+{
+    const double end = MPI_Wtime() + PATIENCE;
+    int pending = 0;
+    while (look(mpi) > 0 && MPI_Wtime() < end)
+        sched_yield();
+    for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
+        ++pending;
+    if (pending == 0)
+        free_communicators(mpi);
+    pending += mpi->left;
+    discard(mpi);
+    return pending;
 }
 
 int sbn_mpi_destroy(sbn_mpi *mpi)
@@ -220,14 +234,8 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
     const int status = sbn_mpi_check_thread(mpi);
     if (status)
         return status;
-    const int complete = drain(mpi);
-    int pending = 0;
-    for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
-        ++pending;
-    if (complete)
-        free_communicators(mpi);
-    discard(mpi);
-    if (complete)
+    const int pending = finish(mpi);
+    if (pending == 0)
         return SBN_SUCCESS;
     return sbn_mpi_fail(
         SBN_TIMEOUT,
@@ -238,7 +246,9 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
 
 static void end_part(void *context)
 {
-    sbn_mpi_destroy(context);
+    sbn_mpi *mpi = context, *whole = mpi->whole;
+    if (sbn_mpi_check_thread(mpi) == SBN_SUCCESS)
+        whole->left += finish(mpi);
 }
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
@@ -247,7 +257,7 @@ static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
 {
     enum { TAGS = 32768 }; /* at least so many are valid */
-    const sbn_mpi *mpi = context;
+    sbn_mpi *mpi = context;
     /* The group must be this very communicator's: MPICH 4.0 crashes with a duplicate's. */
     const MPI_Comm whole = mpi->roll;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
@@ -269,9 +279,11 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
         MPI_Group_free(&some);
     if (all != MPI_GROUP_NULL)
         MPI_Group_free(&all);
-    if (!status)
-        fill_table(made, part);
-    return status;
+    if (status)
+        return status;
+    made->whole = mpi;
+    fill_table(made, part);
+    return SBN_SUCCESS;
 }
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport)

@@ -1,18 +1,13 @@
-/* The public calls: what comes in is checked, what goes out handed over. */
+/* The public calls: what comes in is taken up, what goes out handed over. */
 #include <stdio.h>
 #include <string.h>
 
 #include "bucket.h"
+#include "check.h"
 #include "digest.h"
 #include "handles.h"
 #include "header.h"
 #include "move.h"
-#include "share.h"
-
-static size_t replicas_of(const sbn_exchange *e)
-{
-    return e->parallel->own ? e->parallel->own->replica_count : 0;
-}
 
 /* An ended exchange, or a new one. */
 static int acquire(sbn_parallel *parallel, sbn_exchange **found)
@@ -73,51 +68,13 @@ static void release(sbn_exchange *e)
         memmove(parallel->under_way + i, parallel->under_way + i + 1,
                 sizeof(sbn_exchange *) * (parallel->under_way_count - i));
     }
-    for (size_t r = 0; r < replicas_of(e); ++r) {
+    for (size_t r = 0; r < sbn_exchange_replicas(e); ++r) {
         sbn_release_event(&e->ready[r]);
         sbn_release_event(&e->written[r]);
     }
     e->ended = 1;
     e->next_idle = parallel->idle;
     parallel->idle = e;
-}
-
-static int check_tensors(const sbn_exchange *e)
-{
-    const char *who = e->averages ? "sbn_average_gradients" : "sbn_broadcast";
-    if (e->tensors > 0 && !e->counts)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "%s: counts: %zu sizes were expected, NULL came", who,
-                        e->tensors);
-    if (!e->averages && e->root >= e->parallel->replicas)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "%s: root: a replica below %zu was expected, %zu came", who,
-                        e->parallel->replicas, e->root);
-    if (!e->replicas)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
-                        replicas_of(e));
-    for (size_t r = 0; r < replicas_of(e); ++r) {
-        const sbn_tensors *its = &e->replicas[r];
-        if (e->tensors > 0 && !its->buffers)
-            return sbn_fail(SBN_INVALID_ARGUMENT,
-                            "%s: replica %zu: %zu buffers were expected, NULL came", who, r,
-                            e->tensors);
-        if (its->num_wait > 0 && !its->wait_list)
-            return sbn_fail(SBN_INVALID_ARGUMENT,
-                            "%s: replica %zu: wait_list: %u events were expected, NULL came", who,
-                            r, (unsigned)its->num_wait);
-        for (size_t t = 0; t < e->tensors; ++t) {
-            char name[96];
-            snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
-            const int status = e->counts[t] > 0
-                                   ? sbn_check_buffer(&its->buffers[t], e->counts[t],
-                                                      &e->parallel->own->replicas[r], who, name)
-                                   : SBN_SUCCESS;
-            if (status)
-                return status;
-        }
-    }
-    return SBN_SUCCESS;
 }
 
 /* What the members must agree on, in numbers and words. */
@@ -135,15 +92,30 @@ static void describe(sbn_exchange *e)
     sbn_exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
 }
 
+static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
+{
+    e->averages = asked->averages;
+    e->root = asked->root;
+    e->counts = asked->counts;
+    e->tensors = asked->tensors;
+    e->replicas = asked->replicas;
+    e->ended = 0;
+    e->stage = e->parallel->own ? SBN_HEADER : SBN_SETTLED;
+    e->request = NULL;
+    e->tensor = e->first = e->buckets = 0;
+    e->status = SBN_SUCCESS;
+    describe(e);
+}
+
 /* Memory where it is not in use, and markers behind what the copies wait for. */
 static int prepare(sbn_exchange *e)
 {
     sbn_parallel *parallel = e->parallel;
-    int status = check_tensors(e);
+    int status = sbn_exchange_check_tensors(e);
     for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->replicas > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
             status = sbn_bucket_reserve(&parallel->buckets[i], e);
-    for (size_t r = 0; r < replicas_of(e) && !status; ++r) {
+    for (size_t r = 0; r < sbn_exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &parallel->own->replicas[r];
         status = sbn_marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
                             &e->ready[r]);
@@ -151,18 +123,6 @@ static int prepare(sbn_exchange *e)
             status = sbn_flush(replica);
     }
     return status;
-}
-
-static int check_state(const sbn_parallel *parallel)
-{
-    const sbn_group *own = parallel->own;
-    if (parallel->under_way_count == SBN_MAX_PASSES)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
-                        SBN_MAX_PASSES);
-    if (own && own->failed)
-        return sbn_fail(SBN_GROUP_FAILED, "rank %d: an exchange failed earlier: %s",
-                        sbn_parallel_rank(parallel), own->reason);
-    return SBN_SUCCESS;
 }
 
 static void forget_events(const sbn_parallel *parallel, const sbn_tensors *replicas)
@@ -184,7 +144,7 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     if (status)
         return status;
     forget_events(parallel, asked->replicas);
-    status = check_state(parallel);
+    status = sbn_parallel_check_state(parallel);
     const int joined = sbn_parallel_is_joined(parallel);
     if (status &&
         (!joined || parallel->own->unreachable || parallel->under_way_count == SBN_MAX_PASSES))
@@ -201,17 +161,7 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
         }
         return acquired;
     }
-    e->averages = asked->averages;
-    e->root = asked->root;
-    e->counts = asked->counts;
-    e->tensors = asked->tensors;
-    e->replicas = asked->replicas;
-    e->ended = 0;
-    e->stage = parallel->own ? SBN_HEADER : SBN_SETTLED;
-    e->request = NULL;
-    e->tensor = e->first = e->buckets = 0;
-    e->status = SBN_SUCCESS;
-    describe(e);
+    open_exchange(e, asked);
     parallel->under_way[parallel->under_way_count++] = e;
     if (!status && parallel->own) {
         status = prepare(e);
@@ -254,19 +204,10 @@ int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts, si
     return begin(parallel, &asked, exchange);
 }
 
-static int check_under_way(const sbn_exchange *e)
-{
-    const int status = sbn_check_handle(e, SBN_TAG_EXCHANGE, "exchange");
-    if (!status && e->ended)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "exchange: an exchange under way was expected, an ended one came");
-    return status;
-}
-
 int sbn_exchange_progress(sbn_exchange *e, int *ready)
 {
     sbn_error_clear();
-    const int status = check_under_way(e);
+    const int status = sbn_exchange_check_under_way(e);
     if (status)
         return status;
     if (e->parallel->own)
@@ -281,7 +222,7 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
 static int hand_over(const sbn_exchange *e)
 {
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < replicas_of(e) && !status; ++r) {
+    for (size_t r = 0; r < sbn_exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &e->parallel->own->replicas[r];
         const sbn_tensors *its = &e->replicas[r];
         cl_event event = NULL;
@@ -301,7 +242,7 @@ static int hand_over(const sbn_exchange *e)
 
 static void withdraw_events(const sbn_exchange *e)
 {
-    for (size_t r = 0; r < replicas_of(e); ++r) {
+    for (size_t r = 0; r < sbn_exchange_replicas(e); ++r) {
         cl_event *event = e->replicas[r].event;
         if (event && *event) {
             clReleaseEvent(*event);
@@ -313,7 +254,7 @@ static void withdraw_events(const sbn_exchange *e)
 int sbn_exchange_end(sbn_exchange *e)
 {
     sbn_error_clear();
-    int status = check_under_way(e);
+    int status = sbn_exchange_check_under_way(e);
     if (status)
         return status;
     if (e->parallel->own)
