@@ -216,17 +216,19 @@ static size_t channels_of_lines(size_t plane)
     return channels;
 }
 
-/* Channels last, pieces would be short runs far apart, which costs more than the cache gives. */
-size_t sbn_piece_channels(const sbn_geometry *g, const sbn_replica *replica, size_t tensors,
-                          size_t sharing)
+/*
+ * Channels last, pieces would be short runs far apart, and of less than two caches each saves less
+ * than it costs.
+ */
+size_t sbn_piece_channels(const sbn_geometry *g, const sbn_replica *replica, size_t tensors)
 {
     const sbn_form_sizes *sizes = sizes_of(replica);
     const size_t bytes = sizeof(float) * tensors * g->values; /* of a channel */
     if (sizes->pieces_in_cache == 0 || g->layout != SBN_CHANNELS_FIRST ||
-        g->plane < sizes->vector || bytes * g->channels * sharing <= replica->cache_size / 2)
+        g->plane < sizes->vector || bytes * g->channels <= 2 * replica->cache_size)
         return g->channels;
-    const size_t room = replica->cache_size / sharing / sizes->pieces_in_cache;
-    const size_t step = channels_of_lines(g->plane), most = room / bytes / step * step;
+    const size_t step = channels_of_lines(g->plane);
+    const size_t most = replica->cache_size / sizes->pieces_in_cache / bytes / step * step;
     if (most == 0)
         return g->channels;
     /* Equal ones. */

@@ -28,10 +28,9 @@ sbn_geometry sbn_geometry_piece(const sbn_geometry *whole, size_t first, size_t 
 /*
  * How many channels a pass should reduce and apply at a time, so that what it reads a second time
  * comes from the device's cache: all of them where that does not pay. The pass reads `tensors` of
- * this geometry, and `sharing` replicas have one cache.
+ * this geometry.
  */
-size_t sbn_piece_channels(const sbn_geometry *whole, const sbn_replica *replica, size_t tensors,
-                          size_t sharing);
+size_t sbn_piece_channels(const sbn_geometry *whole, const sbn_replica *replica, size_t tensors);
 
 /* "(2,64,7,7)" */
 void sbn_print_shape(const sbn_share *share, char *out, size_t size);

@@ -3,8 +3,8 @@
  * next few, so that what step 3 reads again is still in the device's cache.
  * While a piece is combined, the next one's reduction runs.
  *
- * For a pass of one layer that is not shared with other members, who would have
- * to be sent each piece, and that is made at once. What outlives it changes when
+ * For a pass of one layer that is made at once by one replica alone: others
+ * would have to wait for each other at every piece. What outlives it changes when
  * the last piece is known; until then an error leaves only outputs undefined.
  */
 #ifndef SBN_SRC_PIECES_H

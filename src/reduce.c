@@ -227,23 +227,20 @@ sbn_words sbn_reduce_words(const sbn_piece *piece, size_t replica, const sbn_win
     return sbn_words_at(piece->work[replica].host.at, window);
 }
 
-void sbn_reduce_add_piece(const sbn_part *part, const sbn_piece *piece, const sbn_window *window,
-                          int64_t *sums)
-{
-    memset(sums, 0, sizeof *sums * sbn_window_words(window) * piece->channels);
-    for (size_t r = 0; r < part->group->replica_count; ++r)
-        if (piece->geometries[r].values > 0)
-            sbn_words_add(piece->work[r].host.at, window, piece->channels, sums);
-}
-
 void sbn_reduce_add(sbn_pass *pass)
 {
     for (sbn_part *part = pass->parts; part; part = part->next) {
         if (!part->pending || !sbn_reduce_must_add(part))
             continue;
+        const size_t channels = part->layer->channels;
+        const sbn_window *window = part->kind->window(pass->window);
+        const sbn_piece *whole = &part->pieces[0];
         int64_t *sums = pass->sums + part->at;
-        *sums = (int64_t)part->own;
-        sbn_reduce_add_piece(part, &part->pieces[0], part->kind->window(pass->window), sums + 1);
+        *sums++ = (int64_t)part->own;
+        memset(sums, 0, sizeof *sums * sbn_window_words(window) * channels);
+        for (size_t r = 0; r < part->group->replica_count; ++r)
+            if (whole->geometries[r].values > 0)
+                sbn_words_add(whole->work[r].host.at, window, channels, sums);
     }
 }
 

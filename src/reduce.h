@@ -36,10 +36,6 @@ sbn_words sbn_reduce_words(const sbn_piece *piece, size_t replica, const sbn_win
 /* Is there more than one replica's words, or are they sent? */
 int sbn_reduce_must_add(const sbn_part *part);
 
-/* sums = the replicas' words of a piece, added up. */
-void sbn_reduce_add_piece(const sbn_part *part, const sbn_piece *piece, const sbn_window *window,
-                          int64_t *sums);
-
 /*
  * Adds the replicas' words into the sums of the pass. Its first word is whether a member has an
  * error; then come, for every pending part that others add to, a count and words; behind those
