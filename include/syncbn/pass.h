@@ -149,7 +149,11 @@ SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
  */
 SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
 
-/* begin, progress and end in a row. */
+/*
+ * begin, progress and end in a row. For one replica on a CPU, alone in its group, a pass over much
+ * more than the cache goes a few channels at a time: an error of its device may then leave outputs
+ * and `saved` undefined, and has changed nothing else.
+ */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
