@@ -35,6 +35,7 @@ libsyncbn_core_la_SOURCES = \
 	src/frozen.c \
 	src/geometry.c \
 	src/geometry.h \
+	src/gradients.c \
 	src/group.c \
 	src/group.h \
 	src/half.c \
@@ -67,6 +68,7 @@ libsyncbn_core_la_SOURCES = \
 	src/part.h \
 	src/pass.c \
 	src/pass.h \
+	src/pass_memory.c \
 	src/pieces.c \
 	src/pieces.h \
 	src/program.c \

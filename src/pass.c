@@ -2,11 +2,9 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "combine.h"
-#include "handles.h"
 #include "pieces.h"
 #include "reduce.h"
 #include "share.h"
@@ -31,74 +29,6 @@ void sbn_pass_error(sbn_pass *pass, const sbn_part *part, int status)
     pass->error = status;
     pass->culprit = part;
     snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
-}
-
-static void free_pass(sbn_pass *pass)
-{
-    sbn_free(pass->header);
-    sbn_free(pass->sums);
-    sbn_free(pass->explanation);
-    pass->tag = 0;
-    sbn_free(pass);
-}
-
-void sbn_passes_free(sbn_group *group)
-{
-    sbn_parts_free(group->idle_parts);
-    group->idle_parts = NULL;
-    while (group->idle) {
-        sbn_pass *pass = group->idle;
-        group->idle = pass->next_idle;
-        free_pass(pass);
-    }
-}
-
-/* Takes the pass out of those under way and keeps its memory. */
-static void release(sbn_pass *pass)
-{
-    sbn_group *group = pass->group;
-    size_t i = 0;
-    while (i < group->under_way_count && group->under_way[i] != pass)
-        ++i;
-    if (i < group->under_way_count) {
-        --group->under_way_count;
-        memmove(group->under_way + i, group->under_way + i + 1,
-                sizeof(sbn_pass *) * (group->under_way_count - i));
-    }
-    sbn_parts_release(pass->parts);
-    pass->parts = NULL;
-    pass->next_idle = group->idle;
-    group->idle = pass;
-}
-
-/* An idle pass of the group, or a new one. */
-static int acquire(sbn_group *group, size_t count, sbn_pass **found)
-{
-    sbn_pass *pass = group->idle;
-    if (pass)
-        group->idle = pass->next_idle;
-    else
-        pass = sbn_allocate(sizeof *pass);
-    if (!pass)
-        return sbn_fail_memory("a pass");
-    pass->tag = SBN_TAG_PASS;
-    pass->group = group;
-    pass->stage = SBN_STAGE_HEADER;
-    pass->window = SBN_NARROW;
-    pass->error = SBN_SUCCESS;
-    pass->culprit = NULL;
-    pass->request = NULL;
-    pass->applied = 0;
-    pass->sent = 0;
-    pass->place = 0;
-    if (!pass->header)
-        pass->header = sbn_allocate(sizeof(int64_t) * SBN_HEADER_WORDS);
-    const int status = pass->header ? sbn_parts_acquire(group, count, &pass->parts)
-                                    : sbn_fail_memory("a pass");
-    if (status)
-        release(pass);
-    *found = pass;
-    return status;
 }
 
 /* In a call of several layers a sentence says which. */
@@ -220,7 +150,7 @@ static int begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
         return status;
     sbn_group *group = branches->layer->group;
     sbn_pass *pass = NULL;
-    status = acquire(group, count, &pass);
+    status = sbn_pass_acquire(group, count, &pass);
     if (status)
         return status;
     open_parts(pass, choose, branches, count, results);
@@ -237,7 +167,7 @@ static int begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
         *begun = pass;
         return SBN_SUCCESS;
     }
-    release(pass);
+    sbn_pass_release(pass);
     return sbn_fail(status, "%s", pass->sentence);
 }
 
@@ -382,6 +312,6 @@ int sbn_pass_end(sbn_pass *pass, sbn_result *results)
     status = pass->status ? sbn_fail(pass->status, "%s", pass->sentence) : finish(pass);
     if (!status)
         status = give_results(pass, results);
-    release(pass);
+    sbn_pass_release(pass);
     return status;
 }

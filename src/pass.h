@@ -53,6 +53,12 @@ int sbn_pass_begin(sbn_choose *choose, const sbn_branch *branches, size_t count,
 /* The whole pass at once, where that pays piece by piece (src/pieces.h). */
 int sbn_pass_run(sbn_choose *choose, const sbn_branch *branches, size_t count, sbn_result *results);
 
+/* An idle pass of the group, or a new one, with `count` parts. */
+int sbn_pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
+
+/* Takes the pass out of those under way, if it is one, and keeps its memory. */
+void sbn_pass_release(sbn_pass *pass);
+
 /* Frees the group's memory for passes. */
 void sbn_passes_free(sbn_group *group);
 
