@@ -15,7 +15,7 @@
 #define LAST_ITEMS 1
 #define LAST_ROWS 1
 #define STRIP 128
-#define VECTORS 8
+#define VECTORS (STRIP >> 4)
 #else
 #define LAST_ITEMS 32
 #define LAST_ROWS 8

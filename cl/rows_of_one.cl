@@ -91,7 +91,7 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
 }
 #endif
 
-/* Rows that stay in a core's first cache while they are summed. */
+/* Rows that stay in a core's first two caches while they are summed. */
 #define ONES_AT_ONCE 64
 
 /* A look at each cache line of `count` rows in the order of memory, which the hardware foresees. */

@@ -8,9 +8,10 @@
  * of `run_length` elements in each sample. In the CPU form a vector may reach from
  * one plane into the next: planes have WIDTH elements or more.
  *
- * `ahead`, CPU form: while element i of a run is at work, the cache line of
- * element i + ahead is asked for, if i is below `ahead_count`: channels that
- * are reduced next, for memory to read while it writes.
+ * `ahead`, CPU form: while the result of element i of a run goes past the
+ * caches, the cache line of element i + ahead is asked for, if i is below
+ * `ahead_count`: channels that are reduced next, for memory to read while it
+ * writes.
  *
  * Rows (channels last, and small planes): a tensor of `rows` rows of
  * channels x plane elements, element i of which belongs to channel i / plane;

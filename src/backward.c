@@ -117,7 +117,9 @@ int sbn_backward_store(sbn_part *part, sbn_replica *replica)
     };
     sbn_wait wait = {{NULL}, 0};
     sbn_wait_add(&wait, part->ready[r]);
-    int status = sbn_table_wait(gradients, replica, &wait);
+    int status = sbn_part_check_last(part, replica);
+    if (!status)
+        status = sbn_table_wait(gradients, replica, &wait);
     if (status)
         return status;
     sbn_release_event(&part->last[r]);

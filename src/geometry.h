@@ -39,7 +39,7 @@ void sbn_print_shape(const sbn_share *share, char *out, size_t size);
 typedef struct sbn_slices {
     size_t groups[2];
     cl_uint count, per_slice;
-    cl_uint strip; /* channels of a group, channels first */
+    cl_uint strip; /* channels of a group */
 } sbn_slices;
 
 sbn_slices sbn_slices_of(const sbn_geometry *geometry, const sbn_replica *replica,

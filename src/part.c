@@ -212,6 +212,13 @@ void sbn_piece_wait(const sbn_part *part, const sbn_piece *piece)
         sbn_reduce_wait(&piece->work[r]);
 }
 
+int sbn_part_check_last(const sbn_part *part, const sbn_replica *replica)
+{
+    const cl_event last = part->last[replica->index];
+    int done;
+    return last ? sbn_event_done(replica, last, &done) : SBN_SUCCESS;
+}
+
 int sbn_part_finish(sbn_part *part, sbn_replica *replica)
 {
     cl_event *last = &part->last[replica->index];

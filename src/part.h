@@ -97,6 +97,9 @@ void sbn_piece_set(const sbn_part *part, sbn_piece *piece, size_t first, size_t 
 /* Blocks until its words are on the host, or will never be. */
 void sbn_piece_wait(const sbn_part *part, const sbn_piece *piece);
 
+/* Has a replica's last command of step 3 failed, so that one behind it must not hide that? */
+int sbn_part_check_last(const sbn_part *part, const sbn_replica *replica);
+
 /* Step 3 of a replica ends: gradients and the caller's event. */
 int sbn_part_finish(sbn_part *part, sbn_replica *replica);
 

@@ -1,11 +1,13 @@
 /*
  * A pass under way: reduce on the devices, combine over replicas and members,
  * then each part's own apply. It has a part for each layer of the call, and
- * one state for all of them. One state machine for all kinds; it never blocks
- * but in sbn_pass_end and sbn_pass_run.
+ * one state for all of them. One state machine for all kinds; it waits in
+ * sbn_pass_end and sbn_pass_run, and when it begins, for earlier uses of the
+ * memory that it works with.
  *
  *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other members
  *             LOCAL -> SETTLED              alone
+ *   HEADER -> SETTLED                       in pieces
  *                 SENT -> LOCAL             once more, in the wide window: parts that need it
  *   HEADER, SENT -> EXPLAIN -> SETTLED      a disagreement or an error
  *

@@ -15,9 +15,8 @@ size_t sbn_pieces_channels(const sbn_pass *pass)
     if (part->next || sbn_part_is_joined(part) || group->replica_count != 1 ||
         group->under_way_count > 0 || !part->kind->reduce || part->count < part->kind->least_count)
         return 0;
-    const sbn_share *share = part->shares;
-    if (!share->y.mem && !share->dx.mem)
-        return 0;
+    if (!part->kind->fills && !part->shares->dx.mem)
+        return 0; /* step 3 writes no tensor */
     const size_t tensors = part->kind->needs & SBN_NEEDS_DY ? 2 : 1;
     const size_t channels = sbn_piece_channels(part->geometries, group->replicas, tensors);
     return channels < part->layer->channels ? channels : 0;

@@ -5,7 +5,8 @@
  *
  * For a pass of one layer that is made at once by one replica alone: others
  * would have to wait for each other at every piece. What outlives it changes when
- * the last piece is known; until then an error leaves only outputs undefined.
+ * the last piece is known; until then an error leaves outputs, and the saved
+ * statistics that the pass fills, undefined and the rest as it was.
  */
 #ifndef SBN_SRC_PIECES_H
 #define SBN_SRC_PIECES_H

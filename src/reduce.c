@@ -128,7 +128,8 @@ static int enqueue_replica(sbn_part *part, sbn_piece *piece, sbn_replica *replic
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
     sbn_wait_add(&wait, part->ready[replica->index]);
-    sbn_wait_add(&wait, work->read); /* a wide pass uses the narrow one's memory */
+    /* Of the narrow window, or of the piece before: it uses the same memory. */
+    sbn_wait_add(&wait, work->read);
     status = part->kind->reduce(part, piece, replica, window, &slices, &wait, &reduced);
     sbn_wait done = {{NULL}, 0};
     if (!status && slices.count > 1) {

@@ -82,27 +82,37 @@ static int query(const sbn_replica *replica, cl_event event, cl_int *state)
     return SBN_SUCCESS;
 }
 
-/* Adds the last command, or forgets it if it has failed. */
-static int wait_for_last(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
+static int fail_command(const sbn_replica *replica, cl_int state, const char *what)
+{
+    return sbn_fail(state, "replica %zu: %s failed: %s", replica->index, what, sbn_strerror(state));
+}
+
+/* Adds the last command. One that has failed is over and forgotten, unless it is needed. */
+static int wait_for_last(sbn_table *table, const sbn_replica *replica, int needed, sbn_wait *wait)
 {
     cl_event *last = &table->last[replica->index];
     cl_int state;
     const int status = query(replica, *last, &state);
-    if (!status && state < 0)
-        sbn_release_event(last);
-    else if (!status)
+    if (status)
+        return status;
+    if (state >= 0)
         sbn_wait_add(wait, *last);
-    return status;
+    else if (needed)
+        return fail_command(replica, state, "a command before it");
+    else
+        sbn_release_event(last);
+    return SBN_SUCCESS;
 }
 
 int sbn_table_wait(sbn_table *table, const sbn_replica *replica, sbn_wait *wait)
 {
+    const cl_event written = table->written[replica->index];
     cl_int state;
-    const int status = query(replica, table->written[replica->index], &state);
+    const int status = query(replica, written, &state);
     if (!status && state < 0)
-        return sbn_fail(state, "replica %zu: writing a table failed: %s", replica->index,
-                        sbn_strerror(state));
-    return status ? status : wait_for_last(table, replica, wait);
+        return fail_command(replica, state, "writing a table");
+    return status ? status
+                  : wait_for_last(table, replica, table->last[replica->index] == written, wait);
 }
 
 int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t first, size_t channels)
@@ -110,7 +120,7 @@ int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t first, size_t
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    int status = wait_for_last(table, replica, &wait);
+    int status = wait_for_last(table, replica, first > 0, &wait);
     if (!status)
         status = sbn_write_columns(replica, table->device[r].mem, sbn_table_rows(table, r),
                                    table->rows, sizeof(float) * table->channels,

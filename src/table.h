@@ -33,7 +33,10 @@ float *sbn_table_rows(const sbn_table *table, size_t replica);
 /* The same, free to be overwritten: waits for writes still under way. */
 int sbn_table_host(sbn_table *table, size_t replica, float **host);
 
-/* Enqueues `channels` of all rows, from `first` on, of a replica's host copy -> device. */
+/*
+ * Enqueues `channels` of all rows, from `first` on, of a replica's host copy -> device. From a
+ * channel in the middle it goes on: what came before must not have failed.
+ */
 int sbn_table_write(sbn_table *table, sbn_replica *replica, size_t first, size_t channels);
 
 /*

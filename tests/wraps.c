@@ -199,12 +199,33 @@ WRAP(cl_int, clFlush, (cl_command_queue queue))
     return fails(WRAP_FLUSH) ? CL_OUT_OF_RESOURCES : __real_clFlush(queue);
 }
 
+static _Thread_local int until_condemned;
+static _Thread_local cl_event condemned;
+
+void wraps_condemn(int n)
+{
+    until_condemned = n;
+    condemned = NULL;
+}
+
+int wraps_condemned(void)
+{
+    return condemned != NULL;
+}
+
 WRAP(cl_int, clGetEventInfo,
      (cl_event event, cl_event_info what, size_t size, void *value, size_t *needed))
 {
     if (fails(WRAP_EVENT_INFO))
         return CL_OUT_OF_RESOURCES;
-    return __real_clGetEventInfo(event, what, size, value, needed);
+    const cl_int code = __real_clGetEventInfo(event, what, size, value, needed);
+    if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
+        return code;
+    if (until_condemned > 0 && --until_condemned == 0)
+        condemned = event;
+    if (event == condemned)
+        *(cl_int *)value = CL_OUT_OF_RESOURCES;
+    return CL_SUCCESS;
 }
 
 static cl_device_info asked;

@@ -44,6 +44,13 @@ void wraps_fail(int function, int n);
 /* Which function has failed since this thread's last wraps_fail; -1: none. */
 int wraps_failed(void);
 
+/*
+ * The n-th question from now for a command's state finds that it has failed on the device, and so do
+ * all later ones for that command; n = 0: none will. Has one?
+ */
+void wraps_condemn(int n);
+int wraps_condemned(void);
+
 /* What clGetDeviceInfo answers to one question instead of the device's own answer; NULL: no more. */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);
 

@@ -151,8 +151,8 @@ SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
 
 /*
  * begin, progress and end in a row. For one replica on a CPU, alone in its group, a pass over much
- * more than the cache goes a few channels at a time: an error of its device may then leave outputs
- * and `saved` undefined, and has changed nothing else.
+ * more than the cache goes a few channels at a time. An error of its device before the last of them
+ * are combined leaves outputs and `saved` undefined, changes nothing else, and the group goes on.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
