@@ -54,7 +54,14 @@ void members_close(members *all);
 /* Every member does `work` in its own thread, or rank, to the end. */
 void members_do(members *all, int (*work)(member *m));
 
-/* The part of that which differs: runs the members that are here. */
+/*
+ * Handles of this process that `work` leaves open each time it is done. The
+ * hub may keep another block when members run apart as never before: that is
+ * no leak, and does not come back.
+ */
+long members_leave(members *all, int (*work)(member *m));
+
+/* The part of what members do which differs: runs the members that are here. */
 void members_run(members *all, int (*work)(member *m));
 
 /* Is the member in this process? Only then it has a group. */

@@ -390,8 +390,17 @@ static const struct fault {
      "a later copy fails"},
 };
 
+static const struct fault *provoked;
+
+static int provoke_and_go_on(member *m)
+{
+    provoked->work(m);
+    return go_on(m);
+}
+
 static void check_fault(members *all, const struct fault *fault, uint64_t mean)
 {
+    provoked = fault;
     members_do(all, fault->work);
     for (int rank = 0; rank < all->count; ++rank) {
         const member *m = &all->of[rank];
@@ -400,10 +409,9 @@ static void check_fault(members *all, const struct fault *fault, uint64_t mean)
         tap_ok(m->digest == 1 || fault->touched, "%s: rank %d: nothing has changed", fault->what,
                rank);
     }
-    const long handles = sbn_handles_open();
     members_do(all, go_on);
     tap_ok(common_digest(all, fault->what) == mean, "%s: the next averaging is right", fault->what);
-    tap_ok(sbn_handles_open() <= handles, "%s: nothing is left", fault->what);
+    tap_ok(members_leave(all, provoke_and_go_on) == 0, "%s: nothing is left", fault->what);
 }
 
 /* Results cannot be written on rank 1: it says so, and what follows fails on all. */
@@ -419,7 +427,8 @@ static int write_fails(member *m)
 static void check_write(members *all)
 {
     members_do(all, write_fails);
-    member_expect(&all->of[1], CL_OUT_OF_RESOURCES, "replica 0: tensor 0: clEnqueueWriteBuffer",
+    /* Of several buckets any may have its sums first. */
+    member_expect(&all->of[1], CL_OUT_OF_RESOURCES, "replica 0: tensor |: clEnqueueWriteBuffer",
                   "a result cannot be written");
     members_do(all, go_on);
     for (int rank = 0; rank < all->count; ++rank)
