@@ -51,13 +51,13 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
             if (next != now)
                 locate(next_t, min((uint)BATCH, to - next_t), blocks, plane, start + next_round * row,
                        stride, places + next, sizes + next);
-            find_pivots(tensor_dy, count, last_reciprocal, end_dy, places + now, sizes + now, pivots);
+            FIND_PIVOTS(tensor_dy, count, last_reciprocal, places + now, sizes + now, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
                 const uint n = sizes[now + j];
-                const ulong place = places[now + j], ahead = places[next + j];
+                const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
                 global const float *pdy = tensor_dy + place, *px = tensor + place;
                 global const float *ahead_dy = tensor_dy + ahead, *ahead_x = tensor + ahead;
-                const float pivot = pivots[j];
+                const float pivot = pivot_of(pdy, n, last_reciprocal, end_dy, pivots + j);
                 const float mean = means[first + (single ? c : c + quotient(t + j, blocks))];
                 real sum_e = 0.0f, sum_d = 0.0f, product = 0.0f, largest = 0.0f;
                 uint i = first_lane();

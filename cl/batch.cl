@@ -130,20 +130,33 @@ FOLD_BATCH(fold_batch, PLUS)
 FOLD_BATCH(largest_of_batch, larger)
 
 /*
- * The pivots of a batch, from each block's first LANES elements, or from all of
- * them in the wide window.
+ * A block's pivot, from its first LANES elements, or from all of them in the
+ * wide window. CPU form: found where the block is summed, so that memory is
+ * read straight on. GPU form: items find those of a whole batch before.
  */
-static void find_pivots(global const float *tensor, uint count, float last_reciprocal,
-                        global const float *end, SHARED_POINTER(ulong) places,
-                        SHARED_POINTER(uint) sizes, SHARED_POINTER(float) pivots)
+#if CPU_FORM
+#define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
+
+static float pivot_of(global const float *p, uint n, float last_reciprocal,
+                      global const float *end, private float *pivot)
 {
-#if CPU_FORM && !WIDE
-    real first[BATCH];
-    for (uint j = 0; j < count; ++j)
-        first[j] = load_edge(tensor + places[j], 0, sizes[j], end, 0.0f) *
-                   pivot_reciprocal(sizes[j], last_reciprocal);
-    vstore16(fold_batch(first), 0, pivots);
+#if WIDE
+    *pivot = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
 #else
+    const real lanes = load_edge(p, 0, n, end, 0.0f) * pivot_reciprocal(n, last_reciprocal);
+    const float8 eight = lanes.lo + lanes.hi;
+    const float4 four = eight.lo + eight.hi;
+    const float2 two = four.lo + four.hi;
+    *pivot = two.lo + two.hi;
+#endif
+    return *pivot;
+}
+#else
+#define FIND_PIVOTS find_pivots
+
+static void find_pivots(global const float *tensor, uint count, float last_reciprocal,
+                        local const ulong *places, local const uint *sizes, local float *pivots)
+{
     for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
         global const float *p = tensor + places[j];
         const uint n = sizes[j];
@@ -153,8 +166,20 @@ static void find_pivots(global const float *tensor, uint count, float last_recip
         pivots[j] = mean_of_block(p, min(n, (uint)LANES), 1, pivot_reciprocal(n, last_reciprocal));
 #endif
     }
-#endif
     MEET();
+}
+
+static float pivot_of(global const float *p, uint n, float last_reciprocal,
+                      global const float *end, local const float *pivot)
+{
+    return *pivot;
+}
+#endif
+
+/* The block whose lines are asked for while block j of the half `now` is summed: some 8 kB on. */
+static uint ahead_of(uint now, uint j, uint plane)
+{
+    return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);
 }
 
 /* What belongs to this item's components; those without a block have 0. */

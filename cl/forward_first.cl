@@ -46,11 +46,12 @@ void forward_reduce_first(global const float *restrict x, ulong x_offset, uint f
             if (next != now)
                 locate(next_t, min((uint)BATCH, to - next_t), blocks, plane, start + next_round * row,
                        stride, places + next, sizes + next);
-            find_pivots(tensor, count, last_reciprocal, end, places + now, sizes + now, pivots);
+            FIND_PIVOTS(tensor, count, last_reciprocal, places + now, sizes + now, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
                 const uint n = sizes[now + j];
-                global const float *p = tensor + places[now + j], *ahead = tensor + places[next + j];
-                const float pivot = pivots[j];
+                global const float *p = tensor + places[now + j];
+                global const float *ahead = tensor + places[ahead_of(now, j, plane)];
+                const float pivot = pivot_of(p, n, last_reciprocal, end, pivots + j);
                 real a = 0.0f, q = 0.0f;
                 uint i = first_lane();
                 const uint steps = steps_of(n);
