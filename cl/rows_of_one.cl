@@ -28,29 +28,37 @@ static void add_integers(private wides *digits, int shift, wides sum)
     digits[1] += sum >> (DIGIT_BITS - shift);
 }
 
-/* 0 and nothing done if an element is out of range: 2^-17 to 2^9. */
+/* A double that is an integer in units of 2^-low. */
+static wides in_units(double16 v, int low)
+{
+    return convert_long16(v * as_double((1023L + low) << 52));
+}
+
+/*
+ * 0 and nothing done if an element is out of range: 2^-17 to 2^7. In it doubles add ONES_AT_ONCE
+ * rows exactly: x in units of 2^-40, and of x^2 the digits, each below 2^53 of its units.
+ */
 static int add_forward_ones(private wides *sums, private ints *flags, global const float *p,
                             uint rows, uint stride, global const float *end)
 {
-    const double splitter = SPLITTER(40, 0), high = SPLITTER(FORWARD_LOW2, 1);
-    const double low = SPLITTER(FORWARD_LOW2, 0);
-    wides x_sum = 0, high_sum = 0, low_sum = 0;
-    ints stray = 0, some = 0;
+    const double splitter = SPLITTER(FORWARD_LOW2, 1);
+    double16 x_sum = 0, high_sum = 0, low_sum = 0;
+    ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
         const real x = load_row(p + (ulong)i * stride, end);
-        const double16 wide_x = convert_double16(x), square = wide_x * wide_x, sum = square + high;
-        x_sum += as_long16(wide_x + splitter) - as_long(splitter);
-        high_sum += as_long16(sum) - as_long(high);
-        low_sum += as_long16((square - (sum - high)) + low) - as_long(low);
-        stray |= strays(magnitude_of(x), -17, 9);
-        some |= x != 0.0f;
+        const double16 wide_x = convert_double16(x);
+        const double16 high = fma(wide_x, wide_x, splitter) - splitter;
+        x_sum += wide_x;
+        high_sum += high;
+        low_sum += fma(wide_x, wide_x, -high);
+        stray |= strays(magnitude_of(x), -17, 7);
     }
     if (any(stray))
         return 0;
-    add_integers(sums, FORWARD_LOW1 - 40, x_sum);
-    add_integers(sums + FORWARD_DIGITS1, 0, low_sum);
-    add_integers(sums + FORWARD_DIGITS1 + 1, 0, high_sum);
-    *flags |= some & FLAG_CLEAR;
+    add_integers(sums, FORWARD_LOW1 - 40, in_units(x_sum, 40));
+    add_integers(sums + FORWARD_DIGITS1, 0, in_units(low_sum, FORWARD_LOW2));
+    add_integers(sums + FORWARD_DIGITS1 + 1, 0, in_units(high_sum, FORWARD_LOW2 - DIGIT_BITS));
+    *flags |= convert_int16(high_sum + low_sum > 0.0) & FLAG_CLEAR;
     return 1;
 }
 
@@ -62,17 +70,17 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
     /* Units of 2^4 of digit 1, so that more fits. */
     const double high = SPLITTER(BACKWARD_LOW1 - DIGIT_BITS - 4, 0);
     const double low = SPLITTER(BACKWARD_LOW1, 0);
-    wides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
+    uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0, some = 0;
     for (uint i = 0; i < rows; ++i) {
         const real g = load_row(pdy + (ulong)i * stride, end_dy);
         const real d = load_row(px + (ulong)i * stride, end) - mean;
-        const double16 wide_g = convert_double16(g), product = wide_g * convert_double16(d);
-        const double16 sum1 = wide_g + high, sum2 = product + high;
-        first_high += as_long16(sum1) - as_long(high);
-        first_low += as_long16((wide_g - (sum1 - high)) + low) - as_long(low);
-        second_high += as_long16(sum2) - as_long(high);
-        second_low += as_long16((product - (sum2 - high)) + low) - as_long(low);
+        const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
+        const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
+        first_high += as_ulong16(sum1);
+        first_low += as_ulong16((wide_g - (sum1 - high)) + low);
+        second_high += as_ulong16(sum2);
+        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
         const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
         /* Halves of sums of logarithms, as floats' bits are; a sum of two may carry one up. */
         const uints size = (size_g >> 1) + (size_d >> 1);
@@ -82,10 +90,12 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
     }
     if (any(stray))
         return 0;
-    add_integers(sums, 0, first_low);
-    add_integers(sums + 1, 4, first_high);
-    add_integers(sums + BACKWARD_DIGITS1, 0, second_low);
-    add_integers(sums + BACKWARD_DIGITS1 + 1, 4, second_high);
+    /* What `rows` splitters have added. */
+    const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
+    add_integers(sums, 0, as_long16(first_low - lows));
+    add_integers(sums + 1, 4, as_long16(first_high - highs));
+    add_integers(sums + BACKWARD_DIGITS1, 0, as_long16(second_low - lows));
+    add_integers(sums + BACKWARD_DIGITS1 + 1, 4, as_long16(second_high - highs));
     *flags |= some & FLAG_CLEAR;
     return 1;
 }
