@@ -107,12 +107,13 @@ typedef struct sbn_form_sizes {
     size_t flat_elements;       /* of a group that applies */
     size_t tile, tile_elements; /* TILE of cl/tiles.cl, and what a group of rows has in all */
     size_t vector;              /* of a flat walk: planes must be as large */
-    size_t pieces_in_cache;     /* 0: passes are not made in pieces */
+    size_t pieces_in_cache;     /* of a pass that is made in pieces */
+    size_t piece_units;         /* on more units than these none is */
 } sbn_form_sizes;
 
-static const sbn_form_sizes cpu_sizes = {4, 131072, 8192, 64,     16, 128,
-                                         1, 16384,  2048, 262144, 16, 8};
-static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1, 0};
+static const sbn_form_sizes cpu_sizes = {4,     131072, 8192,   64, 16, 128, 1,
+                                         16384, 2048,   262144, 16, 8,  2};
+static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1, 0, 0};
 
 static const sbn_form_sizes *sizes_of(const sbn_replica *replica)
 {
@@ -217,14 +218,14 @@ static size_t channels_of_lines(size_t plane)
 }
 
 /*
- * Channels last, pieces would be short runs far apart, and of less than two caches each saves less
- * than it costs.
+ * Channels last, pieces would be short runs far apart; of less than two caches, or shared by many
+ * units, each saves less than its five commands cost.
  */
 size_t sbn_piece_channels(const sbn_geometry *g, const sbn_replica *replica, size_t tensors)
 {
     const sbn_form_sizes *sizes = sizes_of(replica);
     const size_t bytes = sizeof(float) * tensors * g->values; /* of a channel */
-    if (sizes->pieces_in_cache == 0 || g->layout != SBN_CHANNELS_FIRST ||
+    if (replica->compute_units > sizes->piece_units || g->layout != SBN_CHANNELS_FIRST ||
         g->plane < sizes->vector || bytes * g->channels <= 2 * replica->cache_size)
         return g->channels;
     const size_t step = channels_of_lines(g->plane);

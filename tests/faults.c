@@ -201,7 +201,9 @@ static void check_pieces(cl_ulong cache, size_t queue)
         ++n;
     const int whole = n;
     sbn_group_destroy(l.group);
+    const cl_uint units = 2;
     wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+    wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
     must(make_group(&l), "a group on a device with a small cache");
     wraps_device_says(0, NULL, 0);
     for (n = 1; fails_to_live(l.group, n, right);)

@@ -1,5 +1,5 @@
 /*
- * Passes in pieces: on a device that says to have a small cache, every output,
+ * Passes in pieces: on a device that says to be small, its cache too, every output,
  * running statistics and what is saved have the bits of a pass made whole,
  * whatever the shape and the settings.
  */
@@ -25,12 +25,13 @@ typedef struct problem {
     int frozen;     /* backward of constants */
     cl_ulong cache; /* which gives pieces, */
     int whole;      /* but for these */
+    cl_uint units;
 } problem;
 
 static const problem problems[] = {
-    {"planes of no whole lines", 520, 49, {1}, SBN_CHANNELS_FIRST, 0, 0, 0, 50300, 0},
-    {"large planes", 33, 1104, {2}, SBN_CHANNELS_FIRST, 0, 0, 0, 141400, 0},
-    {"several samples", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 0, 0, 23000, 0},
+    {"planes of no whole lines", 520, 49, {1}, SBN_CHANNELS_FIRST, 0, 0, 0, 50300, 0, 2},
+    {"large planes", 33, 1104, {2}, SBN_CHANNELS_FIRST, 0, 0, 0, 141400, 0, 2},
+    {"several samples", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 0, 0, 23000, 0, 2},
     {"gradients of the group",
      37,
      64,
@@ -40,13 +41,15 @@ static const problem problems[] = {
      0,
      0,
      23000,
-     0},
-    {"a channel in the wide window", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 3e30f, 0, 23000, 0},
-    {"constant statistics", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 0, 1, 23000, 0},
-    {"channels last", 37, 64, {5}, SBN_CHANNELS_LAST, 0, 0, 0, 23000, 1},
-    {"small planes", 500, 9, {6}, SBN_CHANNELS_FIRST, 0, 0, 0, 5000, 1},
-    {"a channel too large", 3, 1104, {2}, SBN_CHANNELS_FIRST, 0, 0, 0, 5000, 1},
-    {"several replicas", 37, 64, {3, 1, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 13000, 1},
+     0,
+     2},
+    {"a channel in the wide window", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 3e30f, 0, 23000, 0, 2},
+    {"constant statistics", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 0, 1, 23000, 0, 2},
+    {"channels last", 37, 64, {5}, SBN_CHANNELS_LAST, 0, 0, 0, 23000, 1, 2},
+    {"small planes", 500, 9, {6}, SBN_CHANNELS_FIRST, 0, 0, 0, 5000, 1, 2},
+    {"a channel too large", 3, 1104, {2}, SBN_CHANNELS_FIRST, 0, 0, 0, 5000, 1, 2},
+    {"several replicas", 37, 64, {3, 1, 2}, SBN_CHANNELS_FIRST, 0, 0, 0, 13000, 1, 2},
+    {"more units", 37, 64, {5}, SBN_CHANNELS_FIRST, 0, 0, 0, 23000, 1, 3},
 };
 
 enum { HUGE_CHANNEL = 21 };
@@ -64,8 +67,10 @@ static sbn_group *make_group(const problem *p, cl_ulong cache)
     sbn_group *group;
     config.queues = queues + first_queue;
     config.replicas = p->samples[1] ? REPLICAS : 1;
-    if (cache)
+    if (cache) {
         wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+        wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &p->units, sizeof p->units);
+    }
     must(sbn_group_create(&config, &group), "sbn_group_create");
     wraps_device_says(0, NULL, 0);
     return group;

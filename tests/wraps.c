@@ -228,27 +228,37 @@ WRAP(cl_int, clGetEventInfo,
     return CL_SUCCESS;
 }
 
-static cl_device_info asked;
-static const void *said;
-static size_t said_size;
+static struct {
+    cl_device_info question;
+    const void *said;
+    size_t size;
+} answers[2];
+static size_t answer_count;
 
 void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 {
-    asked = question;
-    said = answer;
-    said_size = size;
+    if (!answer) {
+        answer_count = 0;
+        return;
+    }
+    answers[answer_count].question = question;
+    answers[answer_count].said = answer;
+    answers[answer_count++].size = size;
 }
 
 WRAP(cl_int, clGetDeviceInfo,
      (cl_device_id device, cl_device_info what, size_t size, void *value, size_t *needed))
 {
-    if (!said || what != asked)
+    size_t i = 0;
+    while (i < answer_count && answers[i].question != what)
+        ++i;
+    if (i == answer_count)
         return __real_clGetDeviceInfo(device, what, size, value, needed);
     if (needed)
-        *needed = said_size;
-    if (value && size < said_size)
+        *needed = answers[i].size;
+    if (value && size < answers[i].size)
         return CL_INVALID_VALUE;
     if (value)
-        memcpy(value, said, said_size);
+        memcpy(value, answers[i].said, answers[i].size);
     return CL_SUCCESS;
 }

@@ -51,7 +51,10 @@ int wraps_failed(void);
 void wraps_condemn(int n);
 int wraps_condemned(void);
 
-/* What clGetDeviceInfo answers to one question instead of the device's own answer; NULL: no more. */
+/*
+ * What clGetDeviceInfo answers to a question, of two at most, instead of the device's own answer;
+ * NULL: no more to any.
+ */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);
 
 #endif
