@@ -44,7 +44,8 @@
 /* Asks for a line ahead of element i at p + i. */
 static void fetch_ahead(global const float *p, ulong i, ulong ahead, ulong ahead_count)
 {
-    FETCH(p + (i < ahead_count ? i + ahead : i));
+    if (i < ahead_count)
+        FETCH(p + i + ahead);
 }
 
 /* Whether a vector at p may be stored past the caches. */
