@@ -112,7 +112,7 @@ typedef struct sbn_form_sizes {
 } sbn_form_sizes;
 
 static const sbn_form_sizes cpu_sizes = {4,     131072, 8192,   64, 16, 128, 1,
-                                         16384, 2048,   262144, 16, 8,  2};
+                                         65536, 2048,   262144, 16, 8,  2};
 static const sbn_form_sizes gpu_sizes = {32, 16384, 1, 64, 64, 32, 8, 2048, 64, 2048, 1, 0, 0};
 
 static const sbn_form_sizes *sizes_of(const sbn_replica *replica)
