@@ -141,3 +141,19 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
     }
     return 1;
 }
+
+uint64_t exchanges_digest(const members *all, const char *what)
+{
+    uint64_t digest = 0;
+    int odd = 0;
+    for (int rank = 0; rank < all->count; ++rank) {
+        const member *m = &all->of[rank];
+        odd += m->status != SBN_SUCCESS;
+        if (m->replicas == 0)
+            continue;
+        odd += !m->digest || (digest && m->digest != digest);
+        digest = m->digest;
+    }
+    tap_ok(!odd, "%s: all replicas have the same: %s", what, all->of[0].sentence);
+    return odd ? 0 : digest;
+}

@@ -39,6 +39,9 @@ void tensors_close(exchange_tensors *t);
  */
 uint64_t tensors_digest(const exchange_tensors *t, float *to);
 
+/* One check: all members ended well and with one digest, which is returned, or 0. */
+uint64_t exchanges_digest(const members *all, const char *what);
+
 /* Do they hold what tensors_fill wrote? */
 int tensors_untouched(const exchange_tensors *t, size_t first);
 

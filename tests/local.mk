@@ -381,8 +381,8 @@ ASAN_TESTS += tests/model_faults
 
 # What data-parallel training needs around batch norm: means by integers, the sampler,
 # exchanges between members, bad input, every call failing once.
-check_PROGRAMS += tests/average tests/sampler tests/parallel tests/parallel_timeout \
-	tests/parallel_events tests/parallel_faults tests/arguments_parallel
+check_PROGRAMS += tests/average tests/sampler tests/parallel tests/parallel_refused \
+	tests/parallel_timeout tests/parallel_events tests/parallel_faults tests/arguments_parallel
 tests_average_SOURCES = tests/average.c tests/tap.c tests/tap.h
 tests_average_LDADD = libsyncbn_core.la -lm
 tests_sampler_LDADD = $(on_fixture) -lm
@@ -390,6 +390,9 @@ exchanges_sources = tests/exchanges.c tests/exchanges.h
 tests_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(members_sources)
 tests_parallel_LDFLAGS = $(wraps)
 tests_parallel_LDADD = $(on_fixture)
+tests_parallel_refused_SOURCES = tests/parallel_refused.c $(exchanges_sources) $(members_sources)
+tests_parallel_refused_LDFLAGS = $(wraps)
+tests_parallel_refused_LDADD = $(on_fixture)
 tests_parallel_timeout_SOURCES = tests/parallel_timeout.c $(exchanges_sources) $(members_sources)
 tests_parallel_timeout_LDFLAGS = $(wraps)
 tests_parallel_timeout_LDADD = $(on_fixture)
@@ -399,16 +402,17 @@ tests_parallel_faults_LDFLAGS = $(wraps)
 tests_parallel_faults_LDADD = $(on_fixture)
 tests_arguments_parallel_SOURCES = tests/arguments_parallel.c
 tests_arguments_parallel_LDADD = $(on_fixture)
-parallel_tests = tests/average tests/sampler tests/parallel tests/parallel_timeout \
-	tests/parallel_events tests/parallel_faults tests/arguments_parallel
+parallel_tests = tests/average tests/sampler tests/parallel tests/parallel_refused \
+	tests/parallel_timeout tests/parallel_events tests/parallel_faults tests/arguments_parallel
 TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)
 VALGRIND_TESTS += tests/average tests/sampler tests/arguments_parallel
-TSAN_TESTS += tests/parallel
+TSAN_TESTS += tests/parallel tests/parallel_refused
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 mpi_programs = tests/mpi_hub tests/mpi_soak tests/mpi_split tests/mpi_problems \
 	tests/mpi_arguments tests/mpi_faults tests/mpi_late tests/mpi_latency tests/mpi_parallel \
+	tests/mpi_parallel_refused \
 	tests/mpi_branches tests/mpi_branches_disagree tests/mpi_branches_refused tests/mpi_no_device \
 	tests/mpi_settings tests/mpi_threads
 if HAVE_MPI
@@ -473,6 +477,11 @@ tests_mpi_parallel_SOURCES = tests/parallel.c $(exchanges_sources) $(mpi_members
 tests_mpi_parallel_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_parallel_LDFLAGS = $(wraps)
 tests_mpi_parallel_LDADD = $(on_mpi)
+tests_mpi_parallel_refused_SOURCES = \
+	tests/parallel_refused.c $(exchanges_sources) $(mpi_members_sources)
+tests_mpi_parallel_refused_CPPFLAGS = $(mpi_cppflags)
+tests_mpi_parallel_refused_LDFLAGS = $(wraps)
+tests_mpi_parallel_refused_LDADD = $(on_mpi)
 tests_mpi_no_device_SOURCES = tests/mpi_no_device.c tests/ranks.c tests/ranks.h
 tests_mpi_no_device_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_no_device_LDADD = $(on_mpi)

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Broadcast and averaging with ranks for threads, and the example of data-parallel
+# Broadcast and averaging with ranks for threads, well and ill, and the example of data-parallel
 # training: 4 replicas over 1, 2 and 4 ranks end with the same bits of the parameters.
 
 . "${srcdir:=.}/tests/mpi_common.sh"
 
 tap 4 tests/mpi_parallel
+tap 4 tests/mpi_parallel_refused
 
 # example RANKS REPLICAS: its digest, in $digest.
 example() {
