@@ -40,7 +40,9 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
-    locate(from, min((uint)BATCH, to - from), blocks, plane, start, stride, places, sizes);
+    locate(from, blocks, plane, start, stride, places, sizes);
+    if (CPU_FORM)
+        vstore16((ulong16)start, 0, places + BATCH);
     MEET();
     for (uint round = 0; round < rounds; ++round)
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
@@ -49,8 +51,8 @@ void backward_reduce_first(global const float *restrict x, ulong x_offset,
             const uint next_round = round + ends_round;
             const uint next = next_round < rounds ? BATCH - now : now;
             if (next != now)
-                locate(next_t, min((uint)BATCH, to - next_t), blocks, plane, start + next_round * row,
-                       stride, places + next, sizes + next);
+                locate(next_t, blocks, plane, start + next_round * row, stride, places + next,
+                       sizes + next);
             FIND_PIVOTS(tensor_dy, count, last_reciprocal, places + now, sizes + now, pivots);
             for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
                 const uint n = sizes[now + j];

@@ -59,16 +59,16 @@ static uint own_block(void)
 }
 
 /*
- * Where the `count` blocks from t on begin in the tensor, and how long they are: a plane's last one
- * is shorter. Planes are `stride` apart, the first of them is at `start`.
+ * Where the BATCH blocks from t on begin in the tensor, if there are as many, and how long they are:
+ * a plane's last one is shorter. Planes are `stride` apart, the first of them is at `start`.
  */
-static void locate(uint t, uint count, uint blocks, uint plane, ulong start, ulong stride,
+static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
                    SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
     const uint at = t + own_block(), row = quotient(at, blocks);
     uint begin = (at - row * blocks) * BLOCK;
     ulong place = start + row * stride;
-    for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
+    for (uint j = own_block(); j < BATCH; j += FIRST_ITEMS) {
         places[j] = place + begin;
         sizes[j] = min((uint)BLOCK, plane - begin);
         begin += BLOCK;
@@ -176,7 +176,10 @@ static float pivot_of(global const float *p, uint n, float last_reciprocal,
 }
 #endif
 
-/* The block whose lines are asked for while block j of the half `now` is summed: some 8 kB on. */
+/*
+ * The block whose lines are asked for while block j of the half `now` is summed: 16 short ones on,
+ * or 8 whole ones, which are 8 kB. Behind the last it is any place.
+ */
 static uint ahead_of(uint now, uint j, uint plane)
 {
     return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);

@@ -35,8 +35,8 @@ static wides in_units(double16 v, int low)
 }
 
 /*
- * 0 and nothing done if an element is out of range: 2^-17 to 2^7. In it doubles add ONES_AT_ONCE
- * rows exactly: x in units of 2^-40, and of x^2 the digits, each below 2^53 of its units.
+ * 0 and nothing done if an element is out of range: 2^-17 to 2^7. Doubles add as many as
+ * ONES_AT_ONCE of these exactly: x in units of 2^-40, of x^2 each digit, at most 2^53 of its units.
  */
 static int add_forward_ones(private wides *sums, private ints *flags, global const float *p,
                             uint rows, uint stride, global const float *end)
@@ -101,7 +101,10 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
 }
 #endif
 
-/* Rows that stay in a core's first two caches while they are summed. */
+/*
+ * Rows that stay in a core's first two caches while they are summed, and no more than
+ * add_forward_ones holds.
+ */
 #define ONES_AT_ONCE 64
 
 /* A look at each cache line of `count` rows in the order of memory, which the hardware foresees. */

@@ -82,7 +82,7 @@ int sbn_replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
     const int status = sbn_device_check(replica->device);
     if (status != SBN_SUCCESS)
         return sbn_fail(status, "queues[%zu]: %s", index, sbn_last_error());
-    replica->compute_units = units;
+    replica->compute_units = units > 0 ? units : 1;
     code = clRetainCommandQueue(queue);
     if (code != CL_SUCCESS)
         return fail_cl(replica, "clRetainCommandQueue", code);

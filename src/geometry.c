@@ -218,8 +218,8 @@ static size_t channels_of_lines(size_t plane)
 }
 
 /*
- * Channels last, pieces would be short runs far apart; of less than two caches, or shared by many
- * units, each saves less than its five commands cost.
+ * Channels last, pieces would be short runs far apart, and of less than two caches each saves less
+ * than its five commands cost. More units, which make those weigh more, were not at hand.
  */
 size_t sbn_piece_channels(const sbn_geometry *g, const sbn_replica *replica, size_t tensors)
 {

@@ -246,12 +246,13 @@ VALGRIND_TESTS += tests/passes tests/hub
 dist_check_SCRIPTS += tests/demo.sh
 TESTS += tests/demo.sh
 
-# A large mean, to the last bits that the gradient of the weight depends on.
+# Planes of one element, at the ends of what doubles and integers add exactly.
 check_PROGRAMS += tests/ones
 tests_ones_SOURCES = tests/ones.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_ones_LDADD = libsyncbn_check.la libsyncbn_core.la
 TESTS += tests/ones
 
+# A large mean, to the last bits that the gradient of the weight depends on.
 check_PROGRAMS += tests/mean_low
 tests_mean_low_SOURCES = tests/mean_low.c tests/tap.c tests/tap.h tests/trial.c tests/trial.h
 tests_mean_low_LDADD = libsyncbn_check.la libsyncbn_core.la

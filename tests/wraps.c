@@ -1,6 +1,7 @@
 #include "wraps.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const wraps_names[WRAPS] = {
@@ -241,6 +242,8 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
         answer_count = 0;
         return;
     }
+    if (answer_count == sizeof answers / sizeof *answers)
+        abort();
     answers[answer_count].question = question;
     answers[answer_count].said = answer;
     answers[answer_count++].size = size;
