@@ -141,8 +141,8 @@ static const struct {
 };
 
 static const char *const lines[] = {
-    "mb256ic19,r1,global,passes=fb",          "mb256ic19,r1,last,global,passes=fb",
-    "mb256ic300,r1,global,passes=fb",         "mb256ic19,r2,split100-156,global,passes=fb",
+    "mb256ic19,r1,global,passes=fb",
+    "mb256ic300,r2,split100-156,last,global,passes=fb",
     "mb256ic19,r1,form=gpu,global,passes=fb",
 };
 
