@@ -167,23 +167,19 @@ static void faintest(runner *r, const char *device)
     trial_free(&t);
 }
 
+static void check_device(runner *r, const char *device)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
+        for (size_t s = 0; s < sizeof spreads / sizeof *spreads; ++s) {
+            char why[RUNNER_ERROR] = "equal";
+            const int good = run(&patterns[i], spreads[s], r, why, sizeof why);
+            tap_ok(good, "%s: %s, %s,%s: %s", device, patterns[i].what, patterns[i].shape,
+                   spreads[s], why);
+        }
+    faintest(r, device);
+}
+
 int main(void)
 {
-    char device[256];
-    runner *r;
-    size_t devices = 0;
-    for (; (r = trial_runner_number(devices, device, sizeof device)); ++devices) {
-        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
-            for (size_t s = 0; s < sizeof spreads / sizeof *spreads; ++s) {
-                char why[RUNNER_ERROR] = "equal";
-                const int good = run(&patterns[i], spreads[s], r, why, sizeof why);
-                tap_ok(good, "%s: %s, %s,%s: %s", device, patterns[i].what, patterns[i].shape,
-                       spreads[s], why);
-            }
-        faintest(r, device);
-        runner_destroy(r);
-    }
-    if (devices == 0)
-        tap_missing("no usable OpenCL device here");
-    return tap_done();
+    return trial_every_device(check_device);
 }

@@ -221,17 +221,13 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     trial_free(&t);
 }
 
+static void check_device(runner *r, const char *device)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        check(r, device, cases[i].line, cases[i].clamped);
+}
+
 int main(void)
 {
-    char device[256];
-    runner *r;
-    size_t devices = 0;
-    for (; (r = trial_runner_number(devices, device, sizeof device)); ++devices) {
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-            check(r, device, cases[i].line, cases[i].clamped);
-        runner_destroy(r);
-    }
-    if (devices == 0)
-        tap_missing("no usable OpenCL device here");
-    return tap_done();
+    return trial_every_device(check_device);
 }

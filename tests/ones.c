@@ -17,6 +17,8 @@
 #define LEAST 0x1p-17f
 #define LEAST_ODD 0x1.000002p-17f
 
+typedef float value_of(size_t row, size_t c);
+
 /* Rows of one sign, then as many of the other: only what is tiny is left. */
 static float cancel(size_t row, size_t c, float large, float tiny)
 {
@@ -83,7 +85,7 @@ static float zeros(size_t row, size_t c)
 
 static const struct {
     const char *what;
-    float (*value)(size_t row, size_t c);
+    value_of *value;
 } patterns[] = {
     {"sums that cancel", cancelling},
     {"larger ones", cancelling_above},
@@ -132,8 +134,7 @@ static float products_above(size_t row, size_t c)
 
 static const struct {
     const char *what;
-    float (*dy)(size_t row, size_t c);
-    float (*x)(size_t row, size_t c);
+    value_of *dy, *x;
 } gradients[] = {
     {"dy that cancels", gradient, half_of_it},
     {"products that cancel", products, balanced},
@@ -184,8 +185,6 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
     return came[0] == (float)expected[0] && came[1] == (float)expected[1];
 }
 
-typedef float value_of(size_t row, size_t c);
-
 static void check(runner *r, const char *device, const char *line, const char *what, value_of *x,
                   value_of *dy)
 {
@@ -205,23 +204,19 @@ static void check(runner *r, const char *device, const char *line, const char *w
     trial_free(&t);
 }
 
+static void check_device(runner *r, const char *device)
+{
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
+            check(r, device, lines[k], patterns[i].what, patterns[i].value, NULL);
+        for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
+            check(r, device, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
+    }
+}
+
 int main(void)
 {
-    char device[256];
-    runner *r;
-    size_t devices = 0;
-    for (; (r = trial_runner_number(devices, device, sizeof device)); ++devices) {
-        for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
-            for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
-                check(r, device, lines[k], patterns[i].what, patterns[i].value, NULL);
-            for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
-                check(r, device, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
-        }
-        runner_destroy(r);
-    }
-    if (devices == 0)
-        tap_missing("no usable OpenCL device here");
-    return tap_done();
+    return trial_every_device(check_device);
 }
 
 #else

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tap.h"
+
 void trial_make(trial *t, const char *line, size_t replicas)
 {
     char error[256] = "no memory";
@@ -66,24 +68,30 @@ runner *trial_runner(const char *const names[][2], const char *build_options, ch
     return made;
 }
 
-runner *trial_runner_number(size_t number, char *name, size_t size)
+int trial_every_device(trial_check *check)
 {
     char error[RUNNER_ERROR] = "the devices cannot be listed";
     device_list list;
-    runner *made = NULL;
-    int failed = devices_list(&list);
-    for (size_t i = 0; i < list.devices && !failed && !made; ++i) {
+    int failed = devices_list(&list), checked = 0;
+    for (size_t i = 0; i < list.devices && !failed; ++i) {
         const device_info *d = &list.device[i];
         const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, NULL};
-        if (!d->usable || number-- > 0)
+        runner *r;
+        if (!d->usable)
             continue;
-        snprintf(name, size, "%s", d->name);
-        failed = runner_create(&config, &made, error);
+        failed = runner_create(&config, &r, error);
+        if (failed)
+            break;
+        check(r, d->name);
+        runner_destroy(r);
+        ++checked;
     }
+    devices_free(&list);
     if (failed) {
         printf("Bail out! %s\n", error);
         exit(1);
     }
-    devices_free(&list);
-    return made;
+    if (!checked)
+        tap_missing("no usable OpenCL device here");
+    return tap_done();
 }

@@ -31,9 +31,10 @@ void trial_free(trial *t);
 runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
 
 /*
- * A runner on the number-th usable device, whose name is copied out; NULL after the last. Tests of
- * every device count up until then. One that fails otherwise ends the program.
+ * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
+ * the program's result. A device that fails otherwise ends the program.
  */
-runner *trial_runner_number(size_t number, char *name, size_t size);
+typedef void trial_check(runner *r, const char *device);
+int trial_every_device(trial_check *check);
 
 #endif
