@@ -79,6 +79,16 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     }
 }
 
+/* The first of a group's blocks. Until it is known what follows, lines are asked for at their start. */
+static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong stride,
+                         SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
+{
+    locate(t, blocks, plane, start, stride, places, sizes);
+#if CPU_FORM
+    vstore16((ulong16)start, 0, places + BATCH);
+#endif
+}
+
 static void keep_lanes(LANES_POINTER lanes, uint j, real v)
 {
 #if CPU_FORM && defined(REVERSED_LANES)

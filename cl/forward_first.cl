@@ -35,9 +35,7 @@ void forward_reduce_first(global const float *restrict x, ulong x_offset, uint f
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
-    locate(from, blocks, plane, start, stride, places, sizes);
-    if (CPU_FORM)
-        vstore16((ulong16)start, 0, places + BATCH);
+    locate_first(from, blocks, plane, start, stride, places, sizes);
     MEET();
     for (uint round = 0; round < rounds; ++round)
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
