@@ -146,6 +146,7 @@ static void check_network(void)
     float folded_weight[OUT * IN], folded_bias[OUT];
     const slice s = {.queue = queue};
     must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
+    must(clFinish(queue), "clFinish");
     buffer_read(&s, &e.foldings[1].weight, OUT * IN, weight);
     buffer_read(&s, &e.foldings[1].bias, OUT, bias);
     buffer_read(&s, &e.foldings[1].folded_weight, OUT * IN, folded_weight);
@@ -174,6 +175,7 @@ static void check_network(void)
             .bias = e.foldings[r].norm_bias,
         };
     must(sbn_evaluate(e.layer, shares), "sbn_evaluate");
+    must(clFinish(queue), "clFinish");
     expect_floats(&s, &shares[1].y, folded, OUT * POSITIONS, 30, "the folded network's output");
     for (size_t r = 0; r < REPLICAS; ++r) {
         release(&shares[r].x);
