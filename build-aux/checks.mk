@@ -66,7 +66,7 @@ check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 # Scripts that launch ranks put SBN_TEST_TOOL before each.
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
-  --suppressions=$(abs_srcdir)/tests/drivers.supp
+  --suppressions=$(abs_srcdir)/tests/support/drivers.supp
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
@@ -101,7 +101,7 @@ check-asan:
 	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here
 
 check-asan-here: $(check_PROGRAMS)
-	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.lsan:print_suppressions=0' \
+	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0' \
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(check_under) $(one_by_one) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
@@ -109,16 +109,16 @@ check-asan-here: $(check_PROGRAMS)
 # libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
 # from a corpus of the tests' files, whose beginnings are small. What it finds stays in fuzz/.
 FUZZ_SECONDS = 30
-fuzzed = safetensors_header error handles
+fuzzed = model/safetensors_header base/error base/memory
 check-fuzz:
 	@test -n '$(CLANG)' || { \
 	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }
-	@$(MKDIR_P) fuzz/corpus && cp $(srcdir)/tests/data/*.safetensors fuzz/corpus
+	@$(MKDIR_P) fuzz/corpus && cp $(srcdir)/tests/model/data/*.safetensors fuzz/corpus
 	$(CLANG) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -o fuzz/safetensors $(srcdir)/tests/fuzz_safetensors.c \
+	  $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -o fuzz/safetensors $(srcdir)/tests/model/fuzz_safetensors.c \
 	  $(fuzzed:%=$(srcdir)/src/%.c) $(JANSSON_LIBS)
 	cd fuzz && ./safetensors -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
-	  -timeout=10 -dict='$(abs_srcdir)/tests/safetensors.dict' -print_final_stats=1 corpus
+	  -timeout=10 -dict='$(abs_srcdir)/tests/model/safetensors.dict' -print_final_stats=1 corpus
 
 # --- make check-tsan --------------------------------------------------------------
 # The same under ThreadSanitizer, in tsan/: what threads share.
@@ -136,7 +136,7 @@ check-tsan:
 	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here
 
 check-tsan-here: $(TSAN_TESTS)
-	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
+	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
 	$(check_under) $(one_by_one) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
 
 # --- make check-openmpi ----------------------------------------------------------------
@@ -161,7 +161,7 @@ SOAK_ROUNDS = 20000
 soak: $(check_PROGRAMS)
 	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
-	. $(srcdir)/tests/mpi_common.sh; mpi_limit=1200; mpi 4 tests/mpi_soak $(SOAK_ROUNDS)
+	. $(srcdir)/tests/mpi/common.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
 .PHONY: check-asan check-asan-here check-fuzz check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind soak

@@ -1,6 +1,6 @@
 /*
  * Backward, step 1, what a block adds: of n elements, pivot g = the mean of the
- * first LANES of dy (narrow window; of all in the wide one), e = dy - g,
+ * first LANES of dy (narrow format; of all in the wide one), e = dy - g,
  * d = x - mean, E = sum e, D = sum d, X = sum e d by fma. Then, without
  * rounding,
  *
@@ -8,7 +8,7 @@
  *   sum dy (x - mean) += X + g D
  *
  * Here mean is its upper float; the host takes off mean_low sum dy. The
- * largest |e| tells how far above the window's bottom the block lies: the sums
+ * largest |e| tells how far above the format's bottom the block lies: the sums
  * themselves may cancel.
  */
 

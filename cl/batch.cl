@@ -141,7 +141,7 @@ FOLD_BATCH(largest_of_batch, larger)
 
 /*
  * A block's pivot, from its first LANES elements, or from all of them in the
- * wide window. CPU form: found where the block is summed, so that memory is
+ * wide format. CPU form: found where the block is summed, so that memory is
  * read straight on. GPU form: items find those of a whole batch before.
  */
 #if CPU_FORM

@@ -18,7 +18,7 @@
 
 #define LANES 16
 #define LANES_RECIPROCAL 0x1p-4f
-/* BLOCK, BLOCK_RECIPROCAL and CPU_FORM come from src/program.c. */
+/* BLOCK, BLOCK_RECIPROCAL and CPU_FORM come from src/device/program.c. */
 
 #if CPU_FORM
 #define WIDTH 16

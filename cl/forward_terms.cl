@@ -1,6 +1,6 @@
 /*
  * Forward, step 1, what a block adds: of n elements, pivot p = the mean of its
- * first LANES elements (narrow window; of all in the wide one), d = x - p,
+ * first LANES elements (narrow format; of all in the wide one), d = x - p,
  * A = sum d, Q = sum d^2 by fma. Then, without rounding,
  *
  *   sum x   += n p + A
@@ -25,7 +25,7 @@ static void add_forward_doubles(private wides *sums, uints n, real pivot, real a
     add_double(second, FORWARD_LOW2, 3, convert_double16(q));
 }
 
-/* Whether no term has bits below the window. */
+/* Whether no term has bits below the format. */
 static bool forward_fits_doubles(real pivot, real a, real q)
 {
     const ints low_pivot = lowest_bit(pivot), low_a = lowest_bit(a);

@@ -1,5 +1,5 @@
 # Kernels, embedded into the library as byte arrays. The order here is the order
-# of the table in src/kernels.h.
+# of the table in src/device/kernels.h.
 KERNELS = \
 	cl/common.cl \
 	cl/sum.cl \
@@ -9,15 +9,15 @@ KERNELS = \
 	cl/forward_terms.cl \
 	cl/backward_terms.cl \
 	cl/rows_of_one.cl \
-	cl/forward_first.cl \
-	cl/forward_last.cl \
-	cl/backward_first.cl \
-	cl/backward_last.cl \
+	cl/forward_reduce_nchw.cl \
+	cl/forward_reduce_nhwc.cl \
+	cl/backward_reduce_nchw.cl \
+	cl/backward_reduce_nhwc.cl \
 	cl/fold.cl \
 	cl/tiles.cl \
 	cl/forward_apply.cl \
 	cl/backward_apply.cl \
-	cl/gradients.cl
+	cl/store_gradients.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

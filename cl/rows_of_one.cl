@@ -4,7 +4,7 @@
  * terms is x and x^2, and of backward's dy and dy (x - mean).
  *
  * CPU form with doubles: some rows of WIDTH channels are summed as
- * integers of fewer digits than the window has, while all lie in a range that
+ * integers of fewer digits than the format has, while all lie in a range that
  * these hold exactly. The words are the same as by add_forward and add_backward.
  */
 #if CPU_FORM

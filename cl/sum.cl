@@ -1,23 +1,23 @@
 /*
- * Exact sums: a block's results become integers in a fixed-point window and
- * are added to a channel's words without rounding. Bits below the window are
+ * Exact sums: a block's results become integers in a fixed-point format and
+ * are added to a channel's words without rounding. Bits below the format are
  * cut toward zero per term, so that no order of terms matters. WIDTH blocks at
  * a time, each into the sums of its own component.
  *
- * A window is a number of digits of 48 bits, each held in an int64, the lowest
+ * A format is a number of digits of 48 bits, each held in an int64, the lowest
  * in units of 2^-low. A channel has two sums and a word of flags:
  *
  *   first:  forward sum x,    backward sum dy
  *   second: forward sum x^2,  backward sum dy (x - mean)
  *
- * The macros WIDE, FORWARD_* and BACKWARD_* come from src/window.c: each
- * program is built for one window. A block is added only if all its terms lie
- * below the limits, which the window holds with room for 2^31 blocks.
+ * The macros WIDE, FORWARD_* and BACKWARD_* come from src/exact/format.c: each
+ * program is built for one format. A block is added only if all its terms lie
+ * below the limits, which the format holds with room for 2^31 blocks.
  */
 #define FLAG_PLUS_INF 1 /* the first sum met +Inf; with FLAG_MINUS_INF as well, it is NaN */
 #define FLAG_MINUS_INF 2
 #define FLAG_OVER 4  /* narrow: a block did not fit, repeat wide; wide: the second sum is lost */
-#define FLAG_CLEAR 8 /* a block well above the window's bottom */
+#define FLAG_CLEAR 8 /* a block well above the format's bottom */
 #define FLAG_FAINT 16 /* a block that is not zero, but near the bottom */
 
 #define DIGIT_BITS 48

@@ -10,7 +10,7 @@
 #if NATIVE && !WIDE && defined(cl_khr_fp64)
 #define DOUBLES 1
 
-/* The number that splits off digit k of a window, whose unit is 2^(48 k - low). */
+/* The number that splits off digit k of a format, whose unit is 2^(48 k - low). */
 #define SPLITTER(low, k) as_double((1075L + DIGIT_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
 /* The exponent of v's lowest bit; of 0 a large one. */

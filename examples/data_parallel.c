@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 {
     struct replica replicas[MOST_REPLICAS] = {{0}};
     cl_command_queue queues[MOST_REPLICAS];
-    sbn_share shares[MOST_REPLICAS] = {{0}};
+    sbn_shard shards[MOST_REPLICAS] = {{0}};
     sbn_buffer weights[MOST_REPLICAS][TENSORS], gradients[MOST_REPLICAS][TENSORS + 1];
     sbn_tensors all_weights[MOST_REPLICAS] = {{0}}, all_gradients[MOST_REPLICAS] = {{0}};
     const size_t count = argc > 1 ? (size_t)atoi(argv[1]) : 1;
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         }
         all_weights[i].buffers = weights[i];
         all_gradients[i].buffers = gradients[i];
-        shares[i] = (sbn_share){.dims = 2,
+        shards[i] = (sbn_shard){.dims = 2,
                                 .shape = {BATCH, CLASSES},
                                 .x = {r->z, 0},
                                 .y = {r->y, 0},
@@ -300,13 +300,13 @@ int main(int argc, char **argv)
                 load(r, samples);
                 run(r, DENSE, BATCH * CLASSES, 3, (cl_mem[]){r->x, r->parameters, r->z});
             }
-            check(sbn_forward(layer, shares, saved, 0, NULL), "forward");
+            check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
             for (size_t i = 0; i < count; i++) {
                 const struct replica *r = &replicas[i];
 
                 run(r, SOFTMAX, BATCH, 4, (cl_mem[]){r->y, r->labels, r->dy, r->losses});
             }
-            check(sbn_backward(layer, shares, saved, 0, NULL), "backward");
+            check(sbn_backward(layer, shards, saved, 0, NULL), "backward");
             for (size_t i = 0; i < count; i++) {
                 const struct replica *r = &replicas[i];
 

@@ -42,7 +42,7 @@ int main(void)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queues[2];
-    sbn_share shares[2] = {{0}};
+    sbn_shard shards[2] = {{0}};
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group;
@@ -63,13 +63,13 @@ int main(void)
     for (int r = 0; r < 2; r++) {
         queues[r] = clCreateCommandQueue(context, device, 0, &status);
         check(status, "making a queue");
-        shares[r].dims = 2;
-        shares[r].shape[0] = samples[r];
-        shares[r].shape[1] = 2;
-        shares[r].x.mem = buffer(context, 2 * samples[r], x[r]);
-        shares[r].y.mem = buffer(context, 2 * samples[r], NULL);
-        shares[r].weight.mem = buffer(context, 2, weight);
-        shares[r].bias.mem = buffer(context, 2, bias);
+        shards[r].dims = 2;
+        shards[r].shape[0] = samples[r];
+        shards[r].shape[1] = 2;
+        shards[r].x.mem = buffer(context, 2 * samples[r], x[r]);
+        shards[r].y.mem = buffer(context, 2 * samples[r], NULL);
+        shards[r].weight.mem = buffer(context, 2, weight);
+        shards[r].bias.mem = buffer(context, 2, bias);
     }
 
     group_config.queues = queues;
@@ -79,12 +79,12 @@ int main(void)
     check(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     check(sbn_saved_create(layer, &saved), "making room for statistics");
 
-    check(sbn_forward(layer, shares, saved, 0, NULL), "forward");
+    check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
 
     check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
     printf("mean %g %g  variance %g %g\n", mean[0], mean[1], var[0], var[1]);
     for (int r = 0; r < 2; r++) {
-        check(clEnqueueReadBuffer(queues[r], shares[r].y.mem, CL_TRUE, 0,
+        check(clEnqueueReadBuffer(queues[r], shards[r].y.mem, CL_TRUE, 0,
                                   2 * samples[r] * sizeof(float), y, 0, NULL, NULL),
               "reading the output");
         for (size_t n = 0; n < samples[r]; n++)
@@ -95,10 +95,10 @@ int main(void)
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     for (int r = 0; r < 2; r++) {
-        clReleaseMemObject(shares[r].x.mem);
-        clReleaseMemObject(shares[r].y.mem);
-        clReleaseMemObject(shares[r].weight.mem);
-        clReleaseMemObject(shares[r].bias.mem);
+        clReleaseMemObject(shards[r].x.mem);
+        clReleaseMemObject(shards[r].y.mem);
+        clReleaseMemObject(shards[r].weight.mem);
+        clReleaseMemObject(shards[r].bias.mem);
         clReleaseCommandQueue(queues[r]);
     }
     clReleaseContext(context);

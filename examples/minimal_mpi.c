@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queue;
-    sbn_share share = {0};
+    sbn_shard shard = {0};
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport transport;
@@ -71,13 +71,13 @@ int main(int argc, char **argv)
     queue = clCreateCommandQueue(context, device, 0, &status);
     check(status, "making a queue");
 
-    share.dims = 2;
-    share.shape[0] = samples[part];
-    share.shape[1] = 2;
-    share.x.mem = buffer(context, 4, x[part]);
-    share.y.mem = buffer(context, 4, NULL);
-    share.weight.mem = buffer(context, 2, weight);
-    share.bias.mem = buffer(context, 2, bias);
+    shard.dims = 2;
+    shard.shape[0] = samples[part];
+    shard.shape[1] = 2;
+    shard.x.mem = buffer(context, 4, x[part]);
+    shard.y.mem = buffer(context, 4, NULL);
+    shard.weight.mem = buffer(context, 2, weight);
+    shard.bias.mem = buffer(context, 2, bias);
 
     /* All that differs from one process: the group has a transport. */
     check(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "making a transport");
@@ -90,10 +90,10 @@ int main(int argc, char **argv)
     check(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     check(sbn_saved_create(layer, &saved), "making room for statistics");
 
-    check(sbn_forward(layer, &share, saved, 0, NULL), "forward");
+    check(sbn_forward(layer, &shard, saved, 0, NULL), "forward");
 
     check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
-    check(clEnqueueReadBuffer(queue, share.y.mem, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL),
+    check(clEnqueueReadBuffer(queue, shard.y.mem, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL),
           "reading the output");
     printf("rank %d: mean %g %g  variance %g %g\n", rank, mean[0], mean[1], var[0], var[1]);
     for (size_t n = 0; n < samples[part]; n++)
@@ -103,10 +103,10 @@ int main(int argc, char **argv)
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     check(sbn_mpi_destroy(mpi), "ending the transport");
-    clReleaseMemObject(share.x.mem);
-    clReleaseMemObject(share.y.mem);
-    clReleaseMemObject(share.weight.mem);
-    clReleaseMemObject(share.bias.mem);
+    clReleaseMemObject(shard.x.mem);
+    clReleaseMemObject(shard.y.mem);
+    clReleaseMemObject(shard.weight.mem);
+    clReleaseMemObject(shard.bias.mem);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
     MPI_Finalize();

@@ -98,7 +98,7 @@ struct bench {
     cl_kernel work;
     sbn_batchnorm *layer;
     sbn_saved *saved;
-    sbn_share share;
+    sbn_shard shard;
 };
 
 static cl_event enqueue_work(const struct bench *b)
@@ -131,7 +131,7 @@ static double step(const struct bench *b, int two_phases)
     sbn_pass *pass;
     cl_event work = NULL;
     begun = now();
-    must(sbn_forward_begin(b->layer, &b->share, b->saved, 0, &pass), "begin");
+    must(sbn_forward_begin(b->layer, &b->shard, b->saved, 0, &pass), "begin");
     if (two_phases)
         work = enqueue_work(b);
     const double enqueued = now() - begun;
@@ -203,14 +203,14 @@ int main(int argc, char **argv)
     config.channels = CHANNELS;
     must(sbn_batchnorm_create(group, &config, &b.layer), "sbn_batchnorm_create");
     must(sbn_saved_create(b.layer, &b.saved), "sbn_saved_create");
-    b.share = (sbn_share){.dims = 3, .shape = {SAMPLES, CHANNELS, PLANE}};
-    b.share.x.mem = buffer(context, VALUES);
-    b.share.y.mem = buffer(context, VALUES);
-    b.share.weight.mem = buffer(context, CHANNELS);
-    b.share.bias.mem = buffer(context, CHANNELS);
+    b.shard = (sbn_shard){.dims = 3, .shape = {SAMPLES, CHANNELS, PLANE}};
+    b.shard.x.mem = buffer(context, VALUES);
+    b.shard.y.mem = buffer(context, VALUES);
+    b.shard.weight.mem = buffer(context, CHANNELS);
+    b.shard.bias.mem = buffer(context, CHANNELS);
 
     /* As long as the words travel, header and sums one behind the other. */
-    must(sbn_forward(b.layer, &b.share, b.saved, 0, NULL), "a first pass");
+    must(sbn_forward(b.layer, &b.shard, b.saved, 0, NULL), "a first pass");
     double took = 0;
     while (took < 1.5 * latency && rounds < 1 << 24) {
         rounds *= 2;
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     printf("\nThe step took %.1f ms in one call and %.1f ms in two phases: %.1f ms were hidden.\n",
            one, two, one - two);
 
-    const cl_mem all[] = {b.share.x.mem, b.share.y.mem, b.share.weight.mem, b.share.bias.mem,
+    const cl_mem all[] = {b.shard.x.mem, b.shard.y.mem, b.shard.weight.mem, b.shard.bias.mem,
                           scratch};
     sbn_saved_destroy(b.saved);
     sbn_batchnorm_destroy(b.layer);

@@ -1,5 +1,5 @@
 /*
- * syncbn over MPI: a group whose members are the ranks of a communicator, each
+ * syncbn over MPI: a group whose ranks are the ranks of a communicator, each
  * with the devices of its own process. 4 hosts with 2 devices each are 8
  * replicas, one group.
  *
@@ -16,7 +16,7 @@
  * What goes over the wire. A pass is one MPI_Iallreduce of 17 words of 64 bits
  * (who calls what; it runs while the device reduces) and one of 2 + 8 words
  * per channel going forward, 2 + 9 going backward; channels that need the wide
- * window cost one more of 2 + 19 words per channel. The layers of one call
+ * format cost one more of 2 + 19 words per channel. The layers of one call
  * (sbn_forward_branches) share these. MPI_INT64_T and MPI_SUM: exact, so
  * neither the tree of the reduction nor the number of ranks shows in the
  * results. What <syncbn/parallel.h> exchanges goes over duplicates of its own.

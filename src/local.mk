@@ -2,60 +2,60 @@
 # link the insides statically; libsyncbn.la is that and nothing more.
 noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
-	src/agreement.c \
-	src/agreement.h \
-	src/apply.c \
-	src/apply.h \
-	src/backward.c \
-	src/backward.h \
-	src/batchnorm.c \
-	src/batchnorm.h \
-	src/binary.c \
-	src/binary.h \
-	src/cache.c \
-	src/cache.h \
-	src/checkpoint.c \
-	src/checkpoint.h \
-	src/checkpoint_load.c \
-	src/checkpoint_save.c \
-	src/combine.c \
-	src/combine.h \
-	src/convert.c \
-	src/device.c \
-	src/device.h \
-	src/digest.h \
-	src/error.c \
-	src/error.h \
-	src/evaluate.c \
-	src/explanation.c \
-	src/explanation.h \
-	src/folding.c \
-	src/forward.c \
-	src/forward.h \
-	src/frozen.c \
-	src/geometry.c \
-	src/geometry.h \
-	src/gradients.c \
-	src/group.c \
-	src/group.h \
-	src/half.c \
-	src/half.h \
-	src/handles.c \
-	src/handles.h \
-	src/kernels.h \
-	src/keys.c \
-	src/mode.c \
-	src/model.c \
-	src/model.h \
-	src/model_convert.c \
-	src/parameters.c \
-	src/narrow.h \
+	src/collective/agreement.c \
+	src/collective/agreement.h \
+	src/pass/apply.c \
+	src/pass/apply.h \
+	src/pass/backward.c \
+	src/pass/backward.h \
+	src/layer/batchnorm.c \
+	src/layer/batchnorm.h \
+	src/device/binary.c \
+	src/device/binary.h \
+	src/device/cache.c \
+	src/device/cache.h \
+	src/model/checkpoint.c \
+	src/model/checkpoint.h \
+	src/model/checkpoint_load.c \
+	src/model/checkpoint_save.c \
+	src/pass/combine.c \
+	src/pass/combine.h \
+	src/layer/set_group.c \
+	src/device/device.c \
+	src/device/device.h \
+	src/base/digest.h \
+	src/base/error.c \
+	src/base/error.h \
+	src/pass/evaluate.c \
+	src/collective/mismatch.c \
+	src/collective/mismatch.h \
+	src/pass/fold.c \
+	src/pass/forward.c \
+	src/pass/forward.h \
+	src/pass/frozen_backward.c \
+	src/device/geometry.c \
+	src/device/geometry.h \
+	src/pass/weight_gradients.c \
+	src/group/group.c \
+	src/group/group.h \
+	src/model/half.c \
+	src/model/half.h \
+	src/base/memory.c \
+	src/base/memory.h \
+	src/device/kernels.h \
+	src/model/keys.c \
+	src/layer/training_mode.c \
+	src/model/model.c \
+	src/model/model.h \
+	src/model/model_convert.c \
+	src/model/parameters.c \
+	src/exact/narrow.h \
 	src/parallel/average.c \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
 	src/parallel/bucket.h \
-	src/parallel/check.c \
-	src/parallel/check.h \
+	src/parallel/tensors.c \
+	src/parallel/tensors.h \
 	src/parallel/exchange.c \
 	src/parallel/header.c \
 	src/parallel/header.h \
@@ -64,40 +64,40 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/parallel.c \
 	src/parallel/parallel.h \
 	src/parallel/sampler.c \
-	src/part.c \
-	src/part.h \
-	src/pass.c \
-	src/pass.h \
-	src/pass_memory.c \
-	src/pieces.c \
-	src/pieces.h \
-	src/program.c \
-	src/program.h \
-	src/reduce.c \
-	src/reduce.h \
-	src/safetensors.c \
-	src/safetensors.h \
-	src/safetensors_header.c \
-	src/safetensors_write.c \
-	src/saved.c \
-	src/settings.c \
-	src/settings.h \
-	src/share.c \
-	src/share.h \
-	src/split.c \
-	src/staging.c \
-	src/staging.h \
-	src/statistics.c \
-	src/statistics.h \
-	src/sum.c \
-	src/sum.h \
-	src/table.c \
-	src/table.h \
-	src/transport_hub.c \
-	src/window.c \
-	src/window.h \
-	src/words.c \
-	src/words.h
+	src/pass/layer_pass.c \
+	src/pass/layer_pass.h \
+	src/pass/pass.c \
+	src/pass/pass.h \
+	src/pass/workspace.c \
+	src/pass/chunks.c \
+	src/pass/chunks.h \
+	src/device/program.c \
+	src/device/program.h \
+	src/pass/reduce.c \
+	src/pass/reduce.h \
+	src/model/safetensors.c \
+	src/model/safetensors.h \
+	src/model/safetensors_header.c \
+	src/model/safetensors_write.c \
+	src/layer/saved.c \
+	src/collective/settings.c \
+	src/collective/settings.h \
+	src/pass/shard.c \
+	src/pass/shard.h \
+	src/group/group_split.c \
+	src/device/staging.c \
+	src/device/staging.h \
+	src/exact/statistics.c \
+	src/exact/statistics.h \
+	src/exact/big.c \
+	src/exact/big.h \
+	src/device/channel_table.c \
+	src/device/channel_table.h \
+	src/collective/hub.c \
+	src/exact/format.c \
+	src/exact/format.h \
+	src/exact/accumulator.c \
+	src/exact/accumulator.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
 
@@ -111,126 +111,126 @@ libsyncbn_la_LDFLAGS = -version-info $(SBN_VERSION_INFO) -no-undefined
 # problems, and judge results, with the same means.
 noinst_LTLIBRARIES += libsyncbn_check.la
 libsyncbn_check_la_SOURCES = \
-	src/cli/bounds.c \
-	src/cli/bounds.h \
-	src/cli/check.c \
-	src/cli/check.h \
-	src/cli/collect.c \
-	src/cli/compare.c \
-	src/cli/compare.h \
-	src/cli/devices.c \
-	src/cli/devices.h \
-	src/cli/digests.c \
-	src/cli/digests.h \
-	src/cli/geometry.c \
-	src/cli/geometry.h \
-	src/cli/inputs.c \
-	src/cli/inputs.h \
-	src/cli/job.c \
-	src/cli/job.h \
-	src/cli/mix.h \
-	src/cli/outputs.c \
-	src/cli/outputs.h \
-	src/cli/parser.h \
-	src/cli/problem.c \
-	src/cli/problem.h \
-	src/cli/problem_parse.c \
-	src/cli/problem_shape.c \
-	src/cli/queues.c \
-	src/cli/queues.h \
-	src/cli/reference.c \
-	src/cli/reference.h \
-	src/cli/ranks.h \
-	src/cli/runner.c \
-	src/cli/runner.h \
-	src/cli/tensors.c \
-	src/cli/tensors.h \
-	src/cli/tolerance.c \
-	src/cli/tolerance.h
+	tools/check/bounds.c \
+	tools/check/bounds.h \
+	tools/check/check.c \
+	tools/check/check.h \
+	tools/check/collect.c \
+	tools/check/compare.c \
+	tools/check/compare.h \
+	tools/check/devices.c \
+	tools/check/devices.h \
+	tools/check/digests.c \
+	tools/check/digests.h \
+	tools/check/layout.c \
+	tools/check/layout.h \
+	tools/check/inputs.c \
+	tools/check/inputs.h \
+	tools/check/job.c \
+	tools/check/job.h \
+	tools/check/mix.h \
+	tools/check/outputs.c \
+	tools/check/outputs.h \
+	tools/check/parser.h \
+	tools/check/problem.c \
+	tools/check/problem.h \
+	tools/check/problem_parse.c \
+	tools/check/problem_shape.c \
+	tools/check/queues.c \
+	tools/check/queues.h \
+	tools/check/reference.c \
+	tools/check/reference.h \
+	tools/check/ranks.h \
+	tools/check/runner.c \
+	tools/check/runner.h \
+	tools/check/tensors.c \
+	tools/check/tensors.h \
+	tools/check/tolerance.c \
+	tools/check/tolerance.h
 
 # The benchmark, in the same way.
 noinst_LTLIBRARIES += libsyncbn_bench.la
 libsyncbn_bench_la_SOURCES = \
-	src/cli/bench.c \
-	src/cli/bench.h \
-	src/cli/bench_baseline.c \
-	src/cli/bench_baseline.h \
-	src/cli/bench_compare.c \
-	src/cli/bench_copy.c \
-	src/cli/bench_copy.h \
-	src/cli/bench_judge.c \
-	src/cli/bench_judge.h \
-	src/cli/bench_kernels.c \
-	src/cli/bench_kernels.h \
-	src/cli/bench_library.c \
-	src/cli/bench_library.h \
-	src/cli/bench_onednn.h \
-	src/cli/bench_replicas.c \
-	src/cli/bench_replicas.h \
-	src/cli/bench_source.h \
-	src/cli/bench_stages.c \
-	src/cli/bench_stages.h \
-	src/cli/bench_unordered.c \
-	src/cli/bench_unordered.h \
-	src/cli/bench_wire.c \
-	src/cli/bench_wire.h \
-	src/cli/contender.h \
-	src/cli/spread.c \
-	src/cli/spread.h \
-	src/cli/timing.c \
-	src/cli/timing.h
+	tools/bench/bench.c \
+	tools/bench/bench.h \
+	tools/bench/baseline.c \
+	tools/bench/baseline.h \
+	tools/bench/compare.c \
+	tools/bench/copy.c \
+	tools/bench/copy.h \
+	tools/bench/judge.c \
+	tools/bench/judge.h \
+	tools/bench/kernels.c \
+	tools/bench/kernels.h \
+	tools/bench/library.c \
+	tools/bench/library.h \
+	tools/bench/onednn.h \
+	tools/bench/replicas.c \
+	tools/bench/replicas.h \
+	tools/bench/source.h \
+	tools/bench/stages.c \
+	tools/bench/stages.h \
+	tools/bench/unordered.c \
+	tools/bench/unordered.h \
+	tools/bench/wire.c \
+	tools/bench/wire.h \
+	tools/bench/contender.h \
+	tools/bench/spread.c \
+	tools/bench/spread.h \
+	tools/bench/timing.c \
+	tools/bench/timing.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
-	src/cli/bench_onednn.c \
-	src/cli/onednn_shared.c \
-	src/cli/onednn_shared.h
+	tools/bench/onednn.c \
+	tools/bench/onednn_shared.c \
+	tools/bench/onednn_shared.h
 else
-libsyncbn_bench_la_SOURCES += src/cli/bench_onednn_none.c
+libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
-nodist_libsyncbn_bench_la_SOURCES = src/cli/bench_source.c
+nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
 
-bin_PROGRAMS += src/cli/syncbn
-src_cli_syncbn_SOURCES = \
-	src/cli/bench_options.c \
-	src/cli/bench_options.h \
-	src/cli/bench_report.c \
-	src/cli/bench_report.h \
-	src/cli/bench_report_json.c \
-	src/cli/command.h \
-	src/cli/command_bench.c \
-	src/cli/command_check.c \
-	src/cli/command_devices.c \
-	src/cli/command_inspect.c \
-	src/cli/inspect.c \
-	src/cli/inspect.h \
-	src/cli/device_choice.c \
-	src/cli/device_choice.h \
-	src/cli/json.h \
-	src/cli/main.c \
-	src/cli/options.c \
-	src/cli/options.h \
-	src/cli/problem_list.c \
-	src/cli/problem_list.h \
-	src/cli/report.c \
-	src/cli/report.h \
-	src/cli/report_json.c
-src_cli_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
+bin_PROGRAMS += tools/syncbn/syncbn
+tools_syncbn_syncbn_SOURCES = \
+	tools/syncbn/bench_options.c \
+	tools/syncbn/bench_options.h \
+	tools/syncbn/bench_report.c \
+	tools/syncbn/bench_report.h \
+	tools/syncbn/bench_report_json.c \
+	tools/syncbn/command.h \
+	tools/syncbn/command_bench.c \
+	tools/syncbn/command_check.c \
+	tools/syncbn/command_devices.c \
+	tools/syncbn/command_inspect.c \
+	tools/syncbn/inspect.c \
+	tools/syncbn/inspect.h \
+	tools/syncbn/device_choice.c \
+	tools/syncbn/device_choice.h \
+	tools/syncbn/json.h \
+	tools/syncbn/main.c \
+	tools/syncbn/options.c \
+	tools/syncbn/options.h \
+	tools/syncbn/problem_list.c \
+	tools/syncbn/problem_list.h \
+	tools/syncbn/report.c \
+	tools/syncbn/report.h \
+	tools/syncbn/report_json.c
+tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 # The benchmark's kernels.
 bench_kernels = \
-	$(srcdir)/src/cli/bench_vectors.cl \
-	$(srcdir)/src/cli/bench_copy.cl \
-	$(srcdir)/src/cli/bench_unordered.cl \
-	$(srcdir)/src/cli/bench_unordered_planes.cl \
-	$(srcdir)/src/cli/bench_unordered_rows.cl \
-	$(srcdir)/src/cli/bench_unordered_gpu.cl \
-	$(srcdir)/src/cli/bench_baseline.cl
+	$(srcdir)/tools/bench/vectors.cl \
+	$(srcdir)/tools/bench/copy.cl \
+	$(srcdir)/tools/bench/unordered.cl \
+	$(srcdir)/tools/bench/unordered_planes.cl \
+	$(srcdir)/tools/bench/unordered_rows.cl \
+	$(srcdir)/tools/bench/unordered_gpu.cl \
+	$(srcdir)/tools/bench/baseline.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
-CLEANFILES += src/cli/bench_source.c
+CLEANFILES += tools/bench/source.c
 
-src/cli/bench_source.c: $(bench_kernels) $(srcdir)/src/local.mk $(srcdir)/build-aux/embed-text.sh
-	$(AM_V_GEN)$(MKDIR_P) src/cli && \
+tools/bench/source.c: $(bench_kernels) $(srcdir)/src/local.mk $(srcdir)/build-aux/embed-text.sh
+	$(AM_V_GEN)$(MKDIR_P) tools && \
 	$(SHELL) $(srcdir)/build-aux/embed-text.sh bench_source $(bench_kernels) > $@.tmp && \
 	mv -f $@.tmp $@

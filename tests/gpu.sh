@@ -245,7 +245,7 @@ check() {
 syncbn() {
     command=$1
     shift
-    "$build/src/cli/syncbn" "$command" ${devices:+--devices "$devices"} "$@"
+    "$build/tools/syncbn/syncbn" "$command" ${devices:+--devices "$devices"} "$@"
 }
 
 say "syncbn on $(uname -srm)"
@@ -262,7 +262,7 @@ else
     configure
 fi
 cd "$build" || exit 1
-logged make make src/cli/syncbn bench/report
+logged make make tools/syncbn/syncbn tools/bench/report/report
 name_drivers
 
 # Compiled programs stay in the folder.
@@ -270,8 +270,8 @@ XDG_CACHE_HOME=$out/cache
 export XDG_CACHE_HOME
 
 say
-src/cli/syncbn devices > "$out/devices.txt" || die 'syncbn devices failed'
-src/cli/syncbn devices --json > "$out/devices.json" || die 'syncbn devices --json failed'
+tools/syncbn/syncbn devices > "$out/devices.txt" || die 'syncbn devices failed'
+tools/syncbn/syncbn devices --json > "$out/devices.json" || die 'syncbn devices --json failed'
 tee -a "$out/report.txt" < "$out/devices.txt"
 if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
     say 'There is no GPU here that OpenCL knows: nothing was run. (--any-device is a dry run.)'
@@ -283,12 +283,12 @@ fi
 
 say
 say '--- the recorded bits, and the results within their tolerances'
-check bits --file "$top/tests/golden"
-syncbn check --json --file "$top/tests/golden" > "$out/bits.json"
+check bits --file "$top/tests/pass/golden"
+syncbn check --json --file "$top/tests/pass/golden" > "$out/bits.json"
 say "bits: $(grep -c '^ok .*; the recorded bits$' "$out/bits.txt") of $(
-    grep -c '^mb' "$top/tests/golden") problems have the recorded bits"
+    grep -c '^mb' "$top/tests/pass/golden") problems have the recorded bits"
 # Three replicas share the devices, however few they are.
-check bits_of_three --replicas 3 --file "$top/tests/golden"
+check bits_of_three --replicas 3 --file "$top/tests/pass/golden"
 for list in "$top"/tests/inputs/*; do
     name=${list##*/}
     [ $quick = no ] || [ "$name" = shapes_basic ] || continue
@@ -307,7 +307,7 @@ else
 fi
 step bench syncbn bench --json "$out/bench.json" "$@"
 say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
-step goals bench/report goals "$out/bench.json"
+step goals tools/bench/report/report goals "$out/bench.json"
 tee -a "$out/report.txt" < "$out/goals.txt"
 
 say

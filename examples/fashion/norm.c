@@ -32,7 +32,7 @@ static void make_layers(struct norm *norm, struct norm_group *group)
 
         config.name = norm->network->block[b].name;
         config.channels = norm->network->block[b].out;
-        config.layout = SBN_CHANNELS_LAST;
+        config.layout = SBN_LAYOUT_NHWC;
         /* Small batches make noisy averages: weigh many of them, in both trainings. */
         config.momentum = 0.02;
         must_sbn(sbn_batchnorm_create(group->group, &config, &group->layer[b]), "making a layer");
@@ -98,9 +98,9 @@ static void fill_share(const struct norm *norm, size_t m, int b)
     const struct tensors *t = &device->block[b];
     const size_t at = member->first * block_values(block);
     const size_t row = member->row * (norm->network->parameters - norm->network->norms);
-    sbn_share *share = &norm->share[m];
+    sbn_shard *share = &norm->share[m];
 
-    *share = (sbn_share){.dims = block->convolution ? 4 : 2,
+    *share = (sbn_shard){.dims = block->convolution ? 4 : 2,
                          .shape = {norm->kind == NORM_EVALUATION ? device->images : member->images,
                                    block->out, block->height, block->width},
                          .x = {t->linear, at},
@@ -120,7 +120,7 @@ static void hand_over(struct norm *norm, int b)
 {
     for (size_t m = 0; m < norm->members; m++) {
         struct device *device = norm->member[m].device;
-        sbn_share *share = &norm->share[m];
+        sbn_shard *share = &norm->share[m];
 
         fill_share(norm, m, b);
         if (m > 0 && norm->member[m - 1].device == device) {
@@ -156,7 +156,7 @@ static void take_back(struct norm *norm)
     }
 }
 
-static const sbn_share *shares_of(const struct norm *norm, size_t g)
+static const sbn_shard *shares_of(const struct norm *norm, size_t g)
 {
     return norm->share + g * (norm->members / norm->groups);
 }

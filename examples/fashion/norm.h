@@ -40,7 +40,7 @@ struct norm {
     struct member *member;
     struct norm_group *group;
     /* Scratch of a pass. */
-    sbn_share *share;
+    sbn_shard *share;
     cl_event *ready, *done;
     sbn_pass **pass;
 };

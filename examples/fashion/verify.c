@@ -107,9 +107,9 @@ static struct device *device_of(const struct model *model, const struct split *s
     return &model->device[(way - split->begin) * model->devices / (split->end - split->begin)];
 }
 
-/* shares[0] is that of way split->begin. */
+/* shards[0] is that of way split->begin. */
 static void fill(const struct model *model, const struct captured *c, const struct split *split,
-                 sbn_share *shares)
+                 sbn_shard *shards)
 {
     const struct block *block = c->block;
     const size_t ways = split->ways;
@@ -120,7 +120,7 @@ static void fill(const struct model *model, const struct captured *c, const stru
         const size_t images = part_begin(c->images, w + 1, ways) - first;
         const size_t count = images * c->values;
 
-        *shares++ = (sbn_share){.dims = block->convolution ? 4 : 2,
+        *shards++ = (sbn_shard){.dims = block->convolution ? 4 : 2,
                                 .shape = {images, block->out, block->height, block->width},
                                 .x = {place(device, count, c->x + first * c->values), 0},
                                 .y = {place(device, count, NULL), 0},
@@ -134,7 +134,7 @@ static void fill(const struct model *model, const struct captured *c, const stru
 }
 
 static void read_back(const struct model *model, struct captured *c, const struct split *split,
-                      const sbn_share *share, float *gradients)
+                      const sbn_shard *share, float *gradients)
 {
     const size_t ways = split->ways;
 
@@ -165,7 +165,7 @@ static void run_here(const struct model *model, struct captured *c, const struct
 {
     const size_t here = split->end - split->begin, channels = c->block->out;
     cl_command_queue *queues = must_alloc(here, sizeof *queues);
-    sbn_share *shares = must_alloc(here, sizeof *shares);
+    sbn_shard *shards = must_alloc(here, sizeof *shards);
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group;
@@ -179,15 +179,15 @@ static void run_here(const struct model *model, struct captured *c, const struct
     group_config.transport = ranks_transport(split->ranks);
     config.name = c->block->name;
     config.channels = channels;
-    config.layout = SBN_CHANNELS_LAST;
+    config.layout = SBN_LAYOUT_NHWC;
     must_sbn(sbn_group_create(&group_config, &group), "making a group");
     must_sbn(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     must_sbn(sbn_saved_create(layer, &saved), "making room for a layer's statistics");
 
-    fill(model, c, split, shares);
-    must_sbn(sbn_forward(layer, shares, saved, 0, NULL), "going forward");
-    must_sbn(sbn_backward(layer, shares, saved, SBN_GLOBAL_GRADIENTS, NULL), "going backward");
-    read_back(model, c, split, shares, gradients);
+    fill(model, c, split, shards);
+    must_sbn(sbn_forward(layer, shards, saved, 0, NULL), "going forward");
+    must_sbn(sbn_backward(layer, shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "going backward");
+    read_back(model, c, split, shards, gradients);
     must_sbn(sbn_saved_get(saved, statistics, statistics + channels, NULL), "reading statistics");
     must_sbn(sbn_batchnorm_get_running_stats(layer, statistics + 2 * channels,
                                              statistics + 3 * channels, NULL),
@@ -197,7 +197,7 @@ static void run_here(const struct model *model, struct captured *c, const struct
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     free(queues);
-    free(shares);
+    free(shards);
 }
 
 /* The digests of the whole batch, on all ranks. */

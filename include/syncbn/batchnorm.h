@@ -22,8 +22,8 @@ typedef struct sbn_batchnorm sbn_batchnorm;
 
 /* How a tensor lies in memory; shapes are always given as N, C, then space. */
 typedef enum sbn_layout {
-    SBN_CHANNELS_FIRST = 0, /* (N,C), (N,C,L), (N,C,H,W), (N,C,D,H,W) */
-    SBN_CHANNELS_LAST = 1   /* (N,C), (N,L,C), (N,H,W,C), (N,D,H,W,C) */
+    SBN_LAYOUT_NCHW = 0, /* (N,C), (N,C,L), (N,C,H,W), (N,C,D,H,W) */
+    SBN_LAYOUT_NHWC = 1  /* (N,C), (N,L,C), (N,H,W,C), (N,D,H,W,C) */
 } sbn_layout;
 
 typedef enum sbn_eps_mode {
@@ -54,13 +54,13 @@ typedef struct sbn_batchnorm_config {
 /* Start from this and set `channels`: eps 1e-5, momentum 0.1, affine, tracking, channels first. */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
-        sizeof(sbn_batchnorm_config), NULL, 0, SBN_CHANNELS_FIRST, 1e-5, SBN_EPS_ADD, 0.1, \
+        sizeof(sbn_batchnorm_config), NULL, 0, SBN_LAYOUT_NCHW, 1e-5, SBN_EPS_ADD, 0.1, \
             SBN_AVERAGE_MOMENTUM, 1, 1, 0 \
     }
 
 /*
  * Makes a layer of the group: running mean 0, running variance 1, no batches
- * tracked. Every member of the group makes it with the same settings; a
+ * tracked. Every rank of the group makes it with the same settings; a
  * difference is found at the first pass. Errors: SBN_INVALID_ARGUMENT,
  * SBN_OUT_OF_MEMORY, OpenCL's codes.
  */
@@ -78,9 +78,9 @@ SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
  * Training (1, as after create) or evaluation (0): PyTorch's train() and eval().
  * In evaluation sbn_forward normalises by the running statistics and leaves
  * them alone, sbn_backward takes them as constants, and neither needs the other
- * members of the group; see pass.h. A layer without running statistics uses
+ * ranks of the group; see pass.h. A layer without running statistics uses
  * those of the batch in either. Evaluation without a backward pass needs no such
- * switch: sbn_evaluate. All members switch between the same passes. Refused
+ * switch: sbn_evaluate. All ranks switch between the same passes. Refused
  * while passes of the layer are under way.
  */
 SBN_API int sbn_batchnorm_train(sbn_batchnorm *layer, int training);

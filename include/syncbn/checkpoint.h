@@ -69,7 +69,7 @@ SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_co
  * After an error `path` is as it was, unless the sentence says that it is new: its
  * folder could not be synced then, and a crash may bring back what was there.
  *
- * In a job one rank saves; all members of a group hold the same.
+ * In a job one rank saves; all ranks of a group hold the same.
  */
 SBN_API int sbn_model_save(const sbn_model *model, const char *path, const char *base);
 

@@ -36,7 +36,7 @@ enum {
     /*
      * The group has failed or timed out earlier and takes no more passes; evaluation with running
      * statistics and recomputation still work. End the passes under way, destroy the objects, and
-     * leave: after a timeout the other members may be gone.
+     * leave: after a timeout the other ranks may be gone.
      */
     SBN_GROUP_FAILED = -20008,
     /* The transport broke. */

@@ -23,7 +23,7 @@ extern "C" {
  *   transposed convolution (in, out, h, w)           outer in, inner h w
  *
  * A grouped convolution is folded like any other. What is written must not
- * overlap anything else. Events as in sbn_share.
+ * overlap anything else. Events as in sbn_shard.
  */
 typedef struct sbn_folding {
     size_t outer, inner;

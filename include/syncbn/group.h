@@ -25,7 +25,7 @@ extern "C" {
 
 /*
  * Of the order in which sums are made (doc/order.md). Where it is the same, so are the bits of every
- * result, on any devices; all members of a group must have the same.
+ * result, on any devices; all ranks of a group must have the same.
  */
 #define SBN_ORDER_VERSION 1
 
@@ -33,7 +33,7 @@ typedef struct sbn_group sbn_group;
 
 typedef enum sbn_timeout_action {
     SBN_TIMEOUT_FAIL = 0, /* the pass fails with SBN_TIMEOUT and the group is dead */
-    SBN_TIMEOUT_LOCAL = 1 /* this pass and all later ones use this member's own statistics;
+    SBN_TIMEOUT_LOCAL = 1 /* this pass and all later ones use this rank's own statistics;
                              each sbn_result says so in `synchronised` */
 } sbn_timeout_action;
 
@@ -47,9 +47,9 @@ typedef enum sbn_kernel_form {
 typedef struct sbn_group_config {
     size_t size;                    /* sizeof(sbn_group_config) */
     const cl_command_queue *queues; /* one per replica; retained by the group */
-    size_t replicas;                /* may be 0 with a transport: this member only takes part */
+    size_t replicas;                /* may be 0 with a transport: this rank only takes part */
     const sbn_transport *transport; /* NULL: this process alone; the table is copied */
-    double timeout;                 /* seconds to wait for other members, > 0 */
+    double timeout;                 /* seconds to wait for other ranks, > 0 */
     sbn_timeout_action on_timeout;
     sbn_kernel_form form;
     /*
@@ -97,21 +97,21 @@ SBN_API void sbn_group_destroy(sbn_group *group);
  * SBN_NO_COLOUR, for each replica of this process; all replicas of one colour,
  * in whichever process, become a group, in the order in which they are here.
  * parts[r] receives replica r's group, or NULL: replicas of this process with
- * one colour share a handle, which is destroyed once. A member's rank in a
- * part is its place among the part's members.
+ * one colour shard a handle, which is destroyed once. A rank's rank in a
+ * part is its place among the part's ranks.
  *
  * The group itself goes on as before, and all may be used side by side: each
  * has requests of its own. Queues are shared, settings taken over. A part is
- * destroyed by all its members, before the group is.
+ * destroyed by all its ranks, before the group is.
  *
- * Every member of the group calls this as it calls a pass, with no pass of the
- * group under way; a member without replicas too (`colours` and `parts` may
- * then be NULL). Errors as for passes, with nothing made on any member; a
+ * Every rank of the group calls this as it calls a pass, with no pass of the
+ * group under way; a rank without replicas too (`colours` and `parts` may
+ * then be NULL). Errors as for passes, with nothing made on any rank; a
  * transport without `split` is SBN_INVALID_ARGUMENT.
  */
 SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **parts);
 
-/* Replicas of this process, this member's rank, and members in all (1 without a transport). */
+/* Replicas of this process, this rank's rank, and ranks in all (1 without a transport). */
 SBN_API size_t sbn_group_replicas(const sbn_group *group);
 SBN_API int sbn_group_rank(const sbn_group *group);
 SBN_API int sbn_group_world_size(const sbn_group *group);

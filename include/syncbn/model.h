@@ -35,7 +35,7 @@ SBN_API void sbn_model_destroy(sbn_model *model);
  * network that is a layer itself. `parameters`: one per replica of the layer's
  * group, retained; NULL for a layer without weight and bias, or whose weight and
  * bias the model shall not touch: then it can be switched and moved, but saved
- * and loaded only if it is not affine. A member without replicas loads, and does
+ * and loaded only if it is not affine. A rank without replicas loads, and does
  * not save, what is affine.
  */
 SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
@@ -57,7 +57,7 @@ SBN_API int sbn_model_freeze(sbn_model *model, int frozen);
  * Copies a layer's weight and bias from the first replica, or to every replica;
  * `channels` floats each, NULL leaves one out. They wait until the replica's
  * queue is empty, and until the copy is done. SBN_INVALID_ARGUMENT if the model
- * does not know the buffers, or this member has no replica to read from.
+ * does not know the buffers, or this rank has no replica to read from.
  */
 SBN_API int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight,
                                      float *bias);

@@ -38,9 +38,9 @@ typedef struct sbn_parallel_config {
  * Makes what joins the replicas of a group for the calls below, with requests
  * of its own (over MPI: communicators of its own), so that they meet none of
  * batch norm's: passes of the group and exchanges may be under way side by
- * side. Every member of the group calls this as it calls sbn_group_split, with
+ * side. Every rank of the group calls this as it calls sbn_group_split, with
  * the same configuration (NULL: the default), and with the same errors. A
- * member without replicas takes no further part: its calls return at once.
+ * rank without replicas takes no further part: its calls return at once.
  *
  * The group must outlive it. It belongs to one thread at a time, the group's.
  * Its timeout is the group's; after one it is dead, whatever the group's
@@ -53,7 +53,7 @@ typedef struct sbn_parallel_config {
  * largest call needed.
  *
  * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than
- * 65535 replicas; *parallel is then NULL. One member's wrong configuration is
+ * 65535 replicas; *parallel is then NULL. One rank's wrong configuration is
  * SBN_REMOTE_ERROR on the others.
  */
 SBN_API int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
@@ -63,9 +63,9 @@ SBN_API int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *con
 SBN_API void sbn_parallel_destroy(sbn_parallel *parallel);
 
 /*
- * Replicas over all members, and the number among them, from 0 on, of this
- * member's first: members in the order of their ranks, replicas in the order of
- * the group's queues. Both 0 on a member without replicas, or for another handle.
+ * Replicas over all ranks, and the number among them, from 0 on, of this
+ * rank's first: ranks in the order of their ranks, replicas in the order of
+ * the group's queues. Both 0 on a rank without replicas, or for another handle.
  */
 SBN_API size_t sbn_parallel_replicas(const sbn_parallel *parallel);
 SBN_API size_t sbn_parallel_first(const sbn_parallel *parallel);
@@ -74,7 +74,7 @@ SBN_API size_t sbn_parallel_first(const sbn_parallel *parallel);
  * One replica's tensors, float32. How many there are and how many elements each
  * has is the same on all replicas. Tensors that are written must not overlap.
  *
- * Events: as in sbn_share. The copies run on a queue of the library's own and
+ * Events: as in sbn_shard. The copies run on a queue of the library's own and
  * wait for what the caller's queue holds, or on an out-of-order queue for the
  * wait list, when the exchange begins, and for nothing after: kernels enqueued
  * later run beside them. Commands enqueued after the exchange's end find the
@@ -97,7 +97,7 @@ typedef struct sbn_exchange sbn_exchange;
  * replica of this process.
  *
  * On the wire: 4 bytes per element (two elements in a word, to which all other
- * members add 0).
+ * ranks add 0).
  */
 SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors,
                                 size_t root, const sbn_tensors *replicas, sbn_exchange **exchange);
@@ -107,7 +107,7 @@ SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, si
  * all of them, however they are spread over devices, processes and hosts, and
  * whatever the size of buckets.
  *
- * How. A tensor is cut into blocks of 1024 elements. For each block the members
+ * How. A tensor is cut into blocks of 1024 elements. For each block the ranks
  * agree on a power of two above the largest magnitude that any replica has in
  * it, then add integers: each element over that power, in 50 bits.
  *
@@ -130,25 +130,25 @@ SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, si
  * gradients, the default, and average them with all others.
  *
  * On the wire: 8.05 bytes per element (MPI_FLOAT has 4, and neither the order
- * nor the bits); per call 40 bytes for each member, per bucket 2 more.
+ * nor the bits); per call 40 bytes for each rank, per bucket 2 more.
  */
 SBN_API int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts,
                                         size_t tensors, const sbn_tensors *replicas,
                                         sbn_exchange **exchange);
 
 /*
- * All members begin the same exchanges in the same order, not more than
+ * All ranks begin the same exchanges in the same order, not more than
  * SBN_MAX_PASSES at once; they may be ended in any order, if it is the same on
- * all members. Calls that wait (sbn_exchange_end, sbn_pass_end and those made
+ * all ranks. Calls that wait (sbn_exchange_end, sbn_pass_end and those made
  * of them) come in one order, too. What was handed in (arrays, tensors, wait
  * lists) must stay, and the tensors be left alone, until end has returned.
  *
- * If begin fails there is no exchange; in a group of several members it has
- * waited for the others to tell them, as a pass does. Before the members have
+ * If begin fails there is no exchange; in a group of several ranks it has
+ * waited for the others to tell them, as a pass does. Before the ranks have
  * agreed an error changes nothing: SBN_INVALID_ARGUMENT and the like here,
  * SBN_REMOTE_ERROR or SBN_DISAGREEMENT (other tensors, sizes, root, bucket_bytes
- * or another call) with the ranks named on all members. A device that fails
- * later is named on all members too, and leaves the tensors undefined, some of
+ * or another call) with the ranks named on all ranks. A device that fails
+ * later is named on all ranks too, and leaves the tensors undefined, some of
  * them exchanged and some not. Either way the next exchange may succeed, unless
  * results could not be written to a device: then it fails, here and, named, on
  * all others. SBN_TIMEOUT and SBN_TRANSPORT_ERROR end the sbn_parallel.

@@ -1,8 +1,8 @@
 /*
  * The passes: forward in training, backward, evaluation, recomputation.
  *
- * Each takes one sbn_share per replica of this process, in the order of the
- * group's queues. All members of a group make the same training passes in the
+ * Each takes one sbn_shard per replica of this process, in the order of the
+ * group's queues. All ranks of a group make the same training passes in the
  * same order; evaluation with running statistics and recomputation never
  * communicate.
  */
@@ -31,7 +31,7 @@ typedef struct sbn_buffer {
  * caller, that completes with the last of them. On an in-order queue neither
  * is needed. Queues are flushed, never finished. After an error *event is NULL.
  */
-typedef struct sbn_share {
+typedef struct sbn_shard {
     int dims;        /* 2 ... 5 */
     size_t shape[5]; /* N, C, then space; N or an extent of space may be 0: an empty share */
     sbn_buffer x, y, dy, dx;
@@ -40,7 +40,7 @@ typedef struct sbn_share {
     cl_uint num_wait;
     const cl_event *wait_list;
     cl_event *event;
-} sbn_share;
+} sbn_shard;
 
 /* Per-call settings, or-ed together. */
 enum {
@@ -50,15 +50,15 @@ enum {
                                      whole group, the same on all replicas. Leave such gradients
                                      out of a later averaging over replicas: averaging n equal sums
                                      is harmless, but adding them counts n times. Without this each
-                                     replica receives the sum over its own share, to be averaged or
+                                     replica receives the sum over its own shard, to be averaged or
                                      added with the model's other gradients. */
 };
 
 typedef struct sbn_result {
     size_t size;      /* sizeof(sbn_result) */
     uint64_t count;   /* values per channel over the whole group */
-    int synchronised; /* 0: the group timed out and this pass used this member's values alone */
-    int wide; /* 1: some channel needed the wide window, at the price of a second reduction */
+    int synchronised; /* 0: the group timed out and this pass used this rank's values alone */
+    int wide; /* 1: some channel needed the wide format, at the price of a second reduction */
 } sbn_result;
 
 #define SBN_RESULT_INIT \
@@ -85,25 +85,25 @@ typedef struct sbn_pass sbn_pass;
  *
  * A layer in evaluation, or frozen, uses its running mean and variance instead
  * and changes nothing in them; `saved` keeps them for the backward pass. Such a
- * pass combines nothing: it neither needs nor waits for other members, one
- * value per channel is enough, and sbn_result counts this member's own.
+ * pass combines nothing: it neither needs nor waits for other ranks, one
+ * value per channel is enough, and sbn_result counts this rank's own.
  *
  * begin enqueues the reduction and returns; end waits for it and for the other
- * members, and enqueues the rest. Between the two other work may be enqueued
+ * ranks, and enqueues the rest. Between the two other work may be enqueued
  * on the same queues, and other passes begun, not more than SBN_MAX_PASSES in
  * all; passes of one group are combined in the order they began and may be
- * ended in any order. `saved`, shares' buffers and wait lists must live until
- * end returns; the shares themselves are copied. `result` may be NULL.
+ * ended in any order. `saved`, shards' buffers and wait lists must live until
+ * end returns; the shards themselves are copied. `result` may be NULL.
  *
- * If begin fails there is no pass; in a group of several members it has waited
+ * If begin fails there is no pass; in a group of several ranks it has waited
  * for the others to tell them. (Not for a NULL handle, nor for a pass too many:
  * those the others cannot learn of.) A pass ends exactly once, whatever end
- * returns. An error before the members have agreed changes nothing: no
+ * returns. An error before the ranks have agreed changes nothing: no
  * statistics, outputs or gradients. A later one (of a device) leaves outputs
  * undefined and the group failed; begin one more pass, which fails at once
  * here and tells the others.
  */
-SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                               unsigned flags, sbn_pass **pass);
 
 /*
@@ -120,7 +120,7 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn
  *
  *   dx = weight invstd dy,
  *
- * the pass combines nothing with other members unless SBN_GLOBAL_GRADIENTS asks
+ * the pass combines nothing with other ranks unless SBN_GLOBAL_GRADIENTS asks
  * for it, and x is read for the gradients of weight and bias alone: where no
  * replica wants any, and without that flag, x may be missing.
  *
@@ -128,7 +128,7 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_share *shares, sbn
  * dx of that channel NaN (of constants: dx where dy is). The backward of an empty total has zero gradients. On out-of-order queues end a
  * pass that accumulates before beginning another that adds to the same buffers.
  */
-SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_share *shares,
+SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards,
                                const sbn_saved *saved, unsigned flags, sbn_pass **pass);
 
 /* How many passes of one group may be under way. */
@@ -154,20 +154,20 @@ SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
  * more than the cache goes a few channels at a time. An error of its device before the last of them
  * are combined leaves outputs and `saved` undefined, changes nothing else, and the group goes on.
  */
-SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_share *shares, sbn_saved *saved,
+SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
-SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved,
+SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
                          unsigned flags, sbn_result *result);
 
 /*
  * Several layers in one pass: parallel branches of a network, which do not
  * depend on each other, combine in as many messages as one layer does
  * (<syncbn/transport.h> has the words). Each branch is what sbn_forward or sbn_backward is given: a
- * layer, its shares, saved statistics and flags.
+ * layer, its shards, saved statistics and flags.
  */
 typedef struct sbn_branch {
     sbn_batchnorm *layer;
-    const sbn_share *shares; /* one per replica of this process */
+    const sbn_shard *shards; /* one per replica of this process */
     sbn_saved *saved;        /* filled by forward, only read by backward */
     unsigned flags;
 } sbn_branch;
@@ -181,12 +181,12 @@ typedef struct sbn_branch {
  * queue. A layer may come several times, with saved statistics of its own each
  * time. `branches` is copied; what they point to lives as for a single layer.
  *
- * The pass stands or falls as one: an error before the members have agreed, in
+ * The pass stands or falls as one: an error before the ranks have agreed, in
  * whichever layer, changes nothing in any. The sentence then begins with
- * "branches[2]: " if the call of that layer was wrong. All members give the
+ * "branches[2]: " if the call of that layer was wrong. All ranks give the
  * same layers in the same order; when they do not, the first place that differs
  * is named, or how many layers a rank gave. Layers that combine nothing with
- * other members (frozen, or in evaluation) may stand anywhere in the call, and
+ * other ranks (frozen, or in evaluation) may stand anywhere in the call, and
  * do not count there. `results` has room for `count`, or is NULL.
  */
 SBN_API int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass);
@@ -196,17 +196,17 @@ SBN_API int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_
 
 /*
  * Evaluation: forward's formula with the running mean and variance. Reads x,
- * weight, bias; writes y. Each member calls it when it likes. A layer without
+ * weight, bias; writes y. Each rank calls it when it likes. A layer without
  * running statistics uses the batch's instead, synchronised as in training
- * (then all members must call it; one value per channel is legal).
+ * (then all ranks must call it; one value per channel is legal).
  */
-SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_share *shares);
+SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
 
 /*
  * Computes y again from x and `saved`, with the same bits as the forward that
  * filled it: no statistics, no communication, nothing updated.
  */
-SBN_API int sbn_recompute(sbn_batchnorm *layer, const sbn_share *shares, const sbn_saved *saved);
+SBN_API int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved);
 
 #ifdef __cplusplus
 }

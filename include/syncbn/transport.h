@@ -1,6 +1,6 @@
 /*
- * How the members of a group add their words: one operation, started and
- * tested. A member is a process or a thread; it may drive several devices,
+ * How the ranks of a group add their words: one operation, started and
+ * tested. A rank is a process or a thread; it may drive several devices,
  * whose words the library has added already.
  *
  * The table below is all that a transport is. Bring your own by filling one:
@@ -20,31 +20,31 @@ extern "C" {
 #endif
 
 /*
- * Reductions run on SBN_STREAMS independent streams. On one stream the n-th
- * start of one member meets the n-th start of every other; between streams
+ * Reductions run on SBN_TAGS independent streams. On one stream the n-th
+ * start of one rank meets the n-th start of every other; between streams
  * nothing is ordered (an MPI transport duplicates its communicator per stream).
  */
 enum {
-    SBN_STREAM_HEADER = 0, /* what each member is about to do; fixed size */
-    SBN_STREAM_WORDS = 1,  /* the sums, once the headers have agreed */
-    SBN_STREAM_REPEAT = 2, /* a pass repeated in the wide window, or a disagreement explained */
-    SBN_STREAMS = 3
+    SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
+    SBN_TAG_WORDS = 1,  /* the sums, once the headers have agreed */
+    SBN_TAG_REPEAT = 2, /* a pass repeated in the wide format, or a disagreement explained */
+    SBN_TAGS = 3
 };
 
-/* The largest world size: sums of flags over the members are held in 12 bits. */
+/* The largest world size: sums of flags over the ranks are held in 12 bits. */
 #define SBN_MAX_WORLD_SIZE 4095
 
 typedef struct sbn_transport {
     size_t size;    /* sizeof(sbn_transport) */
     void *context;  /* handed to the functions below */
-    int rank;       /* of this member, 0 ... world_size - 1 */
-    int world_size; /* members in all */
+    int rank;       /* of this rank, 0 ... world_size - 1 */
+    int world_size; /* ranks in all */
 
     /*
-     * Begins to add `count` words over all members and returns at once. The
-     * sum replaces `words` on every member when the request is done; until
+     * Begins to add `count` words over all ranks and returns at once. The
+     * sum replaces `words` on every rank when the request is done; until
      * then the library leaves them alone. Wrapping int64 addition; the order
-     * of the members does not matter. *request must not be left NULL. Returns 0
+     * of the ranks does not matter. *request must not be left NULL. Returns 0
      * or an error, which ends the group with SBN_TRANSPORT_ERROR.
      */
     int (*start)(void *context, int stream, int64_t *words, size_t count, void **request);
@@ -52,7 +52,7 @@ typedef struct sbn_transport {
     /*
      * Sets *done to 1 when the sum has arrived (the request is released and
      * not used again), else to 0. Never blocks. By then all that the other
-     * members need of this one for the sum must have been sent: the next call
+     * ranks need of this one for the sum must have been sent: the next call
      * may come late, or never. The library never abandons a
      * request but after a timeout or an error of the transport, and then its
      * words stay allocated for the life of the process.
@@ -61,16 +61,16 @@ typedef struct sbn_transport {
 
     /*
      * Optional (may be NULL): writes into `ranks` (world_size of them) the
-     * members that have not started this request and returns their number, or
+     * ranks that have not started this request and returns their number, or
      * -1 if that cannot be known. Called once, after a timeout, so that its
      * sentence can name who is missing; it may take a second to ask around.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
     /*
-     * Optional: fills `part` with a transport between `count` of the members,
-     * their ranks ascending; member ranks[i] has rank i in it. Only those
-     * members call it, each with the same arguments, and members of several
+     * Optional: fills `part` with a transport between `count` of the ranks,
+     * their ranks ascending; rank ranks[i] has rank i in it. Only those
+     * ranks call it, each with the same arguments, and ranks of several
      * parts in the same order; it may block until all have come. `number` is
      * another one for each part made from this transport. sbn_group_split
      * needs it. Returns 0 or an error, as start does.
@@ -87,16 +87,16 @@ typedef struct sbn_transport {
  * "sentence") before it returns the code. The sentence of the group's failure
  * then holds it.
  *
- * A member's calls come from the thread that uses the group. At most
+ * A rank's calls come from the thread that uses the group. At most
  * SBN_MAX_PASSES requests are under way on each stream. The words are those of
  * one pass, whatever the number of its layers: 17 for a header; for the sums 1
  * and, for each layer, 1 + 8 (backward 1 + 9) per channel; for a repeat 1 and,
  * for each layer that needs it, 1 + 19 per channel. A disagreement is explained
- * in 21 per member, again for each layer before the one that differs. A split
- * adds one per member and one per colour of each. On a part that
- * sbn_parallel_create makes: 3 and 5 per member; for each bucket of parallel.h
- * one per four members and 7 per 1024 floats, then one per float, or per two
- * floats. All members give the same count, for the library starts sums only
+ * in 21 per rank, again for each layer before the one that differs. A split
+ * adds one per rank and one per colour of each. On a part that
+ * sbn_parallel_create makes: 3 and 5 per rank; for each bucket of parallel.h
+ * one per four ranks and 7 per 1024 floats, then one per float, or per two
+ * floats. All ranks give the same count, for the library starts sums only
  * after the headers have agreed.
  */
 
@@ -107,11 +107,11 @@ typedef struct sbn_transport {
  */
 typedef struct sbn_hub sbn_hub;
 
-/* Makes a hub for 1 ... SBN_MAX_WORLD_SIZE members. */
+/* Makes a hub for 1 ... SBN_MAX_WORLD_SIZE ranks. */
 SBN_API int sbn_hub_create(int world_size, sbn_hub **hub);
 SBN_API void sbn_hub_destroy(sbn_hub *hub);
 
-/* Fills the table of member `rank`, to be handed to that member's sbn_group_create. */
+/* Fills the table of rank `rank`, to be handed to that rank's sbn_group_create. */
 SBN_API int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport);
 
 #ifdef __cplusplus

@@ -1,9 +1,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "mpi.h"
+#include "mpi/mpi.h"
 
-int sbn_mpi_fail(int status, const char *format, ...)
+int sbn__mpi_fail(int status, const char *format, ...)
 {
     char sentence[512];
     va_list arguments;
@@ -13,7 +13,7 @@ int sbn_mpi_fail(int status, const char *format, ...)
     return sbn_set_last_error(status, sentence);
 }
 
-int sbn_mpi_result(int code, const char *call)
+int sbn__mpi_result(int code, const char *call)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
@@ -25,22 +25,22 @@ int sbn_mpi_result(int code, const char *call)
     for (char *at = text; *at; ++at)
         if (*at == '\n')
             *at = ' ';
-    return sbn_mpi_fail(SBN_TRANSPORT_ERROR, "%s: %.400s", call, text);
+    return sbn__mpi_fail(SBN_TRANSPORT_ERROR, "%s: %.400s", call, text);
 }
 
-int sbn_mpi_check_thread(const sbn_mpi *mpi)
+int sbn__mpi_check_thread(const sbn_mpi *mpi)
 {
     int finalized = 0, is_main = 1;
     MPI_Finalized(&finalized);
     if (finalized)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT, "MPI_Finalize has been called already");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "MPI_Finalize has been called already");
     if (mpi->any_thread)
         return SBN_SUCCESS;
-    const int status = sbn_mpi_result(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main");
+    const int status = sbn__mpi_result(MPI_Is_thread_main(&is_main), "MPI_Is_thread_main");
     if (!status && !is_main)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                            "MPI's thread level lets only the thread that called MPI_Init make "
-                            "this call; ask MPI_Init_thread for MPI_THREAD_SERIALIZED, or for "
-                            "MPI_THREAD_MULTIPLE where several threads have groups");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "MPI's thread level lets only the thread that called MPI_Init make "
+                             "this call; ask MPI_Init_thread for MPI_THREAD_SERIALIZED, or for "
+                             "MPI_THREAD_MULTIPLE where several threads have groups");
     return status;
 }

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi.h"
+#include "mpi/mpi.h"
 
 #define PATIENCE 1.0 /* seconds */
 
 enum { QUESTION, ANSWER };
-enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_STREAMS };
+enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
 
 static void forget(int64_t *message, MPI_Request request)
 {
@@ -45,7 +45,7 @@ static void tell(sbn_mpi *mpi, int rank, int kind)
         free(message);
 }
 
-void sbn_mpi_listen(sbn_mpi *mpi)
+void sbn__mpi_listen(sbn_mpi *mpi)
 {
     int64_t message[MESSAGE_WORDS];
     for (;;) {
@@ -57,7 +57,7 @@ void sbn_mpi_listen(sbn_mpi *mpi)
         if (MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, MPI_STATUS_IGNORE) !=
             MPI_SUCCESS)
             return;
-        memcpy(mpi->heard + (size_t)rank * SBN_STREAMS, message + STARTED, sizeof mpi->started);
+        memcpy(mpi->heard + (size_t)rank * SBN_TAGS, message + STARTED, sizeof mpi->started);
         if (message[KIND] == QUESTION)
             tell(mpi, rank, ANSWER);
     }
@@ -67,7 +67,7 @@ void sbn_mpi_listen(sbn_mpi *mpi)
 static int was_heard(const int64_t *started)
 {
     int any = 0;
-    for (int s = 0; s < SBN_STREAMS; ++s)
+    for (int s = 0; s < SBN_TAGS; ++s)
         any = any || started[s] > 0;
     return any;
 }
@@ -77,7 +77,7 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ra
 {
     int count = 0;
     for (int rank = 0; rank < mpi->world_size; ++rank) {
-        const int64_t *started = mpi->heard + (size_t)rank * SBN_STREAMS;
+        const int64_t *started = mpi->heard + (size_t)rank * SBN_TAGS;
         if (rank != mpi->rank && started[slot->stream] < slot->number &&
             was_heard(started) == heard)
             ranks[count++] = rank;
@@ -85,18 +85,18 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ra
     return count;
 }
 
-int sbn_mpi_missing(void *context, void *request, int *ranks)
+int sbn__mpi_missing(void *context, void *request, int *ranks)
 {
     sbn_mpi *mpi = context;
     const sbn_mpi_slot *slot = request;
-    if (sbn_mpi_check_thread(mpi) != SBN_SUCCESS)
+    if (sbn__mpi_check_thread(mpi) != SBN_SUCCESS)
         return -1;
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION);
     const double end = MPI_Wtime() + PATIENCE;
     do {
-        sbn_mpi_listen(mpi);
+        sbn__mpi_listen(mpi);
         sched_yield();
     } while (list(mpi, slot, 0, ranks) > 0 && MPI_Wtime() < end);
     const int silent = list(mpi, slot, 0, ranks);

@@ -16,33 +16,33 @@ typedef struct sbn_mpi_slot {
 
 /* A duplicate for each stream: reductions on one communicator match by their order. */
 struct sbn_mpi {
-    MPI_Comm streams[SBN_STREAMS];
+    MPI_Comm streams[SBN_TAGS];
     MPI_Comm roll; /* questions and answers after a timeout */
     int rank, world_size;
     int any_thread; /* the thread level lets others than the main thread call */
     sbn_mpi_slot *idle, *in_flight;
-    int64_t started[SBN_STREAMS]; /* reductions that this rank has begun */
-    int64_t *heard;               /* the same of each other rank, as far as it told */
+    int64_t started[SBN_TAGS]; /* reductions that this rank has begun */
+    int64_t *heard;            /* the same of each other rank, as far as it told */
     unsigned tests;
     struct sbn_mpi *whole; /* which this one is a part of, or NULL */
     atomic_int left;       /* reductions that its ended parts have left pending */
 };
 
 /* May this thread call MPI now? Else SBN_INVALID_ARGUMENT with a sentence. */
-int sbn_mpi_check_thread(const sbn_mpi *mpi);
+int sbn__mpi_check_thread(const sbn_mpi *mpi);
 
 /* SBN_SUCCESS, or SBN_TRANSPORT_ERROR with MPI's own sentence. */
-int sbn_mpi_result(int code, const char *call);
+int sbn__mpi_result(int code, const char *call);
 
 /* sbn_set_last_error with a format. */
-int sbn_mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int sbn__mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The table's functions. */
-int sbn_mpi_start(void *context, int stream, int64_t *words, size_t count, void **request);
-int sbn_mpi_test(void *context, void *request, int *done);
-int sbn_mpi_missing(void *context, void *request, int *ranks);
+int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void **request);
+int sbn__mpi_test(void *context, void *request, int *done);
+int sbn__mpi_missing(void *context, void *request, int *ranks);
 
 /* Answers other ranks' questions, if there are any. */
-void sbn_mpi_listen(sbn_mpi *mpi);
+void sbn__mpi_listen(sbn_mpi *mpi);
 
 #endif

@@ -6,29 +6,29 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "mpi.h"
+#include "mpi/mpi.h"
 
 /* How long destroy waits for reductions that a timeout has left behind. */
 #define PATIENCE 1.0
 
-int sbn_mpi_start(void *context, int stream, int64_t *words, size_t count, void **request)
+int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void **request)
 {
     sbn_mpi *mpi = context;
-    int status = sbn_mpi_check_thread(mpi);
+    int status = sbn__mpi_check_thread(mpi);
     if (!status && count > INT_MAX)
-        status = sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                              "a reduction: at most %d words were expected, %zu came", INT_MAX,
-                              count);
+        status = sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                               "a reduction: at most %d words were expected, %zu came", INT_MAX,
+                               count);
     if (status)
         return status;
     sbn_mpi_slot *slot = mpi->idle;
     if (slot)
         mpi->idle = slot->next;
     else if (!(slot = malloc(sizeof *slot)))
-        return sbn_mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
-    status = sbn_mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
-                                           mpi->streams[stream], &slot->request),
-                            "MPI_Iallreduce");
+        return sbn__mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
+    status = sbn__mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
+                                            mpi->streams[stream], &slot->request),
+                             "MPI_Iallreduce");
     sbn_mpi_slot **list = status ? &mpi->idle : &mpi->in_flight;
     slot->next = *list;
     *list = slot;
@@ -51,20 +51,20 @@ static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
     mpi->idle = slot;
 }
 
-int sbn_mpi_test(void *context, void *request, int *done)
+int sbn__mpi_test(void *context, void *request, int *done)
 {
     enum { LISTEN_EVERY = 16 };
     sbn_mpi *mpi = context;
     sbn_mpi_slot *slot = request;
-    int status = sbn_mpi_check_thread(mpi);
+    int status = sbn__mpi_check_thread(mpi);
     if (!status)
-        status = sbn_mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
+        status = sbn__mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
     if (status)
         return status;
     if (*done)
         retire(mpi, slot);
     else if (++mpi->tests % LISTEN_EVERY == 0)
-        sbn_mpi_listen(mpi);
+        sbn__mpi_listen(mpi);
     return SBN_SUCCESS;
 }
 
@@ -82,7 +82,7 @@ static void discard(sbn_mpi *mpi)
 
 static void free_communicators(sbn_mpi *mpi)
 {
-    for (int s = 0; s < SBN_STREAMS; ++s)
+    for (int s = 0; s < SBN_TAGS; ++s)
         if (mpi->streams[s] != MPI_COMM_NULL)
             MPI_Comm_free(&mpi->streams[s]);
     if (mpi->roll != MPI_COMM_NULL)
@@ -91,12 +91,12 @@ static void free_communicators(sbn_mpi *mpi)
 
 static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 {
-    int status = sbn_mpi_result(MPI_Comm_dup(comm, copy), "MPI_Comm_dup");
+    int status = sbn__mpi_result(MPI_Comm_dup(comm, copy), "MPI_Comm_dup");
     if (status)
         *copy = MPI_COMM_NULL;
     else
-        status = sbn_mpi_result(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN),
-                                "MPI_Comm_set_errhandler");
+        status = sbn__mpi_result(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN),
+                                 "MPI_Comm_set_errhandler");
     return status;
 }
 
@@ -104,12 +104,12 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
-    const int status = sbn_mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
-                                                    comm),
-                                      "MPI_Allreduce");
+    const int status = sbn__mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
+                                                     comm),
+                                       "MPI_Allreduce");
     if (!status && !good)
-        return sbn_mpi_fail(SBN_OUT_OF_MEMORY,
-                            "a rank's host has no memory left for an MPI transport");
+        return sbn__mpi_fail(SBN_OUT_OF_MEMORY,
+                             "a rank's host has no memory left for an MPI transport");
     return status;
 }
 
@@ -125,7 +125,7 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     MPI_Comm_size(first, &world_size);
     sbn_mpi *mpi = calloc(1, sizeof *mpi);
     if (mpi)
-        mpi->heard = calloc((size_t)world_size * SBN_STREAMS, sizeof *mpi->heard);
+        mpi->heard = calloc((size_t)world_size * SBN_TAGS, sizeof *mpi->heard);
     status = agree_on_memory(mpi, first);
     if (status) {
         MPI_Comm_free(&first);
@@ -137,9 +137,9 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     mpi->world_size = world_size;
     mpi->any_thread = any_thread;
     mpi->roll = first;
-    for (int s = 0; s < SBN_STREAMS; ++s)
+    for (int s = 0; s < SBN_TAGS; ++s)
         mpi->streams[s] = MPI_COMM_NULL;
-    for (int s = 0; s < SBN_STREAMS && !status; ++s)
+    for (int s = 0; s < SBN_TAGS && !status; ++s)
         status = duplicate(first, &mpi->streams[s]);
     if (status) {
         free_communicators(mpi);
@@ -154,17 +154,17 @@ static int check_communicator(MPI_Comm comm)
 {
     int between = 0, world_size = 0;
     if (comm == MPI_COMM_NULL)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                            "comm: a communicator was expected, MPI_COMM_NULL came");
-    int status = sbn_mpi_result(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "comm: a communicator was expected, MPI_COMM_NULL came");
+    int status = sbn__mpi_result(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
     if (!status && between)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                            "comm: an intracommunicator was expected, an intercommunicator came");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "comm: an intracommunicator was expected, an intercommunicator came");
     if (!status)
-        status = sbn_mpi_result(MPI_Comm_size(comm, &world_size), "MPI_Comm_size");
+        status = sbn__mpi_result(MPI_Comm_size(comm, &world_size), "MPI_Comm_size");
     if (!status && world_size > SBN_MAX_WORLD_SIZE)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT, "comm: at most %d ranks were expected, %d came",
-                            SBN_MAX_WORLD_SIZE, world_size);
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "comm: at most %d ranks were expected, %d came",
+                             SBN_MAX_WORLD_SIZE, world_size);
     return status;
 }
 
@@ -173,21 +173,21 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     int initialized = 0, level = MPI_THREAD_SINGLE;
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                            "mpi: a place for the handle was expected, NULL came");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "mpi: a place for the handle was expected, NULL came");
     *mpi = NULL;
     MPI_Initialized(&initialized);
     if (!initialized)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT,
-                            "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
     /* After MPI_Finalize nothing else may be asked. */
     sbn_mpi caller = {.any_thread = 1};
-    int status = sbn_mpi_check_thread(&caller);
+    int status = sbn__mpi_check_thread(&caller);
     if (status)
         return status;
     MPI_Query_thread(&level);
     caller.any_thread = level >= MPI_THREAD_SERIALIZED;
-    status = sbn_mpi_check_thread(&caller);
+    status = sbn__mpi_check_thread(&caller);
     if (!status)
         status = check_communicator(comm);
     return status ? status : make(comm, caller.any_thread, mpi);
@@ -231,13 +231,13 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
         return SBN_SUCCESS;
-    const int status = sbn_mpi_check_thread(mpi);
+    const int status = sbn__mpi_check_thread(mpi);
     if (status)
         return status;
     const int pending = finish(mpi);
     if (pending == 0)
         return SBN_SUCCESS;
-    return sbn_mpi_fail(
+    return sbn__mpi_fail(
         SBN_TIMEOUT,
         "%d reduction%s that other ranks have not joined %s pending, and MPI_Finalize "
         "may wait for ever: end the job by MPI_Abort",
@@ -247,13 +247,13 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
 static void end_part(void *context)
 {
     sbn_mpi *mpi = context, *whole = mpi->whole;
-    if (sbn_mpi_check_thread(mpi) == SBN_SUCCESS)
+    if (sbn__mpi_check_thread(mpi) == SBN_SUCCESS)
         whole->left += finish(mpi);
 }
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
 
-/* Only the members of the part call this, in an order that all of them share. */
+/* Only the ranks of the part call this, in an order that all of them shard. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
 {
     enum { TAGS = 32768 }; /* at least so many are valid */
@@ -263,14 +263,14 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     sbn_mpi *made = NULL;
-    int status = sbn_mpi_check_thread(mpi);
+    int status = sbn__mpi_check_thread(mpi);
     if (!status)
-        status = sbn_mpi_result(MPI_Comm_group(whole, &all), "MPI_Comm_group");
+        status = sbn__mpi_result(MPI_Comm_group(whole, &all), "MPI_Comm_group");
     if (!status)
-        status = sbn_mpi_result(MPI_Group_incl(all, count, ranks, &some), "MPI_Group_incl");
+        status = sbn__mpi_result(MPI_Group_incl(all, count, ranks, &some), "MPI_Group_incl");
     if (!status)
-        status = sbn_mpi_result(MPI_Comm_create_group(whole, some, number % TAGS, &comm),
-                                "MPI_Comm_create_group");
+        status = sbn__mpi_result(MPI_Comm_create_group(whole, some, number % TAGS, &comm),
+                                 "MPI_Comm_create_group");
     if (!status)
         status = make(comm, mpi->any_thread, &made);
     if (comm != MPI_COMM_NULL)
@@ -293,9 +293,9 @@ static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
         .context = mpi,
         .rank = mpi->rank,
         .world_size = mpi->world_size,
-        .start = sbn_mpi_start,
-        .test = sbn_mpi_test,
-        .missing = sbn_mpi_missing,
+        .start = sbn__mpi_start,
+        .test = sbn__mpi_test,
+        .missing = sbn__mpi_missing,
         .split = split,
         .end = end_part,
     };
@@ -305,8 +305,8 @@ int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
 {
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi || !transport)
-        return sbn_mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
-                            mpi ? "transport" : "mpi");
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+                             mpi ? "transport" : "mpi");
     fill_table(mpi, transport);
     return SBN_SUCCESS;
 }

@@ -1,4 +1,4 @@
-#include "average.h"
+#include "parallel/average.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static uint32_t magnitude_bits(float value)
     return bits_of(value) & 0x7fffffffu;
 }
 
-void sbn_range_include(sbn_range *range, const float *values, size_t count)
+void sbn__range_include(sbn_range *range, const float *values, size_t count)
 {
     uint32_t largest = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ static int is_counted(const int64_t *words, int which)
     return (words[which / COUNTS_PER_WORD] >> which % COUNTS_PER_WORD * COUNT_BITS & mask) != 0;
 }
 
-void sbn_range_put(sbn_range range, int64_t *words)
+void sbn__range_put(sbn_range range, int64_t *words)
 {
     if (range.level >= 0)
         count_one(words, range.level);
@@ -58,7 +58,7 @@ void sbn_range_put(sbn_range range, int64_t *words)
         count_one(words, SPECIAL);
 }
 
-sbn_range sbn_range_get(const int64_t *words)
+sbn_range sbn__range_get(const int64_t *words)
 {
     sbn_range range = {SBN_AVERAGE_LEVELS - 1, is_counted(words, SPECIAL)};
     while (range.level > 0 && !is_counted(words, range.level))
@@ -117,8 +117,8 @@ static int64_t special_term(const format *f, float value)
     return (up << f->sum_bits) + (down << (f->sum_bits + f->count_bits));
 }
 
-void sbn_fixed_add(sbn_range range, size_t replicas, const float *values, size_t count,
-                   int64_t *sums)
+void sbn__fixed_add(sbn_range range, size_t replicas, const float *values, size_t count,
+                    int64_t *sums)
 {
     const format f = format_of(range, replicas);
     if (range.special) {
@@ -141,8 +141,8 @@ static float special_mean(const format *f, size_t replicas, int64_t sum)
     return (float)((double)sum / (double)replicas / f->scale);
 }
 
-void sbn_fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
-                    float *means)
+void sbn__fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
+                     float *means)
 {
     const format f = format_of(range, replicas);
     if (range.special) {

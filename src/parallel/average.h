@@ -4,7 +4,7 @@
  *
  * A block of SBN_AVERAGE_BLOCK elements has a range: a level, the power of two that is
  * above all its finite magnitudes over all replicas, in steps of 2^8, and
- * whether any element is NaN or Inf. Members find the group's range by adding a
+ * whether any element is NaN or Inf. Ranks find the group's range by adding a
  * count for each of its values: the highest that is there. An element becomes an
  * integer of as many bits below that power as leave room for the sum.
  */
@@ -32,18 +32,18 @@ typedef struct sbn_range {
     }
 
 /* Widens the range by the elements of a replica. */
-void sbn_range_include(sbn_range *range, const float *values, size_t count);
+void sbn__range_include(sbn_range *range, const float *values, size_t count);
 
-/* A member's range into zeroed words; the range of all members from their sums. */
-void sbn_range_put(sbn_range range, int64_t *words);
-sbn_range sbn_range_get(const int64_t *words);
+/* A rank's range into zeroed words; the range of all ranks from their sums. */
+void sbn__range_put(sbn_range range, int64_t *words);
+sbn_range sbn__range_get(const int64_t *words);
 
 /* Adds a replica's elements to the block's sums, a word for each. */
-void sbn_fixed_add(sbn_range range, size_t replicas, const float *values, size_t count,
-                   int64_t *sums);
+void sbn__fixed_add(sbn_range range, size_t replicas, const float *values, size_t count,
+                    int64_t *sums);
 
 /* From the sums over all replicas their means. */
-void sbn_fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
-                    float *means);
+void sbn__fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
+                     float *means);
 
 #endif

@@ -1,31 +1,31 @@
-#include "bucket.h"
+#include "parallel/bucket.h"
 
 #include <string.h>
 
-#include "average.h"
-#include "handles.h"
+#include "parallel/average.h"
+#include "base/memory.h"
 
-int sbn_bucket_open(sbn_bucket *bucket, size_t replicas)
+int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 {
-    bucket->host = sbn_allocate(sizeof *bucket->host * replicas);
-    bucket->copied = sbn_allocate(sizeof(cl_event) * replicas);
-    return bucket->host && bucket->copied ? SBN_SUCCESS : sbn_fail_memory("a bucket of tensors");
+    bucket->host = sbn__allocate(sizeof *bucket->host * replicas);
+    bucket->copied = sbn__allocate(sizeof(cl_event) * replicas);
+    return bucket->host && bucket->copied ? SBN_SUCCESS : sbn__fail_memory("a bucket of tensors");
 }
 
-void sbn_bucket_close(sbn_bucket *bucket, size_t replicas)
+void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
 {
     if (bucket->copied)
-        sbn_bucket_wait(bucket, replicas);
+        sbn__bucket_wait(bucket, replicas);
     for (size_t r = 0; r < replicas; ++r) {
         if (bucket->copied)
-            sbn_release_event(&bucket->copied[r]);
+            sbn__release_event(&bucket->copied[r]);
         if (bucket->host)
-            sbn_staging_release(&bucket->host[r]);
+            sbn__staging_release(&bucket->host[r]);
     }
-    sbn_free(bucket->copied);
-    sbn_free(bucket->host);
-    sbn_free(bucket->levels);
-    sbn_free(bucket->sums);
+    sbn__free(bucket->copied);
+    sbn__free(bucket->host);
+    sbn__free(bucket->levels);
+    sbn__free(bucket->sums);
     *bucket = (sbn_bucket){0};
 }
 
@@ -79,10 +79,10 @@ static int grow(int64_t **words, size_t *size, size_t wanted)
 {
     if (*size >= wanted && *words)
         return SBN_SUCCESS;
-    sbn_free(*words);
-    *words = sbn_allocate(sizeof **words * wanted);
+    sbn__free(*words);
+    *words = sbn__allocate(sizeof **words * wanted);
     *size = *words ? wanted : 0;
-    return *words ? SBN_SUCCESS : sbn_fail_memory("a bucket of tensors");
+    return *words ? SBN_SUCCESS : sbn__fail_memory("a bucket of tensors");
 }
 
 /* The most blocks: every tensor may end with a part of one. */
@@ -94,22 +94,22 @@ static size_t most_blocks(const sbn_exchange *e, size_t floats)
     return blocks < floats ? blocks : floats;
 }
 
-int sbn_bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
+int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
 {
     const sbn_group *own = e->parallel->own;
     const size_t floats = most_floats(e);
     const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
     /* First of all what a failure is told with. */
     int status = grow(&bucket->levels, &bucket->levels_size,
-                      sbn_status_words(e->parallel) + SBN_RANGE_WORDS * ranges);
+                      sbn__status_words(e->parallel) + SBN_RANGE_WORDS * ranges);
     if (!status && (own->joined || e->averages))
         status = grow(&bucket->sums, &bucket->sums_size, floats);
     for (size_t r = 0; r < own->replica_count && !status && floats > 0; ++r)
-        status = sbn_staging_reserve(&own->replicas[r], &bucket->host[r], sizeof(float) * floats);
+        status = sbn__staging_reserve(&own->replicas[r], &bucket->host[r], sizeof(float) * floats);
     return status;
 }
 
-int sbn_bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
+int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
 {
     const size_t limit = e->parallel->bucket_floats;
     *bucket = (sbn_bucket){
@@ -142,7 +142,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
     return bucket->host[replica].at;
 }
 
-/* This member's replica that a broadcast reads; none: the number of replicas. */
+/* This rank's replica that a broadcast reads; none: the number of replicas. */
 static size_t source_of(const sbn_exchange *e)
 {
     const sbn_parallel *parallel = e->parallel;
@@ -162,9 +162,9 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 {
     const sbn_exchange *e = bucket->exchange;
     const sbn_replica *replica = &e->parallel->own->replicas[r];
-    const cl_command_queue queue = replica->mapping;
+    const cl_command_queue queue = replica->transfer_queue;
     cl_event *last = &bucket->copied[r];
-    sbn_keep_event(last, e->ready[r]);
+    sbn__keep_event(last, e->ready[r]);
     for (piece p = {0}; next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &e->replicas[r].buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
@@ -178,20 +178,20 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
                                                        host + p.at, *last != NULL,
                                                        *last ? last : NULL, &event);
         if (code != CL_SUCCESS)
-            return sbn_fail(code, "replica %zu: tensor %zu: %s: %s", r, p.tensor,
-                            direction == TO_HOST ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
-                            sbn_strerror(code));
-        sbn_handle_opened();
-        sbn_release_event(last);
+            return sbn__fail(code, "replica %zu: tensor %zu: %s: %s", r, p.tensor,
+                             direction == TO_HOST ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
+                             sbn_strerror(code));
+        sbn__handle_opened();
+        sbn__release_event(last);
         *last = event;
     }
     const cl_int code = clFlush(queue);
     if (code != CL_SUCCESS)
-        return sbn_fail(code, "replica %zu: clFlush: %s", r, sbn_strerror(code));
+        return sbn__fail(code, "replica %zu: clFlush: %s", r, sbn_strerror(code));
     return SBN_SUCCESS;
 }
 
-int sbn_bucket_read(sbn_bucket *bucket)
+int sbn__bucket_read(sbn_bucket *bucket)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
@@ -202,7 +202,7 @@ int sbn_bucket_read(sbn_bucket *bucket)
     return status;
 }
 
-int sbn_bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
 {
     const sbn_group *own = parallel->own;
     int status = SBN_SUCCESS;
@@ -210,26 +210,26 @@ int sbn_bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, in
     for (size_t r = 0; r < own->replica_count && !status; ++r) {
         int one = 1;
         if (bucket->copied[r])
-            status = sbn_event_done(&own->replicas[r], bucket->copied[r], &one);
+            status = sbn__event_done(&own->replicas[r], bucket->copied[r], &one);
         *done = *done && one;
     }
     return status;
 }
 
-void sbn_bucket_wait(const sbn_bucket *bucket, size_t replicas)
+void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas)
 {
-    /* A failed copy has ended, too: sbn_bucket_copied says so. */
+    /* A failed copy has ended, too: sbn__bucket_copied says so. */
     for (size_t r = 0; r < replicas; ++r)
         if (bucket->copied[r])
             clWaitForEvents(1, &bucket->copied[r]);
 }
 
-size_t sbn_bucket_level_words(const sbn_bucket *bucket)
+size_t sbn__bucket_level_words(const sbn_bucket *bucket)
 {
     return bucket->exchange->averages ? SBN_RANGE_WORDS * bucket->blocks : 0;
 }
 
-size_t sbn_bucket_sum_words(const sbn_bucket *bucket)
+size_t sbn__bucket_sum_words(const sbn_bucket *bucket)
 {
     return bucket->exchange->averages ? bucket->floats : (bucket->floats + 1) / 2;
 }
@@ -252,7 +252,7 @@ static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p,
     return 1;
 }
 
-void sbn_bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
+void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 {
     const size_t replicas = bucket->exchange->parallel->own->replica_count;
     piece p = {0};
@@ -261,8 +261,8 @@ void sbn_bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
     for (block b = {0}; next_block(bucket, levels, &p, &b);) {
         sbn_range range = SBN_NO_RANGE;
         for (size_t r = 0; r < replicas; ++r)
-            sbn_range_include(&range, floats_of(bucket, r) + b.at, b.count);
-        sbn_range_put(range, levels + (b.range - levels));
+            sbn__range_include(&range, floats_of(bucket, r) + b.at, b.count);
+        sbn__range_put(range, levels + (b.range - levels));
     }
 }
 
@@ -285,28 +285,28 @@ static void unpack(const int64_t *words, size_t count, float *floats)
     }
 }
 
-void sbn_bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
+void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
     piece p = {0};
     if (!e->averages && !e->parallel->own->joined)
         return;
-    memset(bucket->sums, 0, sizeof *bucket->sums * sbn_bucket_sum_words(bucket));
+    memset(bucket->sums, 0, sizeof *bucket->sums * sbn__bucket_sum_words(bucket));
     if (!e->averages) {
         if (source < replicas)
             pack(floats_of(bucket, source), bucket->floats, bucket->sums);
         return;
     }
     for (block b = {0}; next_block(bucket, levels, &p, &b);) {
-        const sbn_range range = sbn_range_get(b.range);
+        const sbn_range range = sbn__range_get(b.range);
         for (size_t r = 0; r < replicas; ++r)
-            sbn_fixed_add(range, e->parallel->replicas, floats_of(bucket, r) + b.at, b.count,
-                          bucket->sums + b.at);
+            sbn__fixed_add(range, e->parallel->replicas, floats_of(bucket, r) + b.at, b.count,
+                           bucket->sums + b.at);
     }
 }
 
-int sbn_bucket_write(sbn_bucket *bucket, const int64_t *levels)
+int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
@@ -316,8 +316,8 @@ int sbn_bucket_write(sbn_bucket *bucket, const int64_t *levels)
     piece p = {0};
     if (e->averages)
         for (block b = {0}; next_block(bucket, levels, &p, &b);)
-            sbn_fixed_mean(sbn_range_get(b.range), e->parallel->replicas, bucket->sums + b.at,
-                           b.count, floats + b.at);
+            sbn__fixed_mean(sbn__range_get(b.range), e->parallel->replicas, bucket->sums + b.at,
+                            b.count, floats + b.at);
     else if (source == replicas)
         unpack(bucket->sums, bucket->floats, floats);
     for (size_t r = 0; r < replicas && !status; ++r)

@@ -1,38 +1,38 @@
 /*
  * One bucket: whole blocks of an exchange's tensors, one after the other, copied
- * from devices, added, and copied back. Nothing here meets other members.
+ * from devices, added, and copied back. Nothing here meets other ranks.
  */
 #ifndef SBN_SRC_PARALLEL_BUCKET_H
 #define SBN_SRC_PARALLEL_BUCKET_H
 
-#include "parallel.h"
+#include "parallel/parallel.h"
 
-int sbn_bucket_open(sbn_bucket *bucket, size_t replicas);
+int sbn__bucket_open(sbn_bucket *bucket, size_t replicas);
 /* Waits for its copies. */
-void sbn_bucket_close(sbn_bucket *bucket, size_t replicas);
+void sbn__bucket_close(sbn_bucket *bucket, size_t replicas);
 
 /* Makes memory for what this exchange may need of an idle bucket. */
-int sbn_bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
+int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
 
 /* Cuts the exchange's next bucket; 0 if nothing is left. */
-int sbn_bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
+int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
 
 /* Enqueues the copies to the host. */
-int sbn_bucket_read(sbn_bucket *bucket);
+int sbn__bucket_read(sbn_bucket *bucket);
 
 /* Have all its copies ended? Never blocks; a failed one is an error. And: waits for them. */
-int sbn_bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done);
-void sbn_bucket_wait(const sbn_bucket *bucket, size_t replicas);
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done);
+void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas);
 
-/* Words in the two requests; those of levels come behind the members' statuses. */
-size_t sbn_bucket_level_words(const sbn_bucket *bucket);
-size_t sbn_bucket_sum_words(const sbn_bucket *bucket);
+/* Words in the two requests; those of levels come behind the ranks' statuses. */
+size_t sbn__bucket_level_words(const sbn_bucket *bucket);
+size_t sbn__bucket_sum_words(const sbn_bucket *bucket);
 
-/* Fills this member's words; `levels` are the bucket's behind the statuses. */
-void sbn_bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels);
-void sbn_bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels);
+/* Fills this rank's words; `levels` are the bucket's behind the statuses. */
+void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels);
+void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels);
 
-/* From the words of all members: enqueues the copies to the devices. */
-int sbn_bucket_write(sbn_bucket *bucket, const int64_t *levels);
+/* From the words of all ranks: enqueues the copies to the devices. */
+int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels);
 
 #endif

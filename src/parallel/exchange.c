@@ -2,42 +2,42 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bucket.h"
-#include "check.h"
-#include "digest.h"
-#include "handles.h"
-#include "header.h"
-#include "move.h"
+#include "parallel/bucket.h"
+#include "parallel/tensors.h"
+#include "base/digest.h"
+#include "base/memory.h"
+#include "parallel/header.h"
+#include "parallel/move.h"
 
 /* An ended exchange, or a new one. */
 static int acquire(sbn_parallel *parallel, sbn_exchange **found)
 {
     const size_t replicas = parallel->own ? parallel->own->replica_count : 0;
-    const size_t words = parallel->own ? sbn_exchange_header_words(parallel) : 0;
+    const size_t words = parallel->own ? sbn__exchange_header_words(parallel) : 0;
     sbn_exchange *e = parallel->idle;
     if (!e) {
-        e = sbn_allocate(sizeof *e);
+        e = sbn__allocate(sizeof *e);
         if (!e)
-            return sbn_fail_memory("an exchange of tensors");
-        e->tag = SBN_TAG_EXCHANGE;
+            return sbn__fail_memory("an exchange of tensors");
+        e->tag = SBN_HANDLE_EXCHANGE;
         e->parallel = parallel;
         e->ended = 1;
         parallel->idle = e;
     }
     if (!e->ready)
-        e->ready = sbn_allocate(sizeof(cl_event) * replicas);
+        e->ready = sbn__allocate(sizeof(cl_event) * replicas);
     if (!e->written)
-        e->written = sbn_allocate(sizeof(cl_event) * replicas);
+        e->written = sbn__allocate(sizeof(cl_event) * replicas);
     if (!e->header)
-        e->header = sbn_allocate(sizeof *e->header * words);
+        e->header = sbn__allocate(sizeof *e->header * words);
     if (!e->ready || !e->written || !e->header)
-        return sbn_fail_memory("an exchange of tensors");
+        return sbn__fail_memory("an exchange of tensors");
     parallel->idle = e->next_idle;
     *found = e;
     return SBN_SUCCESS;
 }
 
-int sbn_exchange_prepare(sbn_parallel *parallel)
+int sbn__exchange_prepare(sbn_parallel *parallel)
 {
     sbn_exchange *e;
     const int status = acquire(parallel, &e);
@@ -48,13 +48,13 @@ int sbn_exchange_prepare(sbn_parallel *parallel)
     return SBN_SUCCESS;
 }
 
-void sbn_exchange_free(sbn_exchange *e)
+void sbn__exchange_free(sbn_exchange *e)
 {
-    sbn_free(e->ready);
-    sbn_free(e->written);
-    sbn_free(e->header);
+    sbn__free(e->ready);
+    sbn__free(e->written);
+    sbn__free(e->header);
     e->tag = 0;
-    sbn_free(e);
+    sbn__free(e);
 }
 
 static void release(sbn_exchange *e)
@@ -68,28 +68,28 @@ static void release(sbn_exchange *e)
         memmove(parallel->under_way + i, parallel->under_way + i + 1,
                 sizeof(sbn_exchange *) * (parallel->under_way_count - i));
     }
-    for (size_t r = 0; r < sbn_exchange_replicas(e); ++r) {
-        sbn_release_event(&e->ready[r]);
-        sbn_release_event(&e->written[r]);
+    for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
+        sbn__release_event(&e->ready[r]);
+        sbn__release_event(&e->written[r]);
     }
     e->ended = 1;
     e->next_idle = parallel->idle;
     parallel->idle = e;
 }
 
-/* What the members must agree on, in numbers and words. */
+/* What the ranks must agree on, in numbers and words. */
 static void describe(sbn_exchange *e)
 {
     const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
-    uint64_t digest = sbn_digest(SBN_DIGEST_START, settings, sizeof settings);
+    uint64_t digest = sbn__digest(SBN_DIGEST_START, settings, sizeof settings);
     e->floats = 0;
     for (size_t t = 0; e->counts && t < e->tensors; ++t) {
         const uint64_t count = e->counts[t];
-        digest = sbn_digest(digest, &count, sizeof count);
+        digest = sbn__digest(digest, &count, sizeof count);
         e->floats += count;
     }
     e->digest = digest;
-    sbn_exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
+    sbn__exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
 }
 
 static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
@@ -111,16 +111,16 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
 static int prepare(sbn_exchange *e)
 {
     sbn_parallel *parallel = e->parallel;
-    int status = sbn_exchange_check_tensors(e);
+    int status = sbn__exchange_check_tensors(e);
     for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->replicas > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
-            status = sbn_bucket_reserve(&parallel->buckets[i], e);
-    for (size_t r = 0; r < sbn_exchange_replicas(e) && !status; ++r) {
+            status = sbn__bucket_reserve(&parallel->buckets[i], e);
+    for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &parallel->own->replicas[r];
-        status = sbn_marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
-                            &e->ready[r]);
+        status = sbn__marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
+                             &e->ready[r]);
         if (!status)
-            status = sbn_flush(replica);
+            status = sbn__flush(replica);
     }
     return status;
 }
@@ -135,17 +135,17 @@ static void forget_events(const sbn_parallel *parallel, const sbn_tensors *repli
 /* `asked` has what is asked for. */
 static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
-    sbn_error_clear();
+    sbn__error_clear();
     if (!begun)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "exchange: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "exchange: a place for the handle was expected, NULL came");
     *begun = NULL;
-    int status = sbn_check_handle(parallel, SBN_TAG_PARALLEL, "parallel");
+    int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
     forget_events(parallel, asked->replicas);
-    status = sbn_parallel_check_state(parallel);
-    const int joined = sbn_parallel_is_joined(parallel);
+    status = sbn__parallel_check_state(parallel);
+    const int joined = sbn__parallel_is_joined(parallel);
     if (status &&
         (!joined || parallel->own->unreachable || parallel->under_way_count == SBN_MAX_PASSES))
         return status;
@@ -154,9 +154,9 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     sbn_exchange *e = NULL;
     const int acquired = acquire(parallel, &e);
     if (acquired) {
-        /* The others cannot learn of it: from here on this member is out of step. */
+        /* The others cannot learn of it: from here on this rank is out of step. */
         if (joined) {
-            sbn_group_fail(parallel->own, acquired);
+            sbn__group_fail(parallel->own, acquired);
             parallel->own->unreachable = 1;
         }
         return acquired;
@@ -170,16 +170,16 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     e->error = status;
     snprintf(e->sentence, sizeof e->sentence, "%s", sentence);
     if (joined || (parallel->own && !status))
-        sbn_exchange_start(e);
+        sbn__exchange_start(e);
     if (joined && status)
-        sbn_exchange_wait(e);
+        sbn__exchange_wait(e);
     if (status) {
         release(e);
-        return sbn_fail(status, "%s", sentence);
+        return sbn__fail(status, "%s", sentence);
     }
     /* The first copies, at once. */
-    sbn_parallel_move(parallel);
-    sbn_error_clear();
+    sbn__parallel_move(parallel);
+    sbn__error_clear();
     *begun = e;
     return SBN_SUCCESS;
 }
@@ -206,15 +206,15 @@ int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts, si
 
 int sbn_exchange_progress(sbn_exchange *e, int *ready)
 {
-    sbn_error_clear();
-    const int status = sbn_exchange_check_under_way(e);
+    sbn__error_clear();
+    const int status = sbn__exchange_check_under_way(e);
     if (status)
         return status;
     if (e->parallel->own)
-        sbn_parallel_move(e->parallel);
+        sbn__parallel_move(e->parallel);
     if (ready)
         *ready = e->stage == SBN_SETTLED;
-    sbn_error_clear();
+    sbn__error_clear();
     return SBN_SUCCESS;
 }
 
@@ -222,27 +222,27 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
 static int hand_over(const sbn_exchange *e)
 {
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < sbn_exchange_replicas(e) && !status; ++r) {
+    for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &e->parallel->own->replicas[r];
         const sbn_tensors *its = &e->replicas[r];
         cl_event event = NULL;
-        status = sbn_marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
-                            &event);
+        status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
+                             &event);
         if (!status && its->event) {
             *its->event = event;
-            sbn_handle_closed();
+            sbn__handle_closed();
         } else {
-            sbn_release_event(&event);
+            sbn__release_event(&event);
         }
         if (!status)
-            status = sbn_flush(replica);
+            status = sbn__flush(replica);
     }
     return status;
 }
 
 static void withdraw_events(const sbn_exchange *e)
 {
-    for (size_t r = 0; r < sbn_exchange_replicas(e); ++r) {
+    for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
         cl_event *event = e->replicas[r].event;
         if (event && *event) {
             clReleaseEvent(*event);
@@ -253,23 +253,23 @@ static void withdraw_events(const sbn_exchange *e)
 
 int sbn_exchange_end(sbn_exchange *e)
 {
-    sbn_error_clear();
-    int status = sbn_exchange_check_under_way(e);
+    sbn__error_clear();
+    int status = sbn__exchange_check_under_way(e);
     if (status)
         return status;
     if (e->parallel->own)
-        sbn_exchange_wait(e);
-    sbn_error_clear();
+        sbn__exchange_wait(e);
+    sbn__error_clear();
     if (e->status) {
-        status = sbn_fail(e->status, "%s", e->sentence);
+        status = sbn__fail(e->status, "%s", e->sentence);
     } else if (e->parallel->own && e->parallel->own->failed && !e->parallel->own->unreachable) {
         /* A copy to a device has failed: of this exchange, or of one beside it. */
-        status = sbn_fail(e->parallel->own->failed, "%s", e->parallel->own->reason);
+        status = sbn__fail(e->parallel->own->failed, "%s", e->parallel->own->reason);
     } else {
         status = hand_over(e);
         if (status) {
             withdraw_events(e);
-            sbn_group_fail(e->parallel->own, status);
+            sbn__group_fail(e->parallel->own, status);
         }
     }
     release(e);

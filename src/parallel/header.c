@@ -1,21 +1,21 @@
-#include "header.h"
+#include "parallel/header.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "handles.h"
+#include "base/memory.h"
 
-/* A member's slot. */
+/* A rank's slot. */
 enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
 
-size_t sbn_exchange_header_words(const sbn_parallel *parallel)
+size_t sbn__exchange_header_words(const sbn_parallel *parallel)
 {
     return SLOT * (size_t)sbn_group_world_size(parallel->own);
 }
 
-void sbn_exchange_header_fill(const sbn_exchange *e, int64_t *words)
+void sbn__exchange_header_fill(const sbn_exchange *e, int64_t *words)
 {
-    memset(words, 0, sizeof *words * sbn_exchange_header_words(e->parallel));
+    memset(words, 0, sizeof *words * sbn__exchange_header_words(e->parallel));
     int64_t *slot = words + SLOT * sbn_group_rank(e->parallel->own);
     slot[ERROR] = e->error;
     slot[AVERAGES] = e->averages;
@@ -34,7 +34,7 @@ static int same(const int64_t *words, int a, int b)
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
 }
 
-/* Fills `chosen` with those who began what `member` began; their number, 0 if one came before. */
+/* Fills `chosen` with those who began what `rank` began; their number, 0 if one came before. */
 static int alike(const int64_t *words, int member, int world_size, unsigned char *chosen)
 {
     int count = 0;
@@ -47,7 +47,7 @@ static int alike(const int64_t *words, int member, int world_size, unsigned char
     return count;
 }
 
-void sbn_exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
+void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
 {
     snprintf(out, size, "%s of %llu tensor%s, %llu float%s", averages ? "averaging" : "broadcast",
              (unsigned long long)tensors, tensors == 1 ? "" : "s", (unsigned long long)floats,
@@ -58,9 +58,9 @@ static size_t describe(const sbn_parallel *parallel, const int64_t *slot,
                        const unsigned char *chosen, char *out, size_t size)
 {
     char ranks[160], call[64];
-    sbn_parallel_name_ranks(parallel, chosen, ranks, sizeof ranks);
-    sbn_exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
-                          call, sizeof call);
+    sbn__parallel_name_ranks(parallel, chosen, ranks, sizeof ranks);
+    sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
+                           call, sizeof call);
     const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
                                               slot[AVERAGES] ? "averaging" : "broadcast",
                                               sbn_strerror((int)slot[ERROR]))
@@ -74,7 +74,7 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
                            size_t size)
 {
     const int world_size = sbn_group_world_size(e->parallel->own);
-    unsigned char *chosen = sbn_allocate((size_t)world_size);
+    unsigned char *chosen = sbn__allocate((size_t)world_size);
     size_t used = (size_t)snprintf(out, size, "%s",
                                    errors ? "a rank cannot take part"
                                           : "the ranks began different exchanges");
@@ -89,10 +89,10 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
             used += describe(e->parallel, slot, chosen, out + used, size - used);
             between = "; ";
         }
-    sbn_free(chosen);
+    sbn__free(chosen);
 }
 
-int sbn_exchange_header_read(const sbn_exchange *e, const int64_t *words)
+int sbn__exchange_header_read(const sbn_exchange *e, const int64_t *words)
 {
     const int world_size = sbn_group_world_size(e->parallel->own);
     int errors = 0, differ = 0;
@@ -101,22 +101,22 @@ int sbn_exchange_header_read(const sbn_exchange *e, const int64_t *words)
         differ += !same(words, member, 0);
     }
     if (e->error)
-        return sbn_fail(e->error, "%s", e->sentence);
+        return sbn__fail(e->error, "%s", e->sentence);
     if (!errors && !differ)
         return SBN_SUCCESS;
     char sentence[SBN_SENTENCE_SIZE];
     write_sentence(e, words, errors, sentence, sizeof sentence);
-    return sbn_fail(errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT, "%s", sentence);
+    return sbn__fail(errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT, "%s", sentence);
 }
 
 enum { PER_WORD = 4, STATUS_BITS = 16 };
 
-size_t sbn_status_words(const sbn_parallel *parallel)
+size_t sbn__status_words(const sbn_parallel *parallel)
 {
     return ((size_t)sbn_group_world_size(parallel->own) + PER_WORD - 1) / PER_WORD;
 }
 
-void sbn_status_fill(const sbn_parallel *parallel, int status, int64_t *words)
+void sbn__status_fill(const sbn_parallel *parallel, int status, int64_t *words)
 {
     const int member = sbn_group_rank(parallel->own);
     words[member / PER_WORD] = (int64_t)((uint64_t)-status << member % PER_WORD * STATUS_BITS);
@@ -127,7 +127,7 @@ static int status_of(const int64_t *words, int member)
     return -(int)((uint64_t)words[member / PER_WORD] >> member % PER_WORD * STATUS_BITS & 0xffffu);
 }
 
-int sbn_status_read(const sbn_exchange *e, const int64_t *words)
+int sbn__status_read(const sbn_exchange *e, const int64_t *words)
 {
     const int world_size = sbn_group_world_size(e->parallel->own);
     int first = 0;
@@ -136,13 +136,13 @@ int sbn_status_read(const sbn_exchange *e, const int64_t *words)
     if (!first)
         return SBN_SUCCESS;
     if (e->error)
-        return sbn_fail(e->error, "%s", e->sentence);
+        return sbn__fail(e->error, "%s", e->sentence);
     char ranks[160] = "a rank";
-    unsigned char *chosen = sbn_allocate((size_t)world_size);
+    unsigned char *chosen = sbn__allocate((size_t)world_size);
     for (int member = 0; member < world_size && chosen; ++member)
         chosen[member] = status_of(words, member) == first;
     if (chosen)
-        sbn_parallel_name_ranks(e->parallel, chosen, ranks, sizeof ranks);
-    sbn_free(chosen);
-    return sbn_fail(SBN_REMOTE_ERROR, "%s reported %s in %s", ranks, sbn_strerror(first), e->name);
+        sbn__parallel_name_ranks(e->parallel, chosen, ranks, sizeof ranks);
+    sbn__free(chosen);
+    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", ranks, sbn_strerror(first), e->name);
 }

@@ -1,12 +1,12 @@
-#include "move.h"
+#include "parallel/move.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "bucket.h"
-#include "header.h"
+#include "parallel/bucket.h"
+#include "parallel/header.h"
 
 static void settle(sbn_exchange *e, int status)
 {
@@ -36,22 +36,22 @@ static void give_up(sbn_parallel *parallel, int status)
         if (e->request)
             e->header = NULL;
         e->request = NULL;
-        /* One that only told of an error of this member has that error. */
+        /* One that only told of an error of this rank has that error. */
         if (e->error)
-            sbn_fail(e->error, "%s", e->sentence);
+            sbn__fail(e->error, "%s", e->sentence);
         else
-            sbn_fail(status, "%s", parallel->own->reason);
+            sbn__fail(status, "%s", parallel->own->reason);
         settle(e, e->error ? e->error : status);
     }
 }
 
 static void fail_transport(sbn_parallel *parallel, int code, const char *what)
 {
-    sbn_parallel_fail_transport(parallel, code, what);
+    sbn__parallel_fail_transport(parallel, code, what);
     give_up(parallel, SBN_TRANSPORT_ERROR);
 }
 
-/* 0 if the transport broke. A member alone has its sum at once. */
+/* 0 if the transport broke. A rank alone has its sum at once. */
 static int start(sbn_parallel *parallel, int stream, int64_t *words, size_t count, void **request)
 {
     const sbn_transport *transport = &parallel->own->transport;
@@ -59,7 +59,7 @@ static int start(sbn_parallel *parallel, int stream, int64_t *words, size_t coun
     *request = NULL;
     if (!parallel->own->joined)
         return 1;
-    sbn_error_clear();
+    sbn__error_clear();
     const int code = transport->start(transport->context, stream, words, count, request);
     if (!code)
         return 1;
@@ -74,7 +74,7 @@ static int arrived(sbn_parallel *parallel, void **request)
     const sbn_transport *transport = &parallel->own->transport;
     int done = 1;
     if (*request) {
-        sbn_error_clear();
+        sbn__error_clear();
         const int code = transport->test(transport->context, *request, &done);
         if (code) {
             fail_transport(parallel, code, "test");
@@ -88,11 +88,11 @@ static int arrived(sbn_parallel *parallel, void **request)
     return 1;
 }
 
-void sbn_exchange_start(sbn_exchange *e)
+void sbn__exchange_start(sbn_exchange *e)
 {
     if (e->parallel->own->joined)
-        sbn_exchange_header_fill(e, e->header);
-    start(e->parallel, SBN_STREAM_HEADER, e->header, sbn_exchange_header_words(e->parallel),
+        sbn__exchange_header_fill(e, e->header);
+    start(e->parallel, SBN_TAG_HEADER, e->header, sbn__exchange_header_words(e->parallel),
           &e->request);
 }
 
@@ -100,7 +100,7 @@ static void leave_header(sbn_exchange *e)
 {
     if (!arrived(e->parallel, &e->request))
         return;
-    const int status = e->parallel->own->joined ? sbn_exchange_header_read(e, e->header)
+    const int status = e->parallel->own->joined ? sbn__exchange_header_read(e, e->header)
                                                 : SBN_SUCCESS;
     if (status)
         settle(e, status);
@@ -108,7 +108,7 @@ static void leave_header(sbn_exchange *e)
         e->stage = SBN_MOVING;
 }
 
-/* This member cannot go on: the others hear of it with the next levels. */
+/* This rank cannot go on: the others hear of it with the next levels. */
 static void keep_error(sbn_exchange *e, int status)
 {
     if (!status || e->error)
@@ -126,19 +126,19 @@ static int remains(const sbn_exchange *e)
 static void open_bucket(sbn_parallel *parallel, sbn_exchange *e)
 {
     sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + parallel->busy) % SBN_BUCKETS];
-    sbn_bucket_cut(bucket, e);
+    sbn__bucket_cut(bucket, e);
     ++parallel->busy;
     ++parallel->moves;
     ++e->buckets;
     bucket->stage = SBN_BUCKET_READING;
-    keep_error(e, sbn_bucket_reserve(bucket, e));
-    if (bucket->levels_size < sbn_status_words(parallel) + sbn_bucket_level_words(bucket)) {
+    keep_error(e, sbn__bucket_reserve(bucket, e));
+    if (bucket->levels_size < sbn__status_words(parallel) + sbn__bucket_level_words(bucket)) {
         /* Not even room to tell the others. */
         fail_transport(parallel, SBN_OUT_OF_MEMORY, "memory");
         return;
     }
     if (!e->error && !e->status)
-        keep_error(e, sbn_bucket_read(bucket));
+        keep_error(e, sbn__bucket_read(bucket));
 }
 
 /* The oldest exchange that has something left takes what buckets are idle. */
@@ -158,17 +158,17 @@ static void leave_reading(sbn_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     int done = 1;
     if (!e->error && !e->status)
-        keep_error(e, sbn_bucket_copied(bucket, parallel, &done));
+        keep_error(e, sbn__bucket_copied(bucket, parallel, &done));
     if (!e->error && !done)
         return;
-    const size_t statuses = sbn_status_words(parallel);
-    const size_t words = statuses + sbn_bucket_level_words(bucket);
+    const size_t statuses = sbn__status_words(parallel);
+    const size_t words = statuses + sbn__bucket_level_words(bucket);
     memset(bucket->levels, 0, sizeof *bucket->levels * words);
     if (e->error)
-        sbn_status_fill(parallel, e->error, bucket->levels);
+        sbn__status_fill(parallel, e->error, bucket->levels);
     else if (!e->status)
-        sbn_bucket_fill_levels(bucket, bucket->levels + statuses);
-    if (start(parallel, SBN_STREAM_REPEAT, bucket->levels, words, &bucket->request))
+        sbn__bucket_fill_levels(bucket, bucket->levels + statuses);
+    if (start(parallel, SBN_TAG_REPEAT, bucket->levels, words, &bucket->request))
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
@@ -185,7 +185,7 @@ static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->request))
         return;
-    const int status = sbn_status_read(e, bucket->levels);
+    const int status = sbn__status_read(e, bucket->levels);
     if (status && !e->status) {
         e->status = status;
         snprintf(e->sentence, sizeof e->sentence, "%s", sbn_last_error());
@@ -194,8 +194,8 @@ static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
         leave_exchange(bucket);
         return;
     }
-    sbn_bucket_fill_sums(bucket, bucket->levels + sbn_status_words(parallel));
-    if (start(parallel, SBN_STREAM_WORDS, bucket->sums, sbn_bucket_sum_words(bucket),
+    sbn__bucket_fill_sums(bucket, bucket->levels + sbn__status_words(parallel));
+    if (start(parallel, SBN_TAG_WORDS, bucket->sums, sbn__bucket_sum_words(bucket),
               &bucket->request))
         bucket->stage = SBN_BUCKET_SUMS;
 }
@@ -205,23 +205,23 @@ static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->request))
         return;
-    const int status = sbn_bucket_write(bucket, bucket->levels + sbn_status_words(parallel));
+    const int status = sbn__bucket_write(bucket, bucket->levels + sbn__status_words(parallel));
     if (status) {
         keep_error(e, status);
-        sbn_group_fail(parallel->own, status);
+        sbn__group_fail(parallel->own, status);
     }
     for (size_t r = 0; r < parallel->own->replica_count; ++r)
-        sbn_keep_event(&e->written[r], bucket->copied[r]);
+        sbn__keep_event(&e->written[r], bucket->copied[r]);
     leave_exchange(bucket);
 }
 
 static void leave_writing(sbn_parallel *parallel, sbn_bucket *bucket)
 {
     int done = 1;
-    const int status = sbn_bucket_copied(bucket, parallel, &done);
+    const int status = sbn__bucket_copied(bucket, parallel, &done);
     if (status) {
-        sbn_bucket_wait(bucket, parallel->own->replica_count);
-        sbn_group_fail(parallel->own, status);
+        sbn__bucket_wait(bucket, parallel->own->replica_count);
+        sbn__group_fail(parallel->own, status);
     }
     if (!status && !done)
         return;
@@ -260,12 +260,12 @@ static void settle_those_done(sbn_parallel *parallel)
             continue;
         /* Where the last bucket could not be written, nobody else knows yet. */
         const int status = e->status ? e->status : e->error;
-        sbn_fail(status, "%s", e->sentence);
+        sbn__fail(status, "%s", e->sentence);
         settle(e, status);
     }
 }
 
-void sbn_parallel_move(sbn_parallel *parallel)
+void sbn__parallel_move(sbn_parallel *parallel)
 {
     uint64_t before;
     do {
@@ -296,15 +296,15 @@ static void time_out(sbn_parallel *parallel)
     for (; i < parallel->busy && !request; ++i)
         request = parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS].request;
     char missing[160];
-    sbn_parallel_name_missing(parallel, request, missing, sizeof missing);
-    sbn_group_fail(parallel->own, sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s",
-                                           sbn_parallel_rank(parallel), parallel->own->timeout,
-                                           late->name, missing));
+    sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
+    sbn__group_fail(parallel->own, sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s",
+                                             sbn__parallel_rank(parallel), parallel->own->timeout,
+                                             late->name, missing));
     parallel->own->unreachable = 1;
     give_up(parallel, SBN_TIMEOUT);
 }
 
-/* The oldest bucket, if it waits for nothing but this member's devices. */
+/* The oldest bucket, if it waits for nothing but this rank's devices. */
 static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
 {
     const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
@@ -316,18 +316,18 @@ static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
 }
 
 /* The timeout counts from the last sign of life, anything that moved on. */
-void sbn_exchange_wait(sbn_exchange *e)
+void sbn__exchange_wait(sbn_exchange *e)
 {
     sbn_parallel *parallel = e->parallel;
     uint64_t watched = parallel->moves;
     double since = seconds();
     for (;;) {
-        sbn_parallel_move(parallel);
+        sbn__parallel_move(parallel);
         if (e->stage == SBN_SETTLED)
             return;
         const sbn_bucket *held = held_by_devices(parallel);
         if (held)
-            sbn_bucket_wait(held, parallel->own->replica_count);
+            sbn__bucket_wait(held, parallel->own->replica_count);
         if (held || parallel->moves != watched) {
             watched = parallel->moves;
             since = seconds();

@@ -1,26 +1,26 @@
-#include "parallel.h"
+#include "parallel/parallel.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "average.h"
-#include "bucket.h"
-#include "handles.h"
+#include "parallel/average.h"
+#include "parallel/bucket.h"
+#include "base/memory.h"
 
-int sbn_parallel_is_joined(const sbn_parallel *parallel)
+int sbn__parallel_is_joined(const sbn_parallel *parallel)
 {
     return parallel->own && parallel->own->joined;
 }
 
-int sbn_parallel_rank(const sbn_parallel *parallel)
+int sbn__parallel_rank(const sbn_parallel *parallel)
 {
     return parallel->ranks[sbn_group_rank(parallel->own)];
 }
 
-void sbn_parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
-                             size_t size)
+void sbn__parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
+                              size_t size)
 {
     enum { MORE = 24 }; /* room for the last words */
     const int world_size = sbn_group_world_size(parallel->own);
@@ -43,30 +43,30 @@ void sbn_parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *
     }
 }
 
-void sbn_parallel_name_missing(const sbn_parallel *parallel, void *request, char *out, size_t size)
+void sbn__parallel_name_missing(const sbn_parallel *parallel, void *request, char *out, size_t size)
 {
     const sbn_transport *transport = &parallel->own->transport;
     const size_t world_size = (size_t)transport->world_size;
-    int *members = sbn_allocate(sizeof *members * world_size), count = -1;
-    unsigned char *chosen = sbn_allocate(world_size);
+    int *members = sbn__allocate(sizeof *members * world_size), count = -1;
+    unsigned char *chosen = sbn__allocate(world_size);
     if (members && chosen && request && transport->missing)
         count = transport->missing(transport->context, request, members);
     for (int i = 0; i < count; ++i)
         chosen[members[i]] = 1;
     if (count > 0)
-        sbn_parallel_name_ranks(parallel, chosen, out, size);
+        sbn__parallel_name_ranks(parallel, chosen, out, size);
     else
         snprintf(out, size, count ? "the other ranks" : "a sum that all ranks have begun");
-    sbn_free(members);
-    sbn_free(chosen);
+    sbn__free(members);
+    sbn__free(chosen);
 }
 
-void sbn_parallel_fail_transport(sbn_parallel *parallel, int code, const char *what)
+void sbn__parallel_fail_transport(sbn_parallel *parallel, int code, const char *what)
 {
     const char *reason = sbn_last_error();
-    sbn_fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d%s%s",
-             sbn_parallel_rank(parallel), what, code, *reason ? ": " : "", reason);
-    sbn_group_fail(parallel->own, SBN_TRANSPORT_ERROR);
+    sbn__fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d%s%s",
+              sbn__parallel_rank(parallel), what, code, *reason ? ": " : "", reason);
+    sbn__group_fail(parallel->own, SBN_TRANSPORT_ERROR);
     parallel->own->unreachable = 1;
 }
 
@@ -77,7 +77,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Adds *words over the members and waits. What a timeout leaves in flight is no longer ours. */
+/* Adds *words over the ranks and waits. What a timeout leaves in flight is no longer ours. */
 static int add(sbn_parallel *parallel, int64_t **words, size_t count)
 {
     const sbn_group *own = parallel->own;
@@ -85,10 +85,10 @@ static int add(sbn_parallel *parallel, int64_t **words, size_t count)
     const double since = seconds();
     void *request = NULL;
     int done = 0;
-    sbn_error_clear();
-    int code = transport->start(transport->context, SBN_STREAM_WORDS, *words, count, &request);
+    sbn__error_clear();
+    int code = transport->start(transport->context, SBN_TAG_WORDS, *words, count, &request);
     if (code) {
-        sbn_parallel_fail_transport(parallel, code, "start");
+        sbn__parallel_fail_transport(parallel, code, "start");
         return SBN_TRANSPORT_ERROR;
     }
     while (!done) {
@@ -101,28 +101,28 @@ static int add(sbn_parallel *parallel, int64_t **words, size_t count)
         return SBN_SUCCESS;
     *words = NULL;
     if (code) {
-        sbn_parallel_fail_transport(parallel, code, "test");
+        sbn__parallel_fail_transport(parallel, code, "test");
         return SBN_TRANSPORT_ERROR;
     }
     char missing[128];
-    sbn_parallel_name_missing(parallel, request, missing, sizeof missing);
-    return sbn_fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_parallel_create for %s",
-                    sbn_parallel_rank(parallel), own->timeout, missing);
+    sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
+    return sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_parallel_create for %s",
+                     sbn__parallel_rank(parallel), own->timeout, missing);
 }
 
-/* Every member's rank in the group, its replicas, and whether its memory suffices. */
+/* Every rank's rank in the group, its replicas, and whether its memory suffices. */
 enum { RANK, REPLICAS, FAILED, MEMBER_WORDS };
 
-/* Who the members are. `status`: this member cannot go on, and the others are to know. */
+/* Who the ranks are. `status`: this rank cannot go on, and the others are to know. */
 static int meet(sbn_parallel *parallel, int rank, int status)
 {
     const sbn_group *own = parallel->own;
     const int world_size = sbn_group_world_size(own), self = sbn_group_rank(own);
-    int64_t *words = sbn_allocate(sizeof *words * (size_t)world_size * MEMBER_WORDS);
-    /* Nobody waits without a deadline: the others will name this member. */
+    int64_t *words = sbn__allocate(sizeof *words * (size_t)world_size * MEMBER_WORDS);
+    /* Nobody waits without a deadline: the others will name this rank. */
     if (!words || !parallel->ranks) {
-        sbn_free(words);
-        return sbn_fail_memory("exchanges of tensors");
+        sbn__free(words);
+        return sbn__fail_memory("exchanges of tensors");
     }
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
@@ -140,34 +140,34 @@ static int meet(sbn_parallel *parallel, int rank, int status)
             parallel->first = parallel->replicas;
         parallel->replicas += (size_t)its[REPLICAS];
         if (its[FAILED] && !remote)
-            remote = sbn_fail(SBN_REMOTE_ERROR,
-                              "rank %d called sbn_parallel_create and reported %s", (int)its[RANK],
-                              sbn_strerror((int)its[FAILED]));
+            remote = sbn__fail(SBN_REMOTE_ERROR,
+                               "rank %d called sbn_parallel_create and reported %s", (int)its[RANK],
+                               sbn_strerror((int)its[FAILED]));
     }
-    sbn_free(words);
+    sbn__free(words);
     if (status)
-        return sbn_fail(status, "%s", sentence);
+        return sbn__fail(status, "%s", sentence);
     if (met || remote)
         return met ? met : remote;
     if (parallel->replicas > SBN_MAX_REPLICAS)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "group: at most %d replicas were expected over all members, %zu came",
-                        SBN_MAX_REPLICAS, parallel->replicas);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: at most %d replicas were expected over all ranks, %zu came",
+                         SBN_MAX_REPLICAS, parallel->replicas);
     return SBN_SUCCESS;
 }
 
 /* All replicas in one part. */
 static int split(sbn_group *group, sbn_group **own)
 {
-    int *colours = sbn_allocate(sizeof *colours * group->replica_count);
-    sbn_group **parts = sbn_allocate(sizeof(sbn_group *) * group->replica_count);
+    int *colours = sbn__allocate(sizeof *colours * group->replica_count);
+    sbn_group **parts = sbn__allocate(sizeof(sbn_group *) * group->replica_count);
     /* With NULL the split tells the others. */
     int status = sbn_group_split(group, colours, parts);
     if (!colours || !parts)
-        status = sbn_fail_memory("exchanges of tensors");
+        status = sbn__fail_memory("exchanges of tensors");
     *own = !status && group->replica_count > 0 ? parts[0] : NULL;
-    sbn_free(colours);
-    sbn_free(parts);
+    sbn__free(colours);
+    sbn__free(parts);
     return status;
 }
 
@@ -175,13 +175,13 @@ static int check_config(const sbn_parallel_config *config)
 {
     const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
     if (config->size != sizeof *config)
-        return sbn_fail(
+        return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "config: size %zu was expected, %zu came; start from SBN_PARALLEL_CONFIG_INIT",
             sizeof *config, config->size);
     if (config->bucket_bytes < least || config->bucket_bytes > most)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
-                        least, most, config->bucket_bytes);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
+                         least, most, config->bucket_bytes);
     return SBN_SUCCESS;
 }
 
@@ -193,11 +193,11 @@ static int fill(sbn_parallel *made, int rank, const sbn_parallel_config *config)
     made->bucket_floats = config->bucket_bytes / sizeof(float);
     if (!own)
         return status;
-    made->ranks = sbn_allocate(sizeof *made->ranks * (size_t)sbn_group_world_size(own));
+    made->ranks = sbn__allocate(sizeof *made->ranks * (size_t)sbn_group_world_size(own));
     for (int i = 0; i < SBN_BUCKETS && !status; ++i)
-        status = sbn_bucket_open(&made->buckets[i], own->replica_count);
+        status = sbn__bucket_open(&made->buckets[i], own->replica_count);
     if (!status)
-        status = sbn_exchange_prepare(made);
+        status = sbn__exchange_prepare(made);
     return meet(made, rank, status);
 }
 
@@ -205,30 +205,30 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
                         sbn_parallel **parallel)
 {
     static const sbn_parallel_config standard = SBN_PARALLEL_CONFIG_INIT;
-    sbn_error_clear();
+    sbn__error_clear();
     if (!parallel)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "parallel: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "parallel: a place for the handle was expected, NULL came");
     *parallel = NULL;
-    int status = sbn_check_handle(group, SBN_TAG_GROUP, "group");
+    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     sbn_group *own = NULL;
     if (!status)
         status = split(group, &own);
     if (status)
         return status;
-    sbn_parallel *made = sbn_allocate(sizeof *made);
+    sbn_parallel *made = sbn__allocate(sizeof *made);
     if (!made) {
         sbn_group_destroy(own);
-        return sbn_fail_memory("exchanges of tensors");
+        return sbn__fail_memory("exchanges of tensors");
     }
-    made->tag = SBN_TAG_PARALLEL;
+    made->tag = SBN_HANDLE_PARALLEL;
     made->own = own;
     status = fill(made, sbn_group_rank(group), config ? config : &standard);
     if (status) {
         char sentence[SBN_SENTENCE_SIZE];
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
         sbn_parallel_destroy(made);
-        return sbn_fail(status, "%s", sentence);
+        return sbn__fail(status, "%s", sentence);
     }
     *parallel = made;
     return SBN_SUCCESS;
@@ -236,27 +236,27 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
 
 void sbn_parallel_destroy(sbn_parallel *parallel)
 {
-    if (!parallel || parallel->tag != SBN_TAG_PARALLEL)
+    if (!parallel || parallel->tag != SBN_HANDLE_PARALLEL)
         return;
     while (parallel->idle) {
         sbn_exchange *e = parallel->idle;
         parallel->idle = e->next_idle;
-        sbn_exchange_free(e);
+        sbn__exchange_free(e);
     }
     for (int i = 0; i < SBN_BUCKETS && parallel->own; ++i)
-        sbn_bucket_close(&parallel->buckets[i], parallel->own->replica_count);
+        sbn__bucket_close(&parallel->buckets[i], parallel->own->replica_count);
     sbn_group_destroy(parallel->own);
-    sbn_free(parallel->ranks);
+    sbn__free(parallel->ranks);
     parallel->tag = 0;
-    sbn_free(parallel);
+    sbn__free(parallel);
 }
 
 size_t sbn_parallel_replicas(const sbn_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_TAG_PARALLEL ? parallel->replicas : 0;
+    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->replicas : 0;
 }
 
 size_t sbn_parallel_first(const sbn_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_TAG_PARALLEL ? parallel->first : 0;
+    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
 }

@@ -6,9 +6,9 @@
  *   bucket     READING -> LEVELS -> SUMS -> WRITING -> IDLE
  *
  * The group of its own has the transport, with streams of its own, on each of
- * which all members start the same requests in the same order: headers as
- * exchanges begin; levels (SBN_STREAM_REPEAT) and sums (SBN_STREAM_WORDS) as
- * buckets follow each other. What a member does next depends on the sums alone.
+ * which all ranks start the same requests in the same order: headers as
+ * exchanges begin; levels (SBN_TAG_REPEAT) and sums (SBN_TAG_WORDS) as
+ * buckets follow each other. What a rank does next depends on the sums alone.
  * After a failure an exchange's further buckets still meet on the stream of
  * levels, whose first words say who has failed, and move nothing.
  */
@@ -17,8 +17,8 @@
 
 #include <syncbn/parallel.h>
 
-#include "group.h"
-#include "staging.h"
+#include "group/group.h"
+#include "device/staging.h"
 
 /* One is read, one added, one written. */
 #define SBN_BUCKETS 3
@@ -26,7 +26,7 @@
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
 
 struct sbn_exchange {
-    enum sbn_tag tag;
+    enum sbn_handle_kind tag;
     sbn_exchange *next_idle;
     sbn_parallel *parallel;
     int ended;    /* kept for its memory */
@@ -37,14 +37,14 @@ struct sbn_exchange {
     const sbn_tensors *replicas;
     char name[64]; /* in sentences: "averaging of 3 tensors, 1000 floats" */
     uint64_t floats;
-    uint64_t digest; /* of all that members must agree on */
+    uint64_t digest; /* of all that ranks must agree on */
 
     sbn_exchange_stage stage;
     int64_t *header; /* on the heap: a timeout abandons it */
     void *request;
     size_t tensor, first; /* where the next bucket begins */
     size_t buckets;       /* on their way, not yet being written */
-    int error;            /* of this member, for the others to hear of */
+    int error;            /* of this rank, for the others to hear of */
     int status;
     char sentence[SBN_SENTENCE_SIZE]; /* of either */
     cl_event *ready, *written;        /* per replica: after the wait list; the last copy */
@@ -72,10 +72,10 @@ typedef struct sbn_bucket {
 } sbn_bucket;
 
 struct sbn_parallel {
-    enum sbn_tag tag;
+    enum sbn_handle_kind tag;
     sbn_group *own;         /* the group's replicas, with a transport of their own; or NULL */
-    int *ranks;             /* of its members, in the group that was split */
-    size_t replicas, first; /* over all members; this member's first */
+    int *ranks;             /* of its ranks, in the group that was split */
+    size_t replicas, first; /* over all ranks; this rank's first */
     size_t bucket_floats;
     sbn_bucket buckets[SBN_BUCKETS]; /* a ring: `busy` of them from `oldest` on */
     size_t oldest, busy;
@@ -86,26 +86,27 @@ struct sbn_parallel {
 };
 
 /* Memory for a first exchange, so that it can tell the others whatever goes wrong. */
-int sbn_exchange_prepare(sbn_parallel *parallel);
-void sbn_exchange_free(sbn_exchange *exchange);
+int sbn__exchange_prepare(sbn_parallel *parallel);
+void sbn__exchange_free(sbn_exchange *exchange);
 
-/* Has this member others to meet? */
-int sbn_parallel_is_joined(const sbn_parallel *parallel);
+/* Has this rank others to meet? */
+int sbn__parallel_is_joined(const sbn_parallel *parallel);
 
-/* This member's rank in the group that was split. */
-int sbn_parallel_rank(const sbn_parallel *parallel);
+/* This rank's rank in the group that was split. */
+int sbn__parallel_rank(const sbn_parallel *parallel);
 
-/* "rank 1" or "ranks 1, 3": the members whose `chosen` is not 0. */
-void sbn_parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
-                             size_t size);
+/* "rank 1" or "ranks 1, 3": the ranks whose `chosen` is not 0. */
+void sbn__parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
+                              size_t size);
 
 /* "rank 1, 3", as far as the transport knows, for a request that has not ended in time. */
-void sbn_parallel_name_missing(const sbn_parallel *parallel, void *request, char *out, size_t size);
+void sbn__parallel_name_missing(const sbn_parallel *parallel, void *request, char *out,
+                                size_t size);
 
-/* Words for a status of each member. */
-size_t sbn_status_words(const sbn_parallel *parallel);
+/* Words for a status of each rank. */
+size_t sbn__status_words(const sbn_parallel *parallel);
 
 /* The transport's function returned `code`: nothing can be told any more. */
-void sbn_parallel_fail_transport(sbn_parallel *parallel, int code, const char *what);
+void sbn__parallel_fail_transport(sbn_parallel *parallel, int code, const char *what);
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include <syncbn/parallel.h>
 
-#include "error.h"
+#include "base/error.h"
 
 enum { ROUNDS = 8 };
 
@@ -65,24 +65,24 @@ static uint64_t permute(const shuffle *s, uint64_t place)
 
 static int check(const sbn_sampler *sampler)
 {
-    sbn_error_clear();
+    sbn__error_clear();
     if (!sampler)
-        return sbn_fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
     if (sampler->size != sizeof *sampler)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "sampler: size %zu was expected, %zu came; start from SBN_SAMPLER_INIT",
-                        sizeof *sampler, sampler->size);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "sampler: size %zu was expected, %zu came; start from SBN_SAMPLER_INIT",
+                         sizeof *sampler, sampler->size);
     if (sampler->samples > MOST_SAMPLES || sampler->replicas > MOST_REPLICAS)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "sampler: at most %llu samples and %llu replicas were expected, %llu and "
-                        "%llu came",
-                        MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
-                        (unsigned long long)sampler->replicas);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "sampler: at most %llu samples and %llu replicas were expected, %llu and "
+                         "%llu came",
+                         MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
+                         (unsigned long long)sampler->replicas);
     if (sampler->replica >= sampler->replicas)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "sampler: a replica below their number was expected, %llu of %llu came",
-                        (unsigned long long)sampler->replica,
-                        (unsigned long long)sampler->replicas);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "sampler: a replica below their number was expected, %llu of %llu came",
+                         (unsigned long long)sampler->replica,
+                         (unsigned long long)sampler->replicas);
     return SBN_SUCCESS;
 }
 
@@ -96,8 +96,8 @@ int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length)
 {
     int status = check(sampler);
     if (!status && !length)
-        status = sbn_fail(SBN_INVALID_ARGUMENT,
-                          "length: a place for a number was expected, NULL came");
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "length: a place for a number was expected, NULL came");
     if (!status)
         *length = length_of(sampler);
     return status;
@@ -110,14 +110,14 @@ int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count, u
         return status;
     const uint64_t length = length_of(sampler);
     if (first > length || count > length - first)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "first, count: at most %llu samples were expected, %zu from %llu on came",
-                        (unsigned long long)length, count, (unsigned long long)first);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "first, count: at most %llu samples were expected, %zu from %llu on came",
+                         (unsigned long long)length, count, (unsigned long long)first);
     if (count == 0)
         return SBN_SUCCESS;
     if (!samples)
-        return sbn_fail(SBN_INVALID_ARGUMENT,
-                        "samples: room for %zu numbers was expected, NULL came", count);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "samples: room for %zu numbers was expected, NULL came", count);
     const shuffle order = shuffle_of(sampler);
     for (size_t i = 0; i < count; ++i) {
         const uint64_t place = ((first + i) * sampler->replicas + sampler->replica) %

@@ -1,0 +1,18 @@
+/* FNV-1a of 64 bits over bytes, to be chained. */
+#ifndef SBN_BASE_DIGEST_H
+#define SBN_BASE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SBN_DIGEST_START UINT64_C(14695981039346656037)
+
+static inline uint64_t sbn__digest(uint64_t digest, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; ++i)
+        digest = (digest ^ byte[i]) * UINT64_C(1099511628211);
+    return digest;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* The sentence behind a failure: one per thread, replaced by every public call. */
+#ifndef SBN_BASE_ERROR_H
+#define SBN_BASE_ERROR_H
+
+#include <syncbn/error.h>
+
+#define SBN_SENTENCE_SIZE 512
+
+/* Forgets the sentence: every public function that can fail starts with it. */
+void sbn__error_clear(void);
+
+/* Keeps the sentence and returns the status. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+int sbn__fail(int status, const char *format, ...);
+
+/* sbn__fail for a host allocation. */
+int sbn__fail_memory(const char *what);
+
+#endif

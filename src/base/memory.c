@@ -1,0 +1,54 @@
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <syncbn/group.h>
+
+static atomic_long open_handles;
+static atomic_size_t device_memory;
+
+void sbn__handle_opened(void)
+{
+    atomic_fetch_add_explicit(&open_handles, 1, memory_order_relaxed);
+}
+
+void sbn__handle_closed(void)
+{
+    atomic_fetch_sub_explicit(&open_handles, 1, memory_order_relaxed);
+}
+
+long sbn__handles_open(void)
+{
+    return atomic_load_explicit(&open_handles, memory_order_relaxed);
+}
+
+void sbn__device_memory_made(size_t bytes)
+{
+    atomic_fetch_add_explicit(&device_memory, bytes, memory_order_relaxed);
+}
+
+void sbn__device_memory_released(size_t bytes)
+{
+    atomic_fetch_sub_explicit(&device_memory, bytes, memory_order_relaxed);
+}
+
+size_t sbn_device_memory(void)
+{
+    return atomic_load_explicit(&device_memory, memory_order_relaxed);
+}
+
+void *sbn__allocate(size_t size)
+{
+    void *block = calloc(1, size ? size : 1);
+    if (block)
+        sbn__handle_opened();
+    return block;
+}
+
+void sbn__free(void *block)
+{
+    if (block)
+        sbn__handle_closed();
+    free(block);
+}

@@ -1,0 +1,43 @@
+#include "collective/agreement.h"
+
+#include <string.h>
+
+#include "base/digest.h"
+
+uint64_t sbn__call_digest(uint64_t digest, const sbn_call *call)
+{
+    const uint32_t numbers[] = {call->code,  call->settings ? call->settings->digest : 0,
+                                call->flags, call->channels,
+                                call->saved, call->saved_place};
+    digest = sbn__digest(digest, numbers, sizeof numbers);
+    return sbn__digest(digest, call->name, strlen(call->name) + 1);
+}
+
+/* Fields of 16 bits: their squares' sum over 4095 ranks, times 4095, stays below 2^63. */
+static void put_fields(int64_t **word, uint64_t value, int bits)
+{
+    for (int low = 0; low < bits; low += 16) {
+        const int64_t field = (int64_t)(value >> low & 0xffffu);
+        *(*word)++ = field;
+        *(*word)++ = field * field;
+    }
+}
+
+void sbn__header_fill(int64_t *header, int error, uint32_t number, uint32_t words, uint64_t digest)
+{
+    int64_t *word = header;
+    *word++ = error != 0;
+    put_fields(&word, number, 32);
+    put_fields(&word, words, 32);
+    put_fields(&word, digest, 64);
+}
+
+int sbn__header_agrees(const int64_t *header, int world_size)
+{
+    if (header[0] != 0)
+        return 0;
+    for (int i = 1; i < SBN_HEADER_WORDS; i += 2)
+        if (world_size * header[i + 1] != header[i] * header[i])
+            return 0;
+    return 1;
+}

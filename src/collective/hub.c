@@ -1,0 +1,277 @@
+/*
+ * The in-memory transport. Each stream has a ring of meetings; the n-th start
+ * of a rank joins the n-th meeting, adds its words, and a meeting is over
+ * when every rank has taken the sum. Ranks may run ahead of each other by
+ * the ring's length.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include <syncbn/transport.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* A rank has at most one request per pass and stream; this is more than SBN_MAX_PASSES. */
+#define RING 128
+
+/* Where a sum is made; passed on from meeting to meeting, so that few are ever needed. */
+typedef struct block {
+    int64_t *words;
+    size_t capacity;
+} block;
+
+typedef struct meeting {
+    block sum;
+    size_t count;
+    int arrived, taken;
+    unsigned char *here; /* per rank */
+} meeting;
+
+typedef struct request {
+    meeting *meeting;
+    int64_t *words;
+    size_t count;
+    int stream;
+} request;
+
+typedef struct member {
+    struct sbn_hub *hub;
+    int rank;
+    uint64_t started[SBN_TAGS];
+    request requests[SBN_TAGS][RING]; /* kept here: a pass allocates nothing */
+} member;
+
+struct sbn_hub {
+    pthread_mutex_t mutex;
+    int world_size;
+    member *members;
+    meeting ring[SBN_TAGS][RING];
+    block spare[SBN_TAGS][RING];
+    int spares[SBN_TAGS];
+
+    sbn_hub *subgroups, *next; /* made from this one; and of its sisters the next */
+    sbn_hub *whole;            /* what this one is a part of */
+    int number, ended;         /* of this subgroup; ranks that have ended it */
+};
+
+static void free_hub(sbn_hub *hub)
+{
+    while (hub->subgroups) {
+        sbn_hub *subgroup = hub->subgroups;
+        hub->subgroups = subgroup->next;
+        sbn_hub_destroy(subgroup);
+    }
+    for (int s = 0; s < SBN_TAGS; ++s)
+        for (int i = 0; i < RING; ++i) {
+            sbn__free(hub->ring[s][i].sum.words);
+            sbn__free(hub->spare[s][i].words);
+            sbn__free(hub->ring[s][i].here);
+        }
+    sbn__free(hub->members);
+    sbn__free(hub);
+}
+
+int sbn_hub_create(int world_size, sbn_hub **hub)
+{
+    sbn__error_clear();
+    if (!hub)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "hub: a place for the handle was expected, NULL came");
+    *hub = NULL;
+    if (world_size < 1 || world_size > SBN_MAX_WORLD_SIZE)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "world_size: 1 to %d was expected, %d came",
+                         SBN_MAX_WORLD_SIZE, world_size);
+    sbn_hub *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("a hub");
+    made->world_size = world_size;
+    made->members = sbn__allocate(sizeof(member) * (size_t)world_size);
+    int complete = made->members != NULL;
+    for (int s = 0; s < SBN_TAGS && complete; ++s)
+        for (int i = 0; i < RING && complete; ++i)
+            complete = (made->ring[s][i].here = sbn__allocate((size_t)world_size)) != NULL;
+    if (!complete || pthread_mutex_init(&made->mutex, NULL) != 0) {
+        free_hub(made);
+        return sbn__fail_memory("a hub");
+    }
+    for (int r = 0; r < world_size; ++r)
+        made->members[r] = (member){.hub = made, .rank = r};
+    *hub = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_hub_destroy(sbn_hub *hub)
+{
+    if (!hub)
+        return;
+    pthread_mutex_destroy(&hub->mutex);
+    free_hub(hub);
+}
+
+/* Zeroed words for a meeting's sum, with the mutex held. */
+static int open_sum(sbn_hub *hub, int stream, meeting *m, size_t count)
+{
+    block *sum = &m->sum;
+    if (!sum->words && hub->spares[stream] > 0) {
+        block *spare = &hub->spare[stream][--hub->spares[stream]];
+        *sum = *spare;
+        *spare = (block){NULL, 0};
+    }
+    if (sum->capacity < count) {
+        sbn__free(sum->words);
+        sum->words = sbn__allocate(sizeof(int64_t) * count);
+        sum->capacity = sum->words ? count : 0;
+    }
+    if (sum->capacity < count)
+        return SBN_OUT_OF_MEMORY;
+    memset(sum->words, 0, sizeof(int64_t) * count);
+    m->count = count;
+    return SBN_SUCCESS;
+}
+
+/* Joins a meeting, with the mutex held. */
+static int join(sbn_hub *hub, int stream, meeting *m, int rank, const int64_t *words, size_t count)
+{
+    if (m->arrived == 0) {
+        const int status = open_sum(hub, stream, m, count);
+        if (status != SBN_SUCCESS)
+            return status;
+    }
+    /* The ring is full, or the ranks' counts differ. */
+    if (m->here[rank] || m->count != count)
+        return SBN_TRANSPORT_ERROR;
+    for (size_t i = 0; i < count; ++i)
+        m->sum.words[i] = (int64_t)((uint64_t)m->sum.words[i] + (uint64_t)words[i]);
+    m->here[rank] = 1;
+    ++m->arrived;
+    return SBN_SUCCESS;
+}
+
+static int start(void *context, int stream, int64_t *words, size_t count, void **handle)
+{
+    member *self = context;
+    sbn_hub *hub = self->hub;
+    const size_t place = self->started[stream] % RING;
+    meeting *m = &hub->ring[stream][place];
+    pthread_mutex_lock(&hub->mutex);
+    const int status = join(hub, stream, m, self->rank, words, count);
+    pthread_mutex_unlock(&hub->mutex);
+    if (status != SBN_SUCCESS)
+        return status;
+    ++self->started[stream];
+    self->requests[stream][place] = (request){m, words, count, stream};
+    *handle = &self->requests[stream][place];
+    return SBN_SUCCESS;
+}
+
+/* Everybody has the sum: the meeting may be used again, and its words elsewhere. */
+static void end_meeting(sbn_hub *hub, int stream, meeting *m)
+{
+    m->arrived = m->taken = 0;
+    memset(m->here, 0, (size_t)hub->world_size);
+    hub->spare[stream][hub->spares[stream]++] = m->sum;
+    m->sum = (block){NULL, 0};
+}
+
+static int test(void *context, void *handle, int *done)
+{
+    sbn_hub *hub = ((member *)context)->hub;
+    const request *pending = handle;
+    meeting *m = pending->meeting;
+    pthread_mutex_lock(&hub->mutex);
+    *done = m->arrived == hub->world_size;
+    if (*done) {
+        memcpy(pending->words, m->sum.words, sizeof(int64_t) * pending->count);
+        if (++m->taken == hub->world_size)
+            end_meeting(hub, pending->stream, m);
+    }
+    pthread_mutex_unlock(&hub->mutex);
+    return SBN_SUCCESS;
+}
+
+static int missing(void *context, void *handle, int *ranks)
+{
+    sbn_hub *hub = ((member *)context)->hub;
+    const meeting *m = ((request *)handle)->meeting;
+    int count = 0;
+    pthread_mutex_lock(&hub->mutex);
+    for (int r = 0; r < hub->world_size; ++r)
+        if (!m->here[r])
+            ranks[count++] = r;
+    pthread_mutex_unlock(&hub->mutex);
+    return count;
+}
+
+static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport);
+
+/* The first rank to come makes the subgroup, the others find it. */
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *table)
+{
+    const member *self = context;
+    sbn_hub *hub = self->hub, *subgroup;
+    int rank = 0, status = SBN_SUCCESS;
+    while (ranks[rank] != self->rank)
+        ++rank;
+    pthread_mutex_lock(&hub->mutex);
+    for (subgroup = hub->subgroups; subgroup && subgroup->number != number;)
+        subgroup = subgroup->next;
+    if (!subgroup) {
+        status = sbn_hub_create(count, &subgroup);
+        if (status == SBN_SUCCESS) {
+            subgroup->whole = hub;
+            subgroup->number = number;
+            subgroup->next = hub->subgroups;
+            hub->subgroups = subgroup;
+        }
+    }
+    pthread_mutex_unlock(&hub->mutex);
+    if (status == SBN_SUCCESS)
+        fill_table(subgroup, rank, table);
+    return status;
+}
+
+/* The last rank to end a subgroup frees it. */
+static void end(void *context)
+{
+    sbn_hub *subgroup = ((member *)context)->hub, *whole = subgroup->whole;
+    pthread_mutex_lock(&whole->mutex);
+    const int last = ++subgroup->ended == subgroup->world_size;
+    if (last) {
+        sbn_hub **at = &whole->subgroups;
+        while (*at != subgroup)
+            at = &(*at)->next;
+        *at = subgroup->next;
+    }
+    pthread_mutex_unlock(&whole->mutex);
+    if (last)
+        sbn_hub_destroy(subgroup);
+}
+
+static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
+{
+    *transport = (sbn_transport){
+        .size = sizeof *transport,
+        .context = &hub->members[rank],
+        .rank = rank,
+        .world_size = hub->world_size,
+        .start = start,
+        .test = test,
+        .missing = missing,
+        .split = split,
+        .end = end,
+    };
+}
+
+int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
+{
+    sbn__error_clear();
+    if (!hub || !transport)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+                         hub ? "transport" : "hub");
+    if (rank < 0 || rank >= hub->world_size)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
+                         hub->world_size - 1, rank);
+    fill_table(hub, rank, transport);
+    return SBN_SUCCESS;
+}

@@ -1,0 +1,256 @@
+#include "collective/mismatch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <syncbn/pass.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+
+/* A rank's slot: which call it made, and from TRAITS on what it made it with. */
+#define NAME_WORDS 6
+enum { CODE, ERROR, CHANNELS, NAME, TRAITS = NAME + NAME_WORDS };
+enum { NUMBER = TRAITS, FLAGS, SAVED, SAVED_PLACE, SETTINGS, SLOT = SETTINGS + SBN_SETTINGS };
+
+size_t sbn__mismatch_words(int world_size)
+{
+    return (size_t)world_size * SLOT;
+}
+
+/* Names that are too long are told apart by a digest. */
+static void put_name(int64_t *words, const char *name)
+{
+    char text[NAME_WORDS * sizeof(int64_t)] = "";
+    if (snprintf(text, sizeof text, "%s", name) >= (int)sizeof text)
+        snprintf(text, sizeof text, "%.32s...%08x", name,
+                 (unsigned)sbn__digest(SBN_DIGEST_START, name, strlen(name)));
+    memcpy(words, text, sizeof text);
+}
+
+void sbn__mismatch_fill(int64_t *words, int rank, const sbn_call *call)
+{
+    int64_t *slot = words + (size_t)rank * SLOT;
+    slot[CODE] = call->code;
+    slot[ERROR] = call->error;
+    slot[CHANNELS] = call->channels;
+    put_name(slot + NAME, call->name);
+    slot[NUMBER] = call->number;
+    slot[FLAGS] = call->flags;
+    slot[SAVED] = call->saved;
+    slot[SAVED_PLACE] = call->saved_place;
+    if (call->settings)
+        memcpy(slot + SETTINGS, call->settings->words, sizeof call->settings->words);
+}
+
+static const int64_t *slot_of(const int64_t *words, int rank)
+{
+    return words + (size_t)rank * SLOT;
+}
+
+int sbn__mismatch_goes_on(const int64_t *words, int world_size)
+{
+    int same = words[ERROR] == 0 && words[CHANNELS] > 0;
+    for (int rank = 1; rank < world_size; ++rank)
+        same = same && memcmp(words, slot_of(words, rank), sizeof *words * SLOT) == 0;
+    return same;
+}
+
+/* Ranks that are alike in some words of their slots make a set, which its first one stands for. */
+typedef struct sets {
+    int world_size, count;
+    int *first; /* of each rank's set; -1: it is in none */
+    int *size;  /* of the set that the rank is the first of, else 0 */
+} sets;
+
+/* Only ranks of one set of `within` are looked at; NULL: all. */
+static void make_sets(sets *s, const int64_t *words, size_t at, size_t length, const sets *within,
+                      int set)
+{
+    s->count = 0;
+    for (int rank = 0; rank < s->world_size; ++rank) {
+        int first = 0;
+        s->first[rank] = -1;
+        s->size[rank] = 0;
+        if (within && within->first[rank] != set)
+            continue;
+        while (first < rank &&
+               (s->size[first] == 0 || memcmp(slot_of(words, first) + at, slot_of(words, rank) + at,
+                                              sizeof *words * length) != 0))
+            ++first;
+        s->first[rank] = first;
+        s->count += first == rank;
+        ++s->size[first];
+    }
+}
+
+/* Rare ones first: the one after `set`, from -1 on; -1 after the last. */
+static int next_set(const sets *s, int set)
+{
+    int next = -1;
+    for (int rank = 0; rank < s->world_size; ++rank) {
+        const int size = s->size[rank];
+        const int later = set < 0 || size > s->size[set] || (size == s->size[set] && rank > set);
+        if (size > 0 && later && (next < 0 || size < s->size[next]))
+            next = rank;
+    }
+    return next;
+}
+
+typedef struct writer {
+    char *out;
+    size_t size, used;
+} writer;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+say(writer *w, const char *format, ...)
+{
+    va_list arguments;
+    if (w->used >= w->size)
+        return;
+    va_start(arguments, format);
+    const int length = vsnprintf(w->out + w->used, w->size - w->used, format, arguments);
+    va_end(arguments);
+    w->used += length > 0 ? (size_t)length : 0;
+}
+
+/* "rank 1", "ranks 1, 3" or "all ranks" */
+static void write_ranks(writer *w, const sets *s, int set)
+{
+    enum { MOST = 16 }; /* so many, that there is room for what they did */
+    int left = s->size[set];
+    if (left == s->world_size) {
+        say(w, "all ranks");
+        return;
+    }
+    say(w, left > 1 ? "ranks" : "rank");
+    for (int rank = set, shown = 0; left > 0 && shown < MOST; ++rank)
+        if (s->first[rank] == set) {
+            say(w, shown++ ? ", %d" : " %d", rank);
+            --left;
+        }
+    if (left > 0)
+        say(w, " and %d more", left);
+}
+
+static void write_flags(writer *w, int64_t flags)
+{
+    const char *const names[] = {"SBN_KEEP_RUNNING_STATS", "SBN_ACCUMULATE_GRADIENTS",
+                                 "SBN_GLOBAL_GRADIENTS"};
+    const char *between = "";
+    for (size_t bit = 0; bit < sizeof names / sizeof *names; ++bit)
+        if (flags >> bit & 1) {
+            say(w, "%s%s", between, names[bit]);
+            between = " | ";
+        }
+    if (!*between)
+        say(w, "0");
+}
+
+static void write_trait(writer *w, int trait, int64_t word)
+{
+    char text[40];
+    switch (trait) {
+    case NUMBER:
+    case SAVED: say(w, "%lld", (long long)word); break;
+    case SAVED_PLACE: say(w, "%lld", (long long)word + 1); break;
+    case FLAGS: write_flags(w, word); break;
+    default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); say(w, "%s", text);
+    }
+}
+
+/* "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": what one set of `calls` does not agree in. */
+static void write_traits(writer *w, const int64_t *words, const sets *calls, int set, sets *values)
+{
+    static const char *const names[] = {"call number", "flags", "saved by call", "saved in place"};
+    const char *before = " (";
+    for (int trait = TRAITS; trait < SLOT; ++trait) {
+        make_sets(values, words, (size_t)trait, 1, calls, set);
+        if (values->count == 1)
+            continue;
+        say(w, "%s%s", before,
+            trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
+        before = "; ";
+        for (int value = next_set(values, -1), n = 0; value >= 0; value = next_set(values, value)) {
+            say(w, n++ ? ", " : " ");
+            write_trait(w, trait, slot_of(words, value)[trait]);
+            say(w, " on ");
+            write_ranks(w, values, value);
+        }
+    }
+    if (*before == ';')
+        say(w, ")");
+}
+
+static const char *operation_name(int64_t code)
+{
+    static const char *const names[] = {
+        [SBN_CODE_FORWARD] = "forward",       [SBN_CODE_BACKWARD] = "backward",
+        [SBN_CODE_EVALUATION] = "evaluation", [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
+        [SBN_CODE_SPLIT] = "sbn_group_split",
+    };
+    return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
+}
+
+/* "rank 1 called forward of layer "second" with 3 channels" */
+static void write_call(writer *w, const int64_t *words, size_t place, const sets *calls, int set)
+{
+    const int64_t *slot = slot_of(words, set);
+    char name[NAME_WORDS * sizeof(int64_t)];
+    memcpy(name, slot + NAME, sizeof name);
+    name[sizeof name - 1] = '\0';
+    write_ranks(w, calls, set);
+    say(w, " called %s", operation_name(slot[CODE]));
+    if (slot[CHANNELS] > 0)
+        say(w, " of layer \"%s\" with %lld channels", name, (long long)slot[CHANNELS]);
+    else if (slot[CODE] != SBN_CODE_SPLIT && !slot[ERROR])
+        say(w, " of %zu layer%s", place, place == 1 ? "" : "s");
+    if (slot[ERROR])
+        say(w, " and reported %s", sbn_strerror((int)slot[ERROR]));
+    else if (slot[CHANNELS] > 0 && place > 0)
+        say(w, " in place %zu", place + 1);
+}
+
+static void write_sentence(writer *w, const int64_t *words, size_t place, int errors, sets *calls,
+                           sets *values)
+{
+    const char *between = "";
+    make_sets(calls, words, 0, TRAITS, NULL, 0);
+    say(w, errors              ? "a rank cannot take part: "
+           : calls->count == 1 ? "the ranks disagree: "
+                               : "the ranks made different calls: ");
+    for (int set = next_set(calls, -1); set >= 0; set = next_set(calls, set)) {
+        if (errors && !slot_of(words, set)[ERROR])
+            continue;
+        say(w, "%s", between);
+        write_call(w, words, place, calls, set);
+        if (!errors)
+            write_traits(w, words, calls, set, values);
+        between = "; ";
+    }
+}
+
+int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size, char *sentence,
+                       size_t size)
+{
+    const size_t ranks = (size_t)world_size;
+    int *room = sbn__allocate(sizeof *room * ranks * 4), errors = 0;
+    writer w = {sentence, size, 0};
+    for (int r = 0; r < world_size; ++r)
+        errors += slot_of(words, r)[ERROR] != 0;
+    if (room) {
+        sets calls = {world_size, 0, room, room + ranks};
+        sets values = {world_size, 0, room + 2 * ranks, room + 3 * ranks};
+        write_sentence(&w, words, place, errors, &calls, &values);
+    } else {
+        say(&w, "%s; no memory is left to say more",
+            errors ? "a rank cannot take part" : "the ranks made different calls");
+    }
+    sbn__free(room);
+    const int own = (int)slot_of(words, rank)[ERROR];
+    return own ? own : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
+}

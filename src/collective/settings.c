@@ -1,0 +1,75 @@
+#include "collective/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "exact/format.h"
+
+static int64_t word_of(double value)
+{
+    int64_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+sbn_settings sbn__settings_of(const sbn_batchnorm_config *config)
+{
+    sbn_settings made = {.words = {
+                             [SBN_SETTING_EPS] = word_of(config->eps),
+                             [SBN_SETTING_EPS_MODE] = config->eps_mode,
+                             [SBN_SETTING_MOMENTUM] = word_of(config->momentum),
+                             [SBN_SETTING_AVERAGE] = config->average,
+                             [SBN_SETTING_AFFINE] = config->affine,
+                             [SBN_SETTING_TRACKING] = config->track_running_stats,
+                             [SBN_SETTING_ORDER] = SBN_ORDER_VERSION,
+                             [SBN_SETTING_BLOCK] = SBN_BLOCK,
+                         }};
+    made.digest = (uint32_t)sbn__digest(SBN_DIGEST_START, made.words, sizeof made.words);
+    return made;
+}
+
+const char *sbn__setting_name(int setting)
+{
+    static const char *const names[SBN_SETTINGS] = {
+        [SBN_SETTING_EPS] = "eps",
+        [SBN_SETTING_EPS_MODE] = "eps_mode",
+        [SBN_SETTING_MOMENTUM] = "momentum",
+        [SBN_SETTING_AVERAGE] = "average",
+        [SBN_SETTING_AFFINE] = "affine",
+        [SBN_SETTING_TRACKING] = "track_running_stats",
+        [SBN_SETTING_ORDER] = "order version",
+        [SBN_SETTING_BLOCK] = "elements a block",
+    };
+    return names[setting];
+}
+
+/* As many digits as tell it from its neighbours: those who differ must not look alike. */
+static void print_number(int64_t word, char *out, size_t size)
+{
+    double value;
+    memcpy(&value, &word, sizeof value);
+    for (int digits = 6; digits <= 17; ++digits) {
+        snprintf(out, size, "%.*g", digits, value);
+        if (word_of(strtod(out, NULL)) == word)
+            return;
+    }
+}
+
+void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
+{
+    switch (setting) {
+    case SBN_SETTING_EPS:
+    case SBN_SETTING_MOMENTUM: print_number(word, out, size); break;
+    case SBN_SETTING_EPS_MODE:
+        snprintf(out, size, "%s", word == SBN_EPS_CLAMP ? "SBN_EPS_CLAMP" : "SBN_EPS_ADD");
+        break;
+    case SBN_SETTING_AVERAGE:
+        snprintf(out, size, "%s",
+                 word == SBN_AVERAGE_CUMULATIVE ? "SBN_AVERAGE_CUMULATIVE"
+                                                : "SBN_AVERAGE_MOMENTUM");
+        break;
+    default: snprintf(out, size, "%lld", (long long)word);
+    }
+}

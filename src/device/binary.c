@@ -1,0 +1,126 @@
+#include "device/binary.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define NAMES 7
+#define NAME_SIZE 512
+
+/* What names the device's compiler. */
+static int ask(cl_device_id device, char names[NAMES][NAME_SIZE])
+{
+    const cl_device_info of_device[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+                                        CL_DRIVER_VERSION};
+    const cl_platform_info of_platform[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR,
+                                            CL_PLATFORM_VERSION};
+    cl_platform_id platform;
+    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS)
+        return 0;
+    int known = 1;
+    for (int i = 0; i < 4; ++i)
+        known = known &&
+                clGetDeviceInfo(device, of_device[i], NAME_SIZE, names[i], NULL) == CL_SUCCESS;
+    for (int i = 0; i < 3; ++i)
+        known = known && clGetPlatformInfo(platform, of_platform[i], NAME_SIZE, names[4 + i],
+                                           NULL) == CL_SUCCESS;
+    return known;
+}
+
+static void append(sbn_bytes *key, const void *bytes, size_t size)
+{
+    memcpy(key->at + key->size, bytes, size);
+    key->size += size;
+}
+
+int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,
+                    const char *options)
+{
+    char names[NAMES][NAME_SIZE] = {{0}};
+    *key = (sbn_bytes){NULL, 0};
+    if (!ask(device, names))
+        return 0;
+    size_t size = sizeof names + strlen(options) + 1;
+    for (cl_uint i = 0; i < sources->count; ++i)
+        size += sources->lengths[i] + 1;
+    key->at = sbn__allocate(size);
+    if (!key->at)
+        return 0;
+    for (int i = 0; i < NAMES; ++i)
+        append(key, names[i], strlen(names[i]) + 1);
+    append(key, options, strlen(options) + 1);
+    for (cl_uint i = 0; i < sources->count; ++i) {
+        append(key, sources->texts[i], sources->lengths[i]);
+        append(key, "", 1);
+    }
+    return 1;
+}
+
+/* Each of our programs has kernels with a group size of their own: does the binary still know? */
+static int knows_group_sizes(cl_program program, cl_device_id device)
+{
+    cl_kernel kernels[16];
+    cl_uint count = 0;
+    int known = 0;
+    if (clCreateKernelsInProgram(program, 16, kernels, &count) != CL_SUCCESS)
+        return 0;
+    for (cl_uint i = 0; i < count; ++i) {
+        size_t local[3] = {0, 0, 0};
+        known |= clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                          sizeof local, local, NULL) == CL_SUCCESS &&
+                 local[0] > 0;
+        clReleaseKernel(kernels[i]);
+    }
+    return known;
+}
+
+cl_program sbn__binary_load(cl_context context, cl_device_id device, const char *options,
+                            const sbn_bytes *binary)
+{
+    const unsigned char *at = binary->at;
+    cl_int of_binary = CL_SUCCESS, code = CL_SUCCESS;
+    cl_program program = clCreateProgramWithBinary(context, 1, &device, &binary->size, &at,
+                                                   &of_binary, &code);
+    if (!program || code != CL_SUCCESS)
+        return NULL;
+    if (of_binary == CL_SUCCESS &&
+        clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS &&
+        knows_group_sizes(program, device))
+        return program;
+    clReleaseProgram(program);
+    return NULL;
+}
+
+/* A program from source belongs to all devices of its context, built or not. */
+int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary)
+{
+    cl_uint count = 0;
+    *binary = (sbn_bytes){NULL, 0};
+    if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, NULL) != CL_SUCCESS)
+        return 0;
+    cl_device_id *devices = sbn__allocate(sizeof *devices * count);
+    size_t *sizes = sbn__allocate(sizeof *sizes * count);
+    unsigned char **places = sbn__allocate(sizeof *places * count);
+    int good = devices && sizes && places &&
+               clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof *devices * count, devices,
+                                NULL) == CL_SUCCESS &&
+               clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *sizes * count, sizes,
+                                NULL) == CL_SUCCESS;
+    for (cl_uint i = 0; i < count && good; ++i) {
+        places[i] = sbn__allocate(sizes[i]);
+        good = places[i] != NULL;
+    }
+    good = good && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof *places * count, places,
+                                    NULL) == CL_SUCCESS;
+    for (cl_uint i = 0; places && i < count; ++i) {
+        if (good && devices[i] == device && sizes[i] > 0 && !binary->at) {
+            *binary = (sbn_bytes){places[i], sizes[i]};
+            places[i] = NULL;
+        }
+        sbn__free(places[i]);
+    }
+    sbn__free(devices);
+    sbn__free(sizes);
+    sbn__free(places);
+    return binary->at != NULL;
+}

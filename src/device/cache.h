@@ -1,0 +1,33 @@
+/*
+ * Compiled programs kept on disk, in a folder of this user's alone. A file is
+ * named by a hash of its key and holds the whole key, a checksum and the
+ * binary; anything that does not match is as if it were not there. Files come
+ * by rename, so that processes may write the same one at a time. Whatever
+ * fails here fails silently: programs are then built from source.
+ */
+#ifndef SBN_DEVICE_CACHE_H
+#define SBN_DEVICE_CACHE_H
+
+#include <stddef.h>
+
+/* A block of sbn__allocate's. */
+typedef struct sbn_bytes {
+    unsigned char *at;
+    size_t size;
+} sbn_bytes;
+
+void sbn__bytes_free(sbn_bytes *bytes);
+
+/*
+ * Opens, and makes where there is none, `folder`; NULL: $XDG_CACHE_HOME/syncbn or
+ * ~/.cache/syncbn. Returns a descriptor, or -1: no folder, an empty name, or one that others own
+ * or may write to.
+ */
+int sbn__cache_open(const char *folder);
+void sbn__cache_close(int folder);
+
+/* The binary stored for a key; 0 if there is none. */
+int sbn__cache_load(int folder, const sbn_bytes *key, sbn_bytes *binary);
+void sbn__cache_store(int folder, const sbn_bytes *key, const sbn_bytes *binary);
+
+#endif

@@ -1,0 +1,145 @@
+#include "device/channel_table.h"
+
+#include "base/error.h"
+#include "group/group.h"
+#include "base/memory.h"
+
+int sbn__channel_table_create(sbn_channel_table *table, struct sbn_group *group, size_t rows,
+                              size_t channels, int shared)
+{
+    const size_t replicas = group->replica_count;
+    const size_t bytes = sizeof(float) * rows * channels;
+    *table = (sbn_channel_table){.replicas = replicas,
+                                 .rows = rows,
+                                 .channels = channels,
+                                 .shared = shared};
+    table->host = sbn__allocate(sizeof *table->host * replicas);
+    table->device = sbn__allocate(sizeof *table->device * replicas);
+    table->written = sbn__allocate(sizeof(cl_event) * replicas);
+    table->last = sbn__allocate(sizeof(cl_event) * replicas);
+    if (!table->host || !table->device || !table->written || !table->last)
+        return sbn__fail_memory("a table of channels");
+    for (size_t r = 0; r < replicas; ++r) {
+        int status = sbn__reserve(&group->replicas[r], &table->device[r], bytes);
+        if (!status && (r == 0 || !shared))
+            status = sbn__staging_reserve(&group->replicas[r], &table->host[r], bytes);
+        if (status != SBN_SUCCESS)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+void sbn__channel_table_destroy(sbn_channel_table *table)
+{
+    for (size_t r = 0; r < table->replicas; ++r) {
+        if (table->last && table->last[r])
+            clWaitForEvents(1, &table->last[r]);
+        if (table->last)
+            sbn__release_event(&table->last[r]);
+        if (table->written)
+            sbn__release_event(&table->written[r]);
+        if (table->device)
+            sbn__release_buffer(&table->device[r]);
+    }
+    /* Only now: a shared copy is written to all devices. */
+    for (size_t r = 0; table->host && r < table->replicas; ++r)
+        sbn__staging_release(&table->host[r]);
+    sbn__free(table->host);
+    sbn__free(table->device);
+    sbn__free(table->written);
+    sbn__free(table->last);
+    *table = (sbn_channel_table){0};
+}
+
+float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica)
+{
+    return table->host[table->shared ? 0 : replica].at;
+}
+
+int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host)
+{
+    for (size_t r = 0; r < table->replicas; ++r) {
+        if (!table->written[r] || (!table->shared && r != replica))
+            continue;
+        const cl_int code = clWaitForEvents(1, &table->written[r]);
+        sbn__release_event(&table->written[r]);
+        if (code != CL_SUCCESS)
+            return sbn__fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
+    }
+    *host = sbn__channel_table_rows(table, replica);
+    return SBN_SUCCESS;
+}
+
+/* The state of a command: negative if it failed. */
+static int query(const sbn_replica *replica, cl_event event, cl_int *state)
+{
+    *state = CL_COMPLETE;
+    if (!event)
+        return SBN_SUCCESS;
+    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
+                                       state, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "replica %zu: clGetEventInfo: %s", replica->index,
+                         sbn_strerror(code));
+    return SBN_SUCCESS;
+}
+
+static int fail_command(const sbn_replica *replica, cl_int state, const char *what)
+{
+    return sbn__fail(state, "replica %zu: %s failed: %s", replica->index, what,
+                     sbn_strerror(state));
+}
+
+/* Adds the last command. One that has failed is over and forgotten, unless it is needed. */
+static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, int needed,
+                         sbn_wait *wait)
+{
+    cl_event *last = &table->last[replica->index];
+    cl_int state;
+    const int status = query(replica, *last, &state);
+    if (status)
+        return status;
+    if (state >= 0)
+        sbn__wait_add(wait, *last);
+    else if (needed)
+        return fail_command(replica, state, "a command before it");
+    else
+        sbn__release_event(last);
+    return SBN_SUCCESS;
+}
+
+int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)
+{
+    const cl_event written = table->written[replica->index];
+    cl_int state;
+    const int status = query(replica, written, &state);
+    if (!status && state < 0)
+        return fail_command(replica, state, "writing a table");
+    return status ? status
+                  : wait_for_last(table, replica, table->last[replica->index] == written, wait);
+}
+
+int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
+                             size_t channels)
+{
+    const size_t r = replica->index;
+    sbn_wait wait = {{NULL}, 0};
+    cl_event event;
+    int status = wait_for_last(table, replica, first > 0, &wait);
+    if (!status)
+        status = sbn__write_columns(replica, table->device[r].mem,
+                                    sbn__channel_table_rows(table, r), table->rows,
+                                    sizeof(float) * table->channels, sizeof(float) * first,
+                                    sizeof(float) * channels, &wait, &event);
+    if (status != SBN_SUCCESS)
+        return status;
+    sbn__keep_event(&table->written[r], event);
+    sbn__channel_table_touched(table, r, event);
+    sbn__release_event(&event);
+    return SBN_SUCCESS;
+}
+
+void sbn__channel_table_touched(sbn_channel_table *table, size_t replica, cl_event event)
+{
+    sbn__keep_event(&table->last[replica], event);
+}

@@ -1,0 +1,51 @@
+/*
+ * A table of a few floats per channel, on the host and on every replica's
+ * device: saved statistics, running statistics for evaluation, gradient sums.
+ *
+ * Commands that touch a replica's copy are chained: each waits for the one
+ * before, so that queues of any kind neither overwrite what is still read nor
+ * read what is not yet written.
+ */
+#ifndef SBN_DEVICE_CHANNEL_TABLE_H
+#define SBN_DEVICE_CHANNEL_TABLE_H
+
+#include "device/staging.h"
+
+struct sbn_group;
+
+typedef struct sbn_channel_table {
+    size_t replicas;
+    size_t rows, channels; /* of a copy: one row after the other */
+    int shared;            /* one host copy serves all replicas */
+    sbn_staging *host;     /* per copy: the first replica's, or each one's */
+    sbn_device_buffer *device;
+    cl_event *written; /* per replica: the last write, while which host must stay */
+    cl_event *last;    /* per replica: the last command that touched the device's copy */
+} sbn_channel_table;
+
+int sbn__channel_table_create(sbn_channel_table *table, struct sbn_group *group, size_t rows,
+                              size_t channels, int shared);
+void sbn__channel_table_destroy(sbn_channel_table *table);
+
+/* The host copy of a replica. There is none where there are no replicas. */
+float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
+
+/* The same, free to be overwritten: waits for writes still under way. */
+int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host);
+
+/*
+ * Enqueues `channels` of all rows, from `first` on, of a replica's host copy -> device. From a
+ * channel in the middle it goes on: what came before must not have failed.
+ */
+int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
+                             size_t channels);
+
+/*
+ * What a command that reads the device's copy must wait for, added to `wait`: the last one, unless
+ * it has failed (by an event in the caller's list, for one) and so is over. A copy whose write has
+ * failed is an error. Once enqueued, the command is the last.
+ */
+int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait);
+void sbn__channel_table_touched(sbn_channel_table *table, size_t replica, cl_event event);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * One replica's OpenCL side: its queue, its kernels, and the few operations
+ * that the passes enqueue. Every command takes a wait list and gives an event,
+ * so in-order and out-of-order queues are treated alike.
+ */
+#ifndef SBN_DEVICE_DEVICE_H
+#define SBN_DEVICE_DEVICE_H
+
+#include "device/program.h"
+
+typedef struct sbn_replica {
+    size_t index;
+    cl_command_queue queue;
+    cl_command_queue
+        transfer_queue; /* one of our own: transfer_queue waits for none of the caller's commands */
+    cl_context context;
+    cl_device_id device;
+    size_t compute_units;
+    cl_ulong max_allocation, cache_size;
+    sbn_kernel_form form;
+    sbn_kernels kernels;
+} sbn_replica;
+
+/* Retains the queue and reads what it says of its device. */
+int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue);
+void sbn__replica_close(sbn_replica *replica);
+
+/* Events to wait for; those that are NULL do not count. */
+#define SBN_MAX_WAIT 4
+
+typedef struct sbn_wait {
+    cl_event events[SBN_MAX_WAIT];
+    cl_uint count;
+} sbn_wait;
+
+void sbn__wait_add(sbn_wait *wait, cl_event event);
+
+/* A kernel argument: SBN_ARG of a variable. */
+typedef struct sbn_argument {
+    size_t size;
+    const void *value;
+} sbn_argument;
+
+#define SBN_ARG(variable) \
+    { \
+        sizeof(variable), &(variable) \
+    }
+
+/*
+ * Enqueues a kernel over `groups` work-groups (of its own size, or single
+ * items where it has none) in `dimensions`. The event is the caller's.
+ */
+int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
+                size_t count, cl_uint dimensions, const size_t *groups, const sbn_wait *wait,
+                cl_event *event);
+
+int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
+              cl_event *event);
+/* In each of `rows` rows of `pitch` bytes, `size` bytes from `offset` on. */
+int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
+                       size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
+                       cl_event *event);
+
+/* An event after those of a list of any length. */
+int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
+
+int sbn__flush(sbn_replica *replica);
+
+/* Has the command ended? Sets *done; a failed command is an error. */
+int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
+
+/* Drops *event if there is one. */
+void sbn__release_event(cl_event *event);
+
+/* Replaces *slot, dropping what it held. The new event is retained. */
+void sbn__keep_event(cl_event *slot, cl_event event);
+
+/* A buffer of at least `size` bytes: kept when large enough, else made anew. */
+typedef struct sbn_device_buffer {
+    cl_mem mem;
+    size_t size;
+} sbn_device_buffer;
+
+int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
+void sbn__release_buffer(sbn_device_buffer *buffer);
+
+#endif

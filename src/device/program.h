@@ -1,0 +1,62 @@
+/*
+ * The OpenCL side that does not depend on data: which devices will do, the
+ * programs built for them, and each replica's kernels.
+ */
+#ifndef SBN_DEVICE_PROGRAM_H
+#define SBN_DEVICE_PROGRAM_H
+
+#include <syncbn/batchnorm.h>
+
+#include "exact/format.h"
+
+enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
+enum { SBN_LAYOUTS = 2 };
+/* How apply kernels go over a tensor: cl/tiles.cl. */
+enum { SBN_WALK_FLAT = 0, SBN_WALK_ROWS = 1, SBN_WALKS = 2 };
+
+/* A kernel with the group size it was built for. */
+typedef struct sbn_kernel {
+    cl_kernel kernel;
+    const char *name;
+    size_t local[3];
+} sbn_kernel;
+
+/* The kernels of one replica: arguments are set per launch, so no two replicas share them. */
+typedef struct sbn_kernels {
+    sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_FORMATS], backward_reduce[SBN_LAYOUTS][SBN_FORMATS];
+    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
+    sbn_kernel fold, store_gradients;
+} sbn_kernels;
+
+/* The programs of a device in a context, shared by replicas. */
+typedef struct sbn_program {
+    cl_context context;
+    cl_device_id device;
+    sbn_kernel_form form;
+    cl_program reduce[SBN_FORMATS], apply;
+} sbn_program;
+
+/* AUTO becomes the form that suits the device. */
+int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
+
+/*
+ * On CPUs it is not: their drivers compile again at each kernel's first launch, keep that
+ * themselves, and take seconds to give a binary (PoCL).
+ */
+int sbn__program_is_worth_caching(cl_device_id device);
+
+/* `cache`: of sbn__cache_open. */
+int sbn__program_build(sbn_program *program, cl_context context, cl_device_id device,
+                       sbn_kernel_form form, const char *options, int cache);
+/* The same programs for another group. */
+int sbn__program_shard(sbn_program *program, const sbn_program *from);
+void sbn__program_release(sbn_program *program);
+
+int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
+void sbn__kernels_release(sbn_kernels *kernels);
+
+/* The format of a pass. */
+const sbn_format *sbn__forward_format(int format);
+const sbn_format *sbn__backward_format(int format);
+
+#endif

@@ -1,0 +1,44 @@
+#include "device/staging.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size)
+{
+    if (staging->at && staging->size >= size)
+        return SBN_SUCCESS;
+    sbn__staging_release(staging);
+    cl_int code;
+    staging->queue = replica->transfer_queue;
+    staging->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
+                                  NULL, &code);
+    if (code != CL_SUCCESS) {
+        staging->mem = NULL;
+        return sbn__fail(code, "replica %zu: clCreateBuffer for the host: %s", replica->index,
+                         sbn_strerror(code));
+    }
+    sbn__handle_opened();
+    staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,
+                                     CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &code);
+    if (code != CL_SUCCESS) {
+        staging->at = NULL;
+        sbn__staging_release(staging);
+        return sbn__fail(code, "replica %zu: clEnqueueMapBuffer: %s", replica->index,
+                         sbn_strerror(code));
+    }
+    staging->size = size;
+    return SBN_SUCCESS;
+}
+
+void sbn__staging_release(sbn_staging *staging)
+{
+    if (staging->at) {
+        clEnqueueUnmapMemObject(staging->queue, staging->mem, staging->at, 0, NULL, NULL);
+        clFinish(staging->queue);
+    }
+    if (staging->mem) {
+        clReleaseMemObject(staging->mem);
+        sbn__handle_closed();
+    }
+    *staging = (sbn_staging){0};
+}

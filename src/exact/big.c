@@ -1,0 +1,137 @@
+#include "exact/big.h"
+
+#include <math.h>
+#include <string.h>
+
+static void trim(sbn_big *a)
+{
+    while (a->length > 0 && a->limb[a->length - 1] == 0)
+        --a->length;
+    if (a->length == 0)
+        a->negative = 0;
+}
+
+/* Two's complement of the first `count` limbs. */
+static void negate_limbs(uint32_t *limb, int count)
+{
+    uint64_t carry = 1;
+    for (int i = 0; i < count; ++i) {
+        carry += (uint32_t)~limb[i];
+        limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+void sbn__big_from_digits(sbn_big *result, const int64_t *digits, int count, int bits)
+{
+    memset(result->limb, 0, sizeof result->limb);
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    int64_t carry = 0;
+    int place = 0;
+    for (int k = 0; k < count; ++k, place += bits) {
+        carry += digits[k];
+        /* bits is a multiple of 16, so a digit of up to 48 reaches at most two limbs. */
+        const uint64_t part = ((uint64_t)carry & mask) << (place % 32);
+        result->limb[place / 32] |= (uint32_t)part;
+        result->limb[place / 32 + 1] |= (uint32_t)(part >> 32);
+        carry >>= bits;
+    }
+    /* What remains above, sign included, fills 64 bits more. */
+    const int top = place / 32, shift = place % 32;
+    result->limb[top] |= (uint32_t)((uint64_t)carry << shift);
+    result->limb[top + 1] |= (uint32_t)(carry >> (32 - shift));
+    result->limb[top + 2] |= (uint32_t)(carry >> 32 >> (32 - shift));
+    result->length = top + 3;
+    result->negative = carry < 0;
+    if (result->negative)
+        negate_limbs(result->limb, result->length);
+    trim(result);
+}
+
+void sbn__big_multiply(sbn_big *result, const sbn_big *a, const sbn_big *b)
+{
+    memset(result->limb, 0, sizeof result->limb);
+    for (int i = 0; i < a->length; ++i) {
+        uint64_t carry = 0;
+        for (int j = 0; j < b->length; ++j) {
+            carry += (uint64_t)a->limb[i] * b->limb[j] + result->limb[i + j];
+            result->limb[i + j] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        if (carry)
+            result->limb[i + b->length] = (uint32_t)carry;
+    }
+    result->length = a->length + b->length;
+    result->negative = a->negative ^ b->negative;
+    trim(result);
+}
+
+void sbn__big_from_uint64(sbn_big *result, uint64_t value)
+{
+    memset(result->limb, 0, sizeof result->limb);
+    result->limb[0] = (uint32_t)value;
+    result->limb[1] = (uint32_t)(value >> 32);
+    result->length = 2;
+    result->negative = 0;
+    trim(result);
+}
+
+void sbn__big_shift_left(sbn_big *result, const sbn_big *a, int bits)
+{
+    memset(result->limb, 0, sizeof result->limb);
+    const int limbs = bits / 32, shift = bits % 32;
+    for (int i = 0; i < a->length; ++i) {
+        const uint64_t part = (uint64_t)a->limb[i] << shift;
+        result->limb[i + limbs] |= (uint32_t)part;
+        if (part >> 32)
+            result->limb[i + limbs + 1] = (uint32_t)(part >> 32);
+    }
+    result->length = a->length ? a->length + limbs + 1 : 0;
+    result->negative = a->negative;
+    trim(result);
+}
+
+void sbn__big_subtract(sbn_big *result, const sbn_big *a, const sbn_big *b)
+{
+    memset(result->limb, 0, sizeof result->limb);
+    const int length = a->length > b->length ? a->length : b->length;
+    int64_t carry = 0;
+    for (int i = 0; i < length; ++i) {
+        carry += (i < a->length ? (int64_t)a->limb[i] : 0) -
+                 (i < b->length ? (int64_t)b->limb[i] : 0);
+        result->limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    result->length = length;
+    result->negative = carry < 0;
+    if (result->negative)
+        negate_limbs(result->limb, length);
+    trim(result);
+}
+
+double sbn__big_to_double(const sbn_big *value, int exponent)
+{
+    if (value->length == 0)
+        return 0.0;
+    /* The top 64 bits; a 1 in the lowest stands for anything below them. */
+    const int top = value->length - 1;
+    int shift = 0;
+    while (!(value->limb[top] >> (31 - shift)))
+        ++shift;
+    uint64_t head = (uint64_t)value->limb[top] << 32;
+    uint32_t next = 0, rest = 0;
+    if (top >= 1)
+        head |= value->limb[top - 1];
+    if (top >= 2)
+        next = value->limb[top - 2];
+    if (shift) {
+        head = head << shift | next >> (32 - shift);
+        next <<= shift;
+    }
+    rest = next;
+    for (int i = 0; i < top - 2; ++i)
+        rest |= value->limb[i];
+    head |= rest != 0;
+    const double magnitude = ldexp((double)head, exponent + 32 * (top - 1) - shift);
+    return value->negative ? -magnitude : magnitude;
+}

@@ -1,0 +1,80 @@
+#include "exact/format.h"
+
+#include <stdio.h>
+
+/* 256 p < 2^26, 256 p^2 < 2^44, 2 p A < 2^47, all below 2^48. */
+const sbn_format sbn_forward_narrow = {
+    .low1 = 64,
+    .bits1 = 96,
+    .low2 = 80,
+    .bits2 = 128,
+    .limit_pivot = 18,
+    .limit_sum = 28,
+    .limit_second = 47,
+    .clear = -24,
+};
+
+/* Gradients are smaller: everything below 2^32, down to 2^-96. */
+const sbn_format sbn_backward_narrow = {
+    .low1 = 96,
+    .bits1 = 128,
+    .low2 = 96,
+    .bits2 = 128,
+    .limit_pivot = 20,
+    .limit_sum = 31,
+    .limit_second = 31,
+    .clear = -56,
+};
+
+/* Every float: sums below 2^160, products below 2^288, both down to 2^-160. */
+const sbn_format sbn_wide = {
+    .low1 = 160,
+    .bits1 = 320,
+    .low2 = 160,
+    .bits2 = 448,
+    .clear = -148,
+    .wide = 1,
+};
+
+static int digits_of(int bits)
+{
+    return (bits + SBN_DIGIT_BITS - 1) / SBN_DIGIT_BITS;
+}
+
+int sbn__digits1(const sbn_format *format)
+{
+    return digits_of(format->bits1 + 32);
+}
+
+int sbn__digits2(const sbn_format *format)
+{
+    return digits_of(format->bits2 + 32);
+}
+
+size_t sbn__format_words(const sbn_format *format)
+{
+    return (size_t)(sbn__digits1(format) + sbn__digits2(format) + 1);
+}
+
+static const char *limit(char *out, size_t size, const sbn_format *format, int exponent)
+{
+    if (format->wide)
+        return "INFINITY";
+    snprintf(out, size, "0x1p%df", exponent);
+    return out;
+}
+
+int sbn__format_macros(const sbn_format *format, const char *pass, char *out, size_t size)
+{
+    char pivot[16], sum[16], second[16];
+    return snprintf(
+        out, size,
+        "-D %s_LOW1=%d -D %s_PLACED1=%d -D %s_DIGITS1=%d "
+        "-D %s_LOW2=%d -D %s_PLACED2=%d -D %s_DIGITS2=%d -D %s_WORDS=%zu "
+        "-D %s_LIMIT_PIVOT=%s -D %s_LIMIT_SUM=%s -D %s_LIMIT_SECOND=%s -D %s_CLEAR=0x1p%df ",
+        pass, format->low1, pass, digits_of(format->bits1), pass, sbn__digits1(format), pass,
+        format->low2, pass, digits_of(format->bits2), pass, sbn__digits2(format), pass,
+        sbn__format_words(format), pass, limit(pivot, sizeof pivot, format, format->limit_pivot),
+        pass, limit(sum, sizeof sum, format, format->limit_sum), pass,
+        limit(second, sizeof second, format, format->limit_second), pass, format->clear);
+}

@@ -1,0 +1,62 @@
+/*
+ * From the words of all channels to what a pass needs: mean, variance, the
+ * terms of the gradients. No OpenCL and no communication here.
+ *
+ * `only`, where it is not NULL, tells for each channel whether it is wanted;
+ * the others' results stay as they are.
+ */
+#ifndef SBN_EXACT_STATISTICS_H
+#define SBN_EXACT_STATISTICS_H
+
+#include <math.h>
+
+#include "exact/accumulator.h"
+
+/* 1 / sqrt of the variance, eps added or as a lower bound; `clamped` tells that eps decided. */
+typedef struct sbn_eps {
+    double eps;
+    int clamp;
+} sbn_eps;
+
+double sbn__invstd(double var, sbn_eps eps);
+void sbn__invstd_of(const double *var, size_t channels, sbn_eps eps, double *invstd);
+int sbn__is_clamped(double var, sbn_eps eps);
+
+/* Mean and biased variance of `count` > 0 values in each channel. */
+void sbn__moments_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
+                     uint64_t count, double *mean, double *var);
+
+/* sum dy and sum dy (x - mean); the kernels' x - mean lacks what the mean's upper float left out. */
+void sbn__products_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
+                      const double *mean, double *dy, double *dy_xmu);
+
+/* The same for channel c alone, in wide integers: any format, any number. */
+typedef struct sbn_two_sums {
+    double first, second;
+} sbn_two_sums;
+
+sbn_two_sums sbn__wide_moments_of(const sbn_accumulators *words, size_t c, uint64_t count);
+sbn_two_sums sbn__wide_products_of(const sbn_accumulators *words, size_t c, double mean);
+
+/*
+ * Was the narrow format too small? Fills `repeat`, 1 for each such channel, and returns whether
+ * there is any. Judged from shared values only.
+ */
+int sbn__forward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
+                            unsigned char *repeat);
+int sbn__backward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
+                             unsigned char *repeat);
+
+/* A double as two floats. */
+typedef struct sbn_two_floats {
+    float high, low;
+} sbn_two_floats;
+
+static inline sbn_two_floats sbn__split(double value)
+{
+    const float high = (float)value;
+    /* Inf - Inf would make a NaN of a mean that is Inf. */
+    return (sbn_two_floats){high, isfinite(high) ? (float)(value - high) : 0.0f};
+}
+
+#endif

@@ -1,0 +1,213 @@
+#include "group/group.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/cache.h"
+#include "base/memory.h"
+#include "pass/pass.h"
+
+int sbn__check_handle(const void *object, enum sbn_handle_kind tag, const char *argument)
+{
+    if (!object)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
+    if (*(const enum sbn_handle_kind *)object != tag)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: a handle of this kind was expected, another came", argument);
+    return SBN_SUCCESS;
+}
+
+int sbn__group_is_joined(const sbn_group *group)
+{
+    return group->joined && !group->alone;
+}
+
+int sbn__group_fail(sbn_group *group, int status)
+{
+    if (!group->failed) {
+        group->failed = status;
+        snprintf(group->reason, sizeof group->reason, "%s", sbn_last_error());
+    }
+    return status;
+}
+
+static int check_config(const sbn_group_config *config)
+{
+    if (!config)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+    if (config->size != sizeof *config)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "config: size %zu was expected, %zu came; start from SBN_GROUP_CONFIG_INIT",
+            sizeof *config, config->size);
+    if (config->replicas > 0 && !config->queues)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
+                         config->replicas);
+    if (config->replicas == 0 && !config->transport)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "replicas: at least 1 was expected in a group without a transport, 0 came");
+    if (!(config->timeout > 0.0))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "timeout: seconds above 0 were expected, %g came",
+                         config->timeout);
+    if (config->on_timeout != SBN_TIMEOUT_FAIL && config->on_timeout != SBN_TIMEOUT_LOCAL)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "on_timeout: an sbn_timeout_action was expected, %d came",
+                         (int)config->on_timeout);
+    if ((unsigned)config->form > SBN_FORM_GPU)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "form: an sbn_kernel_form was expected, %d came",
+                         (int)config->form);
+    const sbn_transport *transport = config->transport;
+    if (!transport)
+        return SBN_SUCCESS;
+    if (transport->size != sizeof *transport || !transport->start || !transport->test)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "transport: a table of size %zu with start and test was expected, size %zu came",
+            sizeof *transport, transport->size);
+    if (transport->world_size < 1 || transport->world_size > SBN_MAX_WORLD_SIZE ||
+        transport->rank < 0 || transport->rank >= transport->world_size)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "transport: a rank below a world size of 1 to %d was expected, "
+                         "rank %d of %d came",
+                         SBN_MAX_WORLD_SIZE, transport->rank, transport->world_size);
+    return SBN_SUCCESS;
+}
+
+static const sbn_program *find_program(const sbn_group *group, const sbn_replica *replica)
+{
+    for (size_t i = 0; i < group->program_count; ++i) {
+        const sbn_program *program = &group->programs[i];
+        if (program->device == replica->device && program->context == replica->context)
+            return program;
+    }
+    return NULL;
+}
+
+/* The program for a replica: an earlier replica's, the whole group's, or else built. */
+static int program_for(sbn_group *group, const sbn_group *whole, const sbn_replica *replica,
+                       const sbn_group_config *config, const sbn_program **found)
+{
+    *found = find_program(group, replica);
+    if (*found)
+        return SBN_SUCCESS;
+    const sbn_program *other = whole ? find_program(whole, replica) : NULL;
+    sbn_program *program = &group->programs[group->program_count++];
+    *found = program;
+    if (other)
+        return sbn__program_shard(program, other);
+    const int use = config->program_cache || sbn__program_is_worth_caching(replica->device);
+    const int cache = use ? sbn__cache_open(config->program_cache) : -1;
+    const int status = sbn__program_build(program, replica->context, replica->device, replica->form,
+                                          config->build_options, cache);
+    sbn__cache_close(cache);
+    return status;
+}
+
+static int open_replicas(sbn_group *group, const sbn_group_config *config, const sbn_group *whole)
+{
+    group->replicas = sbn__allocate(sizeof *group->replicas * config->replicas);
+    group->programs = sbn__allocate(sizeof *group->programs * config->replicas);
+    if (!group->replicas || !group->programs)
+        return sbn__fail_memory("the replicas");
+    group->replica_count = config->replicas;
+    for (size_t r = 0; r < config->replicas; ++r) {
+        sbn_replica *replica = &group->replicas[r];
+        const sbn_program *program;
+        int status = sbn__replica_open(replica, r, config->queues[r]);
+        if (!status)
+            status = sbn__program_form(replica->device, config->form, &replica->form);
+        if (!status)
+            status = program_for(group, whole, replica, config, &program);
+        if (!status)
+            status = sbn__kernels_create(&replica->kernels, program);
+        if (status)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+static int keep_options(sbn_group *group, const char *options)
+{
+    if (!options)
+        return SBN_SUCCESS;
+    group->build_options = sbn__allocate(strlen(options) + 1);
+    if (!group->build_options)
+        return sbn__fail_memory("the build options");
+    strcpy(group->build_options, options);
+    return SBN_SUCCESS;
+}
+
+int sbn_group_create(const sbn_group_config *config, sbn_group **group)
+{
+    sbn__error_clear();
+    return sbn__group_make(config, NULL, group);
+}
+
+int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+{
+    if (!group)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: a place for the handle was expected, NULL came");
+    *group = NULL;
+    int status = check_config(config);
+    if (status)
+        return status;
+    sbn_group *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("a group");
+    made->tag = SBN_HANDLE_GROUP;
+    made->timeout = config->timeout;
+    made->on_timeout = config->on_timeout;
+    made->form = config->form;
+    if (config->transport) {
+        made->transport = *config->transport;
+        made->joined = made->transport.world_size > 1;
+    }
+    status = keep_options(made, config->build_options);
+    if (!status)
+        status = open_replicas(made, config, whole);
+    if (status) {
+        sbn_group_destroy(made);
+        return status;
+    }
+    *group = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_group_destroy(sbn_group *group)
+{
+    if (!group || group->tag != SBN_HANDLE_GROUP)
+        return;
+    sbn__passes_free(group);
+    for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
+        sbn__replica_close(&group->replicas[r]);
+    for (size_t i = 0; i < group->program_count; ++i)
+        sbn__program_release(&group->programs[i]);
+    if (group->is_subgroup && group->transport.end)
+        group->transport.end(group->transport.context);
+    sbn__free(group->replicas);
+    sbn__free(group->programs);
+    sbn__free(group->build_options);
+    group->tag = 0;
+    sbn__free(group);
+}
+
+size_t sbn_group_replicas(const sbn_group *group)
+{
+    return group && group->tag == SBN_HANDLE_GROUP ? group->replica_count : 0;
+}
+
+int sbn_group_rank(const sbn_group *group)
+{
+    return group && group->tag == SBN_HANDLE_GROUP && group->transport.start ? group->transport.rank
+                                                                             : 0;
+}
+
+int sbn_group_world_size(const sbn_group *group)
+{
+    if (!group || group->tag != SBN_HANDLE_GROUP)
+        return 0;
+    return group->transport.start ? group->transport.world_size : 1;
+}

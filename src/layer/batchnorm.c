@@ -1,0 +1,237 @@
+#include "layer/batchnorm.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static int check_config(const sbn_batchnorm_config *config)
+{
+    if (!config)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+    if (config->size != sizeof *config)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "config: size %zu was expected, %zu came; start from "
+                         "SBN_BATCHNORM_CONFIG_INIT",
+                         sizeof *config, config->size);
+    if (config->channels < 1 || config->channels > INT32_MAX)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "channels: 1 to 2^31 - 1 were expected, %zu came",
+                         config->channels);
+    if ((unsigned)config->layout > SBN_LAYOUT_NHWC)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layout: an sbn_layout was expected, %d came",
+                         (int)config->layout);
+    if (!(config->eps >= 0.0) || isinf(config->eps))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps: a finite number from 0 was expected, %g came",
+                         config->eps);
+    if ((unsigned)config->eps_mode > SBN_EPS_CLAMP)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps_mode: an sbn_eps_mode was expected, %d came",
+                         (int)config->eps_mode);
+    if (!(config->momentum >= 0.0 && config->momentum <= 1.0))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "momentum: 0 to 1 was expected, %g came",
+                         config->momentum);
+    if ((unsigned)config->average > SBN_AVERAGE_CUMULATIVE)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "average: an sbn_average was expected, %d came",
+                         (int)config->average);
+    if (config->dimensions < 0 || config->dimensions > 3)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: 0 to 3 were expected, %d came",
+                         config->dimensions);
+    if ((config->affine | config->track_running_stats) & ~1)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came",
+                         config->affine & ~1 ? "affine" : "track_running_stats",
+                         config->affine & ~1 ? config->affine : config->track_running_stats);
+    return SBN_SUCCESS;
+}
+
+static int allocate(sbn_batchnorm *layer, const char *name)
+{
+    sbn_group *group = layer->group;
+    layer->name = sbn__allocate(strlen(name) + 1);
+    layer->running_mean = sbn__allocate(sizeof(float) * layer->channels);
+    layer->running_var = sbn__allocate(sizeof(float) * layer->channels);
+    layer->running_fresh = sbn__allocate(group->replica_count);
+    layer->geometry = sbn__allocate(sizeof *layer->geometry * group->replica_count);
+    if (!layer->name || !layer->running_mean || !layer->running_var || !layer->running_fresh ||
+        !layer->geometry)
+        return sbn__fail_memory("a layer");
+    strcpy(layer->name, name);
+    return layer->tracks ? sbn__channel_table_create(&layer->running, group, 3, layer->channels, 1)
+                         : SBN_SUCCESS;
+}
+
+int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
+                         sbn_batchnorm **layer)
+{
+    sbn__error_clear();
+    if (!layer)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer: a place for the handle was expected, NULL came");
+    *layer = NULL;
+    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (!status)
+        status = check_config(config);
+    if (status)
+        return status;
+    sbn_batchnorm *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("a layer");
+    made->tag = SBN_HANDLE_BATCHNORM;
+    made->group = group;
+    made->channels = config->channels;
+    made->layout = config->layout;
+    made->eps = (sbn_eps){config->eps, config->eps_mode == SBN_EPS_CLAMP};
+    made->momentum = config->momentum;
+    made->average = config->average;
+    made->affine = config->affine;
+    made->tracks = config->track_running_stats;
+    made->dimensions = config->dimensions;
+    made->training = 1;
+    made->settings = sbn__settings_of(config);
+    status = allocate(made, config->name ? config->name : "batchnorm");
+    if (status) {
+        sbn_batchnorm_destroy(made);
+        return status;
+    }
+    if (made->tracks)
+        sbn_batchnorm_reset_running_stats(made);
+    *layer = made;
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!config || config->size != sizeof *config)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "config: size %zu was expected, %zu came; start from "
+                         "SBN_BATCHNORM_CONFIG_INIT",
+                         sizeof *config, config ? config->size : 0);
+    *config = (sbn_batchnorm_config){
+        .size = sizeof *config,
+        .name = layer->name,
+        .channels = layer->channels,
+        .layout = layer->layout,
+        .eps = layer->eps.eps,
+        .eps_mode = layer->eps.clamp ? SBN_EPS_CLAMP : SBN_EPS_ADD,
+        .momentum = layer->momentum,
+        .average = layer->average,
+        .affine = layer->affine,
+        .track_running_stats = layer->tracks,
+        .dimensions = layer->dimensions,
+    };
+    return SBN_SUCCESS;
+}
+
+void sbn_batchnorm_destroy(sbn_batchnorm *layer)
+{
+    if (!layer || layer->tag != SBN_HANDLE_BATCHNORM)
+        return;
+    sbn_saved_destroy(layer->batch);
+    sbn__channel_table_destroy(&layer->running);
+    sbn__channel_table_destroy(&layer->scale);
+    sbn__free(layer->name);
+    sbn__free(layer->running_mean);
+    sbn__free(layer->running_var);
+    sbn__free(layer->running_fresh);
+    sbn__free(layer->geometry);
+    layer->tag = 0;
+    sbn__free(layer);
+}
+
+/* The table's copies are out of date. */
+static void touch(sbn_batchnorm *layer)
+{
+    layer->running_filled = 0;
+    memset(layer->running_fresh, 0, layer->group->replica_count);
+}
+
+static int check_tracking(const sbn_batchnorm *layer)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status && !layer->tracks)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics",
+                         layer->name);
+    return status;
+}
+
+int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                    int64_t *num_batches_tracked)
+{
+    const int status = check_tracking(layer);
+    if (status)
+        return status;
+    if (mean)
+        memcpy(mean, layer->running_mean, sizeof(float) * layer->channels);
+    if (var)
+        memcpy(var, layer->running_var, sizeof(float) * layer->channels);
+    if (num_batches_tracked)
+        *num_batches_tracked = layer->batches;
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, const float *var,
+                                    const int64_t *num_batches_tracked)
+{
+    const int status = check_tracking(layer);
+    if (status)
+        return status;
+    if (num_batches_tracked && *num_batches_tracked < 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "num_batches_tracked: a count from 0 was expected, %lld came",
+                         (long long)*num_batches_tracked);
+    if (mean)
+        memcpy(layer->running_mean, mean, sizeof(float) * layer->channels);
+    if (var)
+        memcpy(layer->running_var, var, sizeof(float) * layer->channels);
+    if (num_batches_tracked)
+        layer->batches = *num_batches_tracked;
+    touch(layer);
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
+{
+    const int status = check_tracking(layer);
+    if (status)
+        return status;
+    for (size_t c = 0; c < layer->channels; ++c) {
+        layer->running_mean[c] = 0.0f;
+        layer->running_var[c] = 1.0f;
+    }
+    layer->batches = 0;
+    touch(layer);
+    return SBN_SUCCESS;
+}
+
+void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
+                          uint64_t count)
+{
+    if (layer->batches < INT64_MAX)
+        ++layer->batches;
+    const double weight = layer->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->batches
+                                                                   : layer->momentum;
+    const double unbiased = (double)count / (double)(count - 1);
+    for (size_t c = 0; c < layer->channels; ++c) {
+        layer->running_mean[c] = (float)((1.0 - weight) * layer->running_mean[c] +
+                                         weight * mean[c]);
+        layer->running_var[c] = (float)((1.0 - weight) * layer->running_var[c] +
+                                        weight * (var[c] * unbiased));
+    }
+    touch(layer);
+}
+
+void sbn__fill_statistics(const sbn_channel_table *table, size_t first, size_t channels,
+                          const double *mean, const double *invstd)
+{
+    float *high = sbn__channel_table_rows(table, 0), *low = high + table->channels;
+    float *scale = low + table->channels;
+    for (size_t c = first; c < first + channels; ++c) {
+        const sbn_two_floats m = sbn__split(mean[c]);
+        high[c] = m.high;
+        low[c] = m.low;
+        scale[c] = (float)invstd[c];
+    }
+}

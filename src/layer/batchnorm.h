@@ -1,0 +1,76 @@
+/* A layer's insides, and those of what a forward pass saves. */
+#ifndef SBN_LAYER_BATCHNORM_H
+#define SBN_LAYER_BATCHNORM_H
+
+#include "device/geometry.h"
+#include "group/group.h"
+#include "collective/settings.h"
+#include "exact/statistics.h"
+#include "device/channel_table.h"
+
+struct sbn_batchnorm {
+    enum sbn_handle_kind tag;
+    sbn_group *group;
+    char *name;
+    size_t channels;
+    sbn_layout layout;
+    sbn_eps eps;
+    double momentum;
+    sbn_average average;
+    int affine, tracks, dimensions;
+    int training, frozen;
+    uint32_t generation; /* how often the layer has changed its group */
+    sbn_settings settings;
+
+    float *running_mean, *running_var;
+    int64_t batches;
+    sbn_channel_table running; /* means, zeros, invstds for evaluation */
+    int running_filled;        /* the table's host copy is up to date */
+    char *running_fresh;       /* per replica: the device's copy is */
+    sbn_geometry *geometry;    /* per replica, of the evaluation being enqueued */
+
+    sbn_channel_table scale; /* for folding: zeros, zeros, invstds; made when first needed */
+    sbn_saved *batch;        /* for evaluation by batch statistics; made when first needed */
+};
+
+struct sbn_saved {
+    enum sbn_handle_kind tag;
+    sbn_batchnorm *layer;
+    uint32_t generation; /* the layer's when the table was made */
+    int filled;          /* by a forward that has ended */
+    int frozen;          /* with the running statistics: constants to the backward pass */
+    int used;            /* passes under way that read or fill it */
+    int filling;         /* one of them fills it */
+    uint32_t pass;       /* the forward's number in the group, */
+    uint32_t place;      /* and the layer's place in it */
+    uint64_t count;
+    double *mean, *var, *invstd;
+    sbn_geometry *geometry;  /* per replica */
+    sbn_channel_table table; /* means, means_low, invstds */
+};
+
+/* Moves saved statistics to the group that their layer belongs to now; they are empty then. */
+int sbn__saved_follow(sbn_saved *saved);
+
+/* Does the layer normalise by its running statistics? */
+int sbn__is_fixed(const sbn_batchnorm *layer);
+
+/* Refuses, with a sentence, to do `what` with a layer while passes of it are under way. */
+int sbn__check_idle(const sbn_batchnorm *layer, const char *what);
+
+/* Saved statistics that a pass of `layer` may read: filled, by that layer, and not being filled. */
+int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
+
+/* The shards must have the shapes of the forward that filled `saved`. */
+int sbn__check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
+                           const char *operation);
+
+/* The batch's moments enter the running statistics. */
+void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
+                          uint64_t count);
+
+/* Fills means, means_low, invstds, of some channels, of a table that is shared by the replicas. */
+void sbn__fill_statistics(const sbn_channel_table *table, size_t first, size_t channels,
+                          const double *mean, const double *invstd);
+
+#endif

@@ -1,0 +1,128 @@
+#include "layer/batchnorm.h"
+#include "base/memory.h"
+
+int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
+{
+    sbn__error_clear();
+    if (!saved)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: a place for the handle was expected, NULL came");
+    *saved = NULL;
+    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return status;
+    sbn_saved *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("saved statistics");
+    made->tag = SBN_HANDLE_SAVED;
+    made->layer = layer;
+    made->generation = layer->generation;
+    made->mean = sbn__allocate(sizeof(double) * layer->channels);
+    made->var = sbn__allocate(sizeof(double) * layer->channels);
+    made->invstd = sbn__allocate(sizeof(double) * layer->channels);
+    made->geometry = sbn__allocate(sizeof(sbn_geometry) * layer->group->replica_count);
+    if (!made->mean || !made->var || !made->invstd || !made->geometry)
+        status = sbn__fail_memory("saved statistics");
+    else
+        status = sbn__channel_table_create(&made->table, layer->group, 3, layer->channels, 1);
+    if (status) {
+        sbn_saved_destroy(made);
+        return status;
+    }
+    *saved = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_saved_destroy(sbn_saved *saved)
+{
+    if (!saved || saved->tag != SBN_HANDLE_SAVED)
+        return;
+    sbn__channel_table_destroy(&saved->table);
+    sbn__free(saved->mean);
+    sbn__free(saved->var);
+    sbn__free(saved->invstd);
+    sbn__free(saved->geometry);
+    saved->tag = 0;
+    sbn__free(saved);
+}
+
+int sbn__saved_follow(sbn_saved *saved)
+{
+    sbn_group *group = saved->layer->group;
+    if (saved->generation == saved->layer->generation)
+        return SBN_SUCCESS;
+    sbn_channel_table table = {0};
+    sbn_geometry *geometry = sbn__allocate(sizeof *geometry * group->replica_count);
+    const int status = geometry
+                           ? sbn__channel_table_create(&table, group, 3, saved->layer->channels, 1)
+                           : sbn__fail_memory("saved statistics");
+    if (status) {
+        sbn__channel_table_destroy(&table);
+        sbn__free(geometry);
+        return status;
+    }
+    sbn__channel_table_destroy(&saved->table);
+    sbn__free(saved->geometry);
+    saved->table = table;
+    saved->geometry = geometry;
+    saved->filled = 0;
+    saved->generation = saved->layer->generation;
+    return SBN_SUCCESS;
+}
+
+int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    if (status)
+        return status;
+    if (!saved->filled)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
+    for (size_t c = 0; c < saved->layer->channels; ++c) {
+        if (mean)
+            mean[c] = (float)saved->mean[c];
+        if (var)
+            var[c] = (float)saved->var[c];
+    }
+    if (count)
+        *count = saved->count;
+    return SBN_SUCCESS;
+}
+
+int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
+{
+    const int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    if (status)
+        return status;
+    if (saved->layer != layer)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
+            layer->name);
+    if (saved->filling)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: the forward pass that fills it has not ended");
+    if (!saved->filled)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
+    if (saved->generation != layer->generation)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: no forward pass has filled it since layer \"%s\" changed its group",
+            layer->name);
+    return SBN_SUCCESS;
+}
+
+int sbn__check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
+                           const char *operation)
+{
+    for (size_t r = 0; r < saved->layer->group->replica_count; ++r) {
+        const sbn_geometry *was = &saved->geometry[r];
+        if (was->samples != geometry[r].samples || was->plane != geometry[r].plane)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "%s of layer \"%s\", replica %zu: shape: %zu samples of %zu positions "
+                             "were expected, as in the forward pass, %zu of %zu came",
+                             operation, saved->layer->name, r, was->samples, was->plane,
+                             geometry[r].samples, geometry[r].plane);
+    }
+    return SBN_SUCCESS;
+}

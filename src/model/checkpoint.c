@@ -1,0 +1,176 @@
+/* A file alone: its layers with running statistics. */
+#include "model/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "group/group.h"
+#include "base/memory.h"
+
+typedef struct found {
+    char *name;
+    const sbn_tensor *tensors[SBN_KEYS]; /* NULL where there is none */
+} found;
+
+struct sbn_checkpoint {
+    enum sbn_handle_kind tag;
+    sbn_tensor_file file;
+    size_t size;
+    found *layers;
+};
+
+static int find_tensors(const sbn_tensor_header *header, found *layer)
+{
+    for (int which = 0; which < SBN_KEYS; ++which) {
+        char *key = sbn__key(layer->name, which);
+        if (!key)
+            return sbn__fail_memory("a key");
+        layer->tensors[which] = sbn__tensor_header_find(header, key);
+        sbn__free(key);
+    }
+    return SBN_SUCCESS;
+}
+
+/* Numbers within names by their value: "features.2" before "features.10". */
+static int compare_names(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        ++a, ++b;
+    const size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
+    if (digits_a > 0 && digits_b > 0 && digits_a != digits_b)
+        return digits_a < digits_b ? -1 : 1;
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return compare_names(((const found *)a)->name, ((const found *)b)->name);
+}
+
+/* A layer is where there is a running_mean and a running_var. */
+static int find_layers(sbn_checkpoint *checkpoint)
+{
+    const sbn_tensor_header *header = &checkpoint->file.header;
+    checkpoint->layers = sbn__allocate(sizeof *checkpoint->layers * (header->count / 2 + 1));
+    if (!checkpoint->layers)
+        return sbn__fail_memory("a checkpoint");
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < header->count && !status; ++i) {
+        size_t length;
+        found *layer = &checkpoint->layers[checkpoint->size];
+        if (sbn__key_split(header->tensors[i].name, &length) != SBN_VAR)
+            continue;
+        layer->name = sbn__allocate(length + 1);
+        if (!layer->name)
+            return sbn__fail_memory("a checkpoint");
+        memcpy(layer->name, header->tensors[i].name, length);
+        status = find_tensors(header, layer);
+        if (!status && layer->tensors[SBN_MEAN])
+            ++checkpoint->size;
+        else
+            sbn__free(layer->name);
+    }
+    qsort(checkpoint->layers, checkpoint->size, sizeof *checkpoint->layers, by_name);
+    return status;
+}
+
+int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
+{
+    sbn__error_clear();
+    if (!checkpoint)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "checkpoint: a place for the handle was expected, NULL came");
+    *checkpoint = NULL;
+    sbn_checkpoint *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("a checkpoint");
+    made->tag = SBN_HANDLE_CHECKPOINT;
+    int status = sbn__tensor_file_open(&made->file, path);
+    if (!status)
+        status = find_layers(made);
+    if (status) {
+        sbn_checkpoint_destroy(made);
+        return status;
+    }
+    *checkpoint = made;
+    return SBN_SUCCESS;
+}
+
+void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint)
+{
+    if (!checkpoint || checkpoint->tag != SBN_HANDLE_CHECKPOINT)
+        return;
+    for (size_t i = 0; i < checkpoint->size; ++i)
+        sbn__free(checkpoint->layers[i].name);
+    sbn__free(checkpoint->layers);
+    sbn__tensor_file_close(&checkpoint->file);
+    checkpoint->tag = 0;
+    sbn__free(checkpoint);
+}
+
+size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint)
+{
+    return checkpoint && checkpoint->tag == SBN_HANDLE_CHECKPOINT ? checkpoint->size : 0;
+}
+
+static int check_index(const sbn_checkpoint *checkpoint, size_t index)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint");
+    if (!status && index >= checkpoint->size)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+                         checkpoint->size, index);
+    return status;
+}
+
+int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
+                             sbn_checkpoint_layer *layer)
+{
+    const int status = check_index(checkpoint, index);
+    if (status)
+        return status;
+    if (!layer || layer->size != sizeof *layer)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer: size %zu was expected, %zu came",
+                         sizeof *layer, layer ? layer->size : 0);
+    const found *here = &checkpoint->layers[index];
+    *layer = (sbn_checkpoint_layer){
+        .size = sizeof *layer,
+        .name = here->name,
+        .channels = (size_t)here->tensors[SBN_MEAN]->elements,
+        .type = here->tensors[SBN_MEAN]->type->name,
+        .affine = here->tensors[SBN_WEIGHT] || here->tensors[SBN_BIAS],
+        .tracked = here->tensors[SBN_BATCHES] != NULL,
+    };
+    return SBN_SUCCESS;
+}
+
+int sbn_checkpoint_read(const sbn_checkpoint *checkpoint, size_t index, float *weight, float *bias,
+                        float *mean, float *var, int64_t *num_batches_tracked)
+{
+    int status = check_index(checkpoint, index);
+    if (status)
+        return status;
+    const sbn_tensor_file *file = &checkpoint->file;
+    const found *layer = &checkpoint->layers[index];
+    const size_t channels = (size_t)layer->tensors[SBN_MEAN]->elements;
+    for (int which = 0; which < SBN_KEYS; ++which)
+        if (layer->tensors[which] && !sbn__key_fits(layer->tensors[which], which, channels))
+            return sbn__key_misfit(layer->tensors[which], which, channels);
+    float *const to[] = {weight, bias, mean, var};
+    for (int which = 0; which < SBN_BATCHES && !status; ++which) {
+        if (!to[which])
+            continue;
+        if (layer->tensors[which])
+            status = sbn__tensor_read_floats(file, layer->tensors[which], to[which]);
+        else
+            for (size_t c = 0; c < channels; ++c)
+                to[which][c] = which == SBN_WEIGHT ? 1.0f : 0.0f;
+    }
+    if (num_batches_tracked && !status) {
+        *num_batches_tracked = 0;
+        if (layer->tensors[SBN_BATCHES])
+            status = sbn__tensor_read_integer(file, layer->tensors[SBN_BATCHES],
+                                              num_batches_tracked);
+    }
+    return status;
+}

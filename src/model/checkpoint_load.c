@@ -1,0 +1,198 @@
+/*
+ * A file into a model: keys are judged, then all values read, and only then
+ * does anything change.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/checkpoint.h"
+#include "base/memory.h"
+#include "model/model.h"
+
+typedef struct load {
+    sbn_model *model;
+    const sbn_load_config *config;
+    sbn_tensor_file file;
+    size_t problems; /* that are errors */
+    char first[SBN_SENTENCE_SIZE];
+} load;
+
+/* The values of a layer; `has` tells which the file had. */
+typedef struct values {
+    float *floats; /* SBN_BATCHES x channels */
+    int64_t batches;
+    int has[SBN_KEYS];
+} values;
+
+/* The last sentence says what is wrong with the key. */
+static void report(load *l, sbn_key_problem problem, const char *key)
+{
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    if (problem == SBN_KEY_WRONG_SHAPE || l->config->strict)
+        if (l->problems++ == 0)
+            strcpy(l->first, sentence);
+    if (l->config->report)
+        l->config->report(l->config->context, problem, key, sentence);
+}
+
+static const sbn_entry *find_entry(const sbn_model *model, const char *name, size_t length)
+{
+    for (size_t i = 0; i < model->size; ++i)
+        if (strncmp(model->entries[i].name, name, length) == 0 && !model->entries[i].name[length])
+            return &model->entries[i];
+    return NULL;
+}
+
+/* Does the file have a layer with running statistics of the name that opens `key`? */
+static int find_layer(const load *l, const char *key, size_t length, int *found)
+{
+    char *name = sbn__allocate(length + 1);
+    int status = name ? SBN_SUCCESS : sbn__fail_memory("a key");
+    *found = 1;
+    for (int which = SBN_MEAN; which <= SBN_VAR && *found && !status; ++which) {
+        memcpy(name, key, length);
+        char *whole = sbn__key(name, which);
+        if (whole)
+            *found = sbn__tensor_header_find(&l->file.header, whole) != NULL;
+        else
+            status = sbn__fail_memory("a key");
+        sbn__free(whole);
+    }
+    sbn__free(name);
+    return status;
+}
+
+/* Keys that a layer of the model does not have, or of a layer that the model does not have. */
+static int judge_unexpected(load *l)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < l->file.header.count && !status; ++i) {
+        const char *key = l->file.header.tensors[i].name;
+        size_t length;
+        int unexpected = 0;
+        const int which = sbn__key_split(key, &length);
+        const sbn_entry *entry = find_entry(l->model, key, length);
+        if (entry)
+            unexpected = which < 0 ||
+                         !sbn__key_expected(which, entry->layer->affine, entry->layer->tracks);
+        else if (which >= 0)
+            status = find_layer(l, key, length, &unexpected);
+        if (!status && unexpected) {
+            sbn__fail(SBN_KEY_MISMATCH, "\"%s\": unexpected, the model has no such key",
+                      sbn__show(key).text);
+            report(l, SBN_KEY_UNEXPECTED, key);
+        }
+    }
+    return status;
+}
+
+/* Reads one tensor of a layer, or reports why not. */
+static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
+{
+    const size_t channels = entry->layer->channels;
+    char *key = sbn__key(entry->name, which);
+    if (!key)
+        return sbn__fail_memory("a key");
+    int status = SBN_SUCCESS;
+    const sbn_tensor *tensor = sbn__tensor_header_find(&l->file.header, key);
+    if (!tensor && which != SBN_BATCHES) {
+        sbn__fail(SBN_KEY_MISMATCH, "\"%s\": missing, the file has no such key",
+                  sbn__show(key).text);
+        report(l, SBN_KEY_MISSING, key);
+    } else if (tensor && !sbn__key_fits(tensor, which, channels)) {
+        sbn__key_misfit(tensor, which, channels);
+        report(l, SBN_KEY_WRONG_SHAPE, key);
+    } else if (tensor) {
+        v->has[which] = 1;
+        status = which == SBN_BATCHES
+                     ? sbn__tensor_read_integer(&l->file, tensor, &v->batches)
+                     : sbn__tensor_read_floats(&l->file, tensor,
+                                               v->floats + channels * (size_t)which);
+    }
+    if (!status && v->batches < 0)
+        status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": a count from 0 was expected, %lld came",
+                           l->file.path, sbn__show(key).text, (long long)v->batches);
+    sbn__free(key);
+    return status;
+}
+
+static int take(load *l, const sbn_entry *entry, values *v)
+{
+    const sbn_batchnorm *layer = entry->layer;
+    int status = SBN_SUCCESS;
+    v->floats = sbn__allocate(sizeof(float) * SBN_BATCHES * layer->channels);
+    if (!v->floats)
+        return sbn__fail_memory("a layer's values");
+    for (int which = 0; which < SBN_KEYS && !status; ++which)
+        if (sbn__key_expected(which, layer->affine, layer->tracks))
+            status = take_tensor(l, entry, which, v);
+    /* Version 1: no batches were counted. A file without any statistics says nothing. */
+    v->has[SBN_BATCHES] |= v->has[SBN_MEAN] && v->has[SBN_VAR];
+    return status;
+}
+
+static int put_parameters(const sbn_entry *entry, const values *v)
+{
+    const size_t channels = entry->layer->channels;
+    if (!entry->layer->affine)
+        return SBN_SUCCESS;
+    return sbn__parameters_write(entry, v->has[SBN_WEIGHT] ? v->floats : NULL,
+                                 v->has[SBN_BIAS] ? v->floats + channels : NULL);
+}
+
+static void put_statistics(const sbn_entry *entry, const values *v)
+{
+    const float *mean = v->floats + SBN_MEAN * entry->layer->channels;
+    const float *var = v->floats + SBN_VAR * entry->layer->channels;
+    if (entry->layer->tracks)
+        sbn_batchnorm_set_running_stats(entry->layer, v->has[SBN_MEAN] ? mean : NULL,
+                                        v->has[SBN_VAR] ? var : NULL,
+                                        v->has[SBN_BATCHES] ? &v->batches : NULL);
+}
+
+static int read_and_put(load *l)
+{
+    const size_t size = l->model->size;
+    values *all = sbn__allocate(sizeof *all * size);
+    int status = all ? SBN_SUCCESS : sbn__fail_memory("a model's values");
+    for (size_t i = 0; i < size && !status; ++i)
+        status = take(l, &l->model->entries[i], &all[i]);
+    if (!status)
+        status = judge_unexpected(l);
+    if (!status && l->problems > 0)
+        status = sbn__fail(SBN_KEY_MISMATCH, "%s: %zu keys do not fit the model: %s%s",
+                           l->file.path, l->problems, l->first, l->problems > 1 ? ", ..." : "");
+    for (size_t i = 0; i < size && !status; ++i)
+        status = put_parameters(&l->model->entries[i], &all[i]);
+    for (size_t i = 0; i < size && !status; ++i)
+        put_statistics(&l->model->entries[i], &all[i]);
+    for (size_t i = 0; all && i < size; ++i)
+        sbn__free(all[i].floats);
+    sbn__free(all);
+    return status;
+}
+
+int sbn_model_load(sbn_model *model, const char *path, const sbn_load_config *config)
+{
+    static const sbn_load_config usual = SBN_LOAD_CONFIG_INIT;
+    load l = {.model = model, .config = config ? config : &usual};
+    sbn__error_clear();
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (!status && l.config->size != sizeof *config)
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "config: size %zu was expected, %zu came; start from "
+                           "SBN_LOAD_CONFIG_INIT",
+                           sizeof *config, config->size);
+    if (!status)
+        status = sbn__check_known(model);
+    if (!status)
+        status = sbn__tensor_file_open(&l.file, path);
+    if (status)
+        return status;
+    status = read_and_put(&l);
+    sbn__tensor_file_close(&l.file);
+    if (!status)
+        sbn__error_clear();
+    return status;
+}

@@ -1,0 +1,184 @@
+/* A model into a file: its layers' tensors, and all others of the base. */
+#include <math.h>
+#include <string.h>
+
+#include "model/checkpoint.h"
+#include "model/half.h"
+#include "base/memory.h"
+#include "model/model.h"
+
+typedef struct save {
+    const sbn_model *model;
+    const sbn_tensor_file *base; /* NULL: there is none */
+    const char *path;
+    sbn_new_tensor *tensors;
+    char **keys; /* of tensors that the base does not have */
+    size_t count, key_count;
+} save;
+
+static void put_little_endian(unsigned char *bytes, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; ++i)
+        bytes[i] = (unsigned char)(value >> 8 * i);
+}
+
+/* A float in a file's type; 0 if it is finite and too large for that. */
+static int encode(const sbn_tensor_type *type, float value, unsigned char *bytes)
+{
+    uint32_t bits;
+    float back = value;
+    if (type->bits == 32) {
+        memcpy(&bits, &value, sizeof bits);
+    } else if (*type->name == 'B') {
+        bits = sbn__bfloat_of_float(value);
+        back = sbn__float_of_bfloat((uint16_t)bits);
+    } else {
+        bits = sbn__half_of_float(value);
+        back = sbn__float_of_half((uint16_t)bits);
+    }
+    put_little_endian(bytes, bits, type->bits / 8);
+    return !isfinite(value) || isfinite(back);
+}
+
+static int encode_all(sbn_new_tensor *tensor, const float *values, size_t count)
+{
+    const size_t each = tensor->type->bits / 8;
+    unsigned char *bytes = tensor->data;
+    for (size_t i = 0; i < count; ++i)
+        if (!encode(tensor->type, values[i], bytes + each * i))
+            return sbn__fail(SBN_KEY_MISMATCH,
+                             "\"%s\": %g is too large for %s, its type in the file",
+                             sbn__show(tensor->name).text, (double)values[i], tensor->type->name);
+    return SBN_SUCCESS;
+}
+
+/* A layer's tensor with the type and shape that the base has for it, or new ones. */
+static int add_tensor(save *s, const sbn_entry *entry, int which, sbn_new_tensor **added)
+{
+    const size_t channels = entry->layer->channels;
+    char *key = s->keys[s->key_count] = sbn__key(entry->name, which);
+    if (!key)
+        return sbn__fail_memory("a key");
+    ++s->key_count;
+    const sbn_tensor *old = s->base ? sbn__tensor_header_find(&s->base->header, key) : NULL;
+    if (old && !sbn__key_fits(old, which, channels))
+        return sbn__key_misfit(old, which, channels);
+    sbn_new_tensor *tensor = *added = &s->tensors[s->count];
+    tensor->name = key;
+    tensor->type = old ? old->type : sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32");
+    tensor->shape = old ? json_incref((json_t *)old->shape) : json_array();
+    if (!old && which != SBN_BATCHES)
+        json_array_append_new(tensor->shape, json_integer((json_int_t)channels));
+    ++s->count;
+    tensor->size = tensor->type->bits / 8 * (which == SBN_BATCHES ? 1 : (uint64_t)channels);
+    tensor->data = sbn__allocate((size_t)tensor->size);
+    if (!tensor->shape || !tensor->data)
+        return sbn__fail_memory("a tensor");
+    return SBN_SUCCESS;
+}
+
+static int add_layer(save *s, const sbn_entry *entry, float *values)
+{
+    const sbn_batchnorm *layer = entry->layer;
+    const size_t channels = layer->channels;
+    sbn_new_tensor *tensor = NULL;
+    int64_t batches = 0;
+    int status = SBN_SUCCESS;
+    if (layer->affine)
+        status = sbn__parameters_read(entry, values, values + channels);
+    if (!status && layer->tracks)
+        status = sbn_batchnorm_get_running_stats(layer, values + SBN_MEAN * channels,
+                                                 values + SBN_VAR * channels, &batches);
+    for (int which = 0; which < SBN_KEYS && !status; ++which) {
+        if (!sbn__key_expected(which, layer->affine, layer->tracks))
+            continue;
+        status = add_tensor(s, entry, which, &tensor);
+        if (!status && which == SBN_BATCHES)
+            put_little_endian(tensor->data, (uint64_t)batches, 8);
+        else if (!status)
+            status = encode_all(tensor, values + channels * (size_t)which, channels);
+    }
+    return status;
+}
+
+static int add_layers(save *s)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < s->model->size && !status; ++i) {
+        const sbn_entry *entry = &s->model->entries[i];
+        float *values = sbn__allocate(sizeof(float) * SBN_BATCHES * entry->layer->channels);
+        status = values ? add_layer(s, entry, values) : sbn__fail_memory("a layer's values");
+        sbn__free(values);
+    }
+    return status;
+}
+
+static int is_added(const save *s, const char *key)
+{
+    for (size_t i = 0; i < s->key_count; ++i)
+        if (strcmp(s->keys[i], key) == 0)
+            return 1;
+    return 0;
+}
+
+/* All that the base has besides. */
+static void add_others(save *s)
+{
+    for (size_t i = 0; s->base && i < s->base->header.count; ++i) {
+        const sbn_tensor *old = &s->base->header.tensors[i];
+        if (!is_added(s, old->name))
+            s->tensors[s->count++] = (sbn_new_tensor){
+                .name = old->name,
+                .type = old->type,
+                .shape = json_incref((json_t *)old->shape),
+                .size = old->end - old->begin,
+                .from = old,
+            };
+    }
+}
+
+static int write_file(save *s)
+{
+    const size_t most = SBN_KEYS * s->model->size;
+    s->tensors = sbn__allocate(sizeof *s->tensors * (most + (s->base ? s->base->header.count : 0)));
+    s->keys = sbn__allocate(sizeof *s->keys * most);
+    int status = s->tensors && s->keys ? add_layers(s) : sbn__fail_memory("a model's tensors");
+    /* What the reference implementation writes for PyTorch, and some readers ask for. */
+    json_t *usual = json_pack("{s:s}", "format", "pt");
+    if (!status) {
+        add_others(s);
+        status = sbn__tensor_file_write(s->path, s->base,
+                                        s->base ? s->base->header.metadata : usual, s->tensors,
+                                        s->count);
+    }
+    json_decref(usual);
+    for (size_t i = 0; i < s->count; ++i) {
+        json_decref(s->tensors[i].shape);
+        sbn__free(s->tensors[i].data);
+    }
+    for (size_t i = 0; i < s->key_count; ++i)
+        sbn__free(s->keys[i]);
+    sbn__free(s->tensors);
+    sbn__free(s->keys);
+    return status;
+}
+
+int sbn_model_save(const sbn_model *model, const char *path, const char *base)
+{
+    sbn_tensor_file file = {.file = -1};
+    sbn__error_clear();
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (!status && !path)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+    if (!status)
+        status = sbn__check_known(model);
+    if (!status && base)
+        status = sbn__tensor_file_open(&file, base);
+    if (status)
+        return status;
+    save s = {.model = model, .base = base ? &file : NULL, .path = path};
+    status = write_file(&s);
+    if (base)
+        sbn__tensor_file_close(&file);
+    return status;
+}

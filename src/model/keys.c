@@ -1,0 +1,68 @@
+/* Keys of a state dict, and what a layer's tensors must be. */
+#include <string.h>
+
+#include "model/checkpoint.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "running_var",
+                                             "num_batches_tracked"};
+
+int sbn__check_name(const char *name)
+{
+    json_error_t error;
+    json_t *text = json_pack_ex(&error, 0, "s", name);
+    if (!text && json_error_code(&error) == json_error_invalid_utf8)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "name: UTF-8 was expected, other bytes came");
+    json_decref(text);
+    return text ? SBN_SUCCESS : sbn__fail_memory("a name");
+}
+
+char *sbn__key(const char *layer, int which)
+{
+    const size_t length = strlen(layer);
+    char *key = sbn__allocate(length + 1 + strlen(leaves[which]) + 1);
+    if (key) {
+        strcpy(key, layer);
+        strcpy(key + length, length ? "." : "");
+        strcat(key + length, leaves[which]);
+    }
+    return key;
+}
+
+int sbn__key_split(const char *key, size_t *layer_length)
+{
+    const char *dot = strrchr(key, '.'), *leaf = dot ? dot + 1 : key;
+    *layer_length = dot ? (size_t)(dot - key) : 0;
+    /* ".weight" is no layer's: a layer without a name has no dot. */
+    if (dot == key)
+        return -1;
+    for (int which = 0; which < SBN_KEYS; ++which)
+        if (strcmp(leaf, leaves[which]) == 0)
+            return which;
+    return -1;
+}
+
+int sbn__key_fits(const sbn_tensor *tensor, int which, size_t channels)
+{
+    const size_t dims = json_array_size(tensor->shape);
+    if (which == SBN_BATCHES)
+        return strcmp(tensor->type->name, "I64") == 0 && dims <= 1 && tensor->elements == 1;
+    return sbn__tensor_is_real(tensor) && dims == 1 && tensor->elements == channels;
+}
+
+int sbn__key_misfit(const sbn_tensor *tensor, int which, size_t channels)
+{
+    const sbn_shown name = sbn__show(tensor->name), shape = sbn__show_shape(tensor->shape);
+    if (which == SBN_BATCHES)
+        return sbn__fail(SBN_KEY_MISMATCH, "\"%s\": I64 of shape [] was expected, %s of %s came",
+                         name.text, tensor->type->name, shape.text);
+    return sbn__fail(SBN_KEY_MISMATCH,
+                     "\"%s\": F32, F16 or BF16 of shape [%zu] was expected, %s of %s came",
+                     name.text, channels, tensor->type->name, shape.text);
+}
+
+int sbn__key_expected(int which, int affine, int tracks)
+{
+    return which <= SBN_BIAS ? affine : tracks;
+}

@@ -1,0 +1,202 @@
+#include "model/model.h"
+
+#include <string.h>
+
+#include "model/checkpoint.h"
+#include "base/memory.h"
+#include "pass/pass.h"
+
+int sbn_model_create(sbn_model **model)
+{
+    sbn__error_clear();
+    if (!model)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "model: a place for the handle was expected, NULL came");
+    *model = sbn__allocate(sizeof **model);
+    if (!*model)
+        return sbn__fail_memory("a model");
+    (*model)->tag = SBN_HANDLE_MODEL;
+    return SBN_SUCCESS;
+}
+
+static void free_entry(sbn_entry *entry)
+{
+    sbn__parameters_drop(entry->parameters, entry->replicas);
+    sbn__free(entry->name);
+}
+
+void sbn_model_destroy(sbn_model *model)
+{
+    if (!model || model->tag != SBN_HANDLE_MODEL)
+        return;
+    for (size_t i = 0; i < model->size; ++i)
+        free_entry(&model->entries[i]);
+    sbn__free(model->entries);
+    model->tag = 0;
+    sbn__free(model);
+}
+
+static int reserve(sbn_model *model)
+{
+    if (model->size < model->capacity)
+        return SBN_SUCCESS;
+    const size_t capacity = 2 * model->capacity + 8;
+    sbn_entry *entries = sbn__allocate(sizeof *entries * capacity);
+    if (!entries)
+        return sbn__fail_memory("a model");
+    if (model->size > 0)
+        memcpy(entries, model->entries, sizeof *entries * model->size);
+    sbn__free(model->entries);
+    model->entries = entries;
+    model->capacity = capacity;
+    return SBN_SUCCESS;
+}
+
+static int check_new(const sbn_model *model, const char *name, const sbn_batchnorm *layer,
+                     const sbn_parameters *parameters)
+{
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (!status)
+        status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!name)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "name: a name was expected, NULL came");
+    status = sbn__check_name(name);
+    if (status)
+        return status;
+    for (size_t i = 0; i < model->size; ++i) {
+        if (strcmp(model->entries[i].name, name) == 0)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "name: \"%s\" came, but the model has a layer of that name", name);
+        if (model->entries[i].layer == layer)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "layer: the layer of \"%s\" came, but the model has it as \"%s\"",
+                             name, model->entries[i].name);
+    }
+    if (parameters && !layer->affine)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "parameters: NULL was expected, for layer \"%s\" has no weight and bias",
+                         name);
+    return parameters ? sbn__check_parameters(name, layer, layer->group, parameters) : SBN_SUCCESS;
+}
+
+int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
+                  const sbn_parameters *parameters)
+{
+    sbn__error_clear();
+    int status = check_new(model, name, layer, parameters);
+    if (!status)
+        status = reserve(model);
+    if (status)
+        return status;
+    sbn_entry entry = {.layer = layer, .replicas = layer->group->replica_count};
+    entry.name = sbn__allocate(strlen(name) + 1);
+    if (!entry.name)
+        status = sbn__fail_memory("a model");
+    if (!status && parameters)
+        status = sbn__parameters_keep(parameters, entry.replicas, &entry.parameters);
+    if (status) {
+        free_entry(&entry);
+        return status;
+    }
+    strcpy(entry.name, name);
+    model->entries[model->size++] = entry;
+    return SBN_SUCCESS;
+}
+
+static const sbn_entry *entry_at(const sbn_model *model, size_t index)
+{
+    return model && model->tag == SBN_HANDLE_MODEL && index < model->size ? &model->entries[index]
+                                                                          : NULL;
+}
+
+size_t sbn_model_size(const sbn_model *model)
+{
+    return model && model->tag == SBN_HANDLE_MODEL ? model->size : 0;
+}
+
+const char *sbn_model_name(const sbn_model *model, size_t index)
+{
+    const sbn_entry *entry = entry_at(model, index);
+    return entry ? entry->name : NULL;
+}
+
+sbn_batchnorm *sbn_model_layer(const sbn_model *model, size_t index)
+{
+    const sbn_entry *entry = entry_at(model, index);
+    return entry ? entry->layer : NULL;
+}
+
+sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *index)
+{
+    for (size_t i = 0; name && i < sbn_model_size(model); ++i)
+        if (strcmp(model->entries[i].name, name) == 0) {
+            if (index)
+                *index = i;
+            return model->entries[i].layer;
+        }
+    return NULL;
+}
+
+/* All layers idle: then a switch of one cannot fail after others were switched. */
+static int check_switch(const sbn_model *model, int value, const char *name, const char *what)
+{
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (!status && value != 0 && value != 1)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came", name, value);
+    for (size_t i = 0; !status && i < model->size; ++i)
+        status = sbn__check_idle(model->entries[i].layer, what);
+    return status;
+}
+
+int sbn_model_train(sbn_model *model, int training)
+{
+    sbn__error_clear();
+    const int status = check_switch(model, training, "training",
+                                    "switching training and evaluation");
+    for (size_t i = 0; !status && i < model->size; ++i)
+        model->entries[i].layer->training = training;
+    return status;
+}
+
+int sbn_model_freeze(sbn_model *model, int frozen)
+{
+    sbn__error_clear();
+    const int status = check_switch(model, frozen, "frozen", "freezing");
+    for (size_t i = 0; !status && i < model->size; ++i)
+        model->entries[i].layer->frozen = frozen;
+    return status;
+}
+
+int sbn_model_reset_running_stats(sbn_model *model)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    for (size_t i = 0; !status && i < model->size; ++i)
+        if (model->entries[i].layer->tracks)
+            status = sbn_batchnorm_reset_running_stats(model->entries[i].layer);
+    return status;
+}
+
+static int reset_parameters(const sbn_entry *entry)
+{
+    const size_t channels = entry->layer->channels;
+    float *values = sbn__allocate(sizeof(float) * 2 * channels);
+    if (!values)
+        return sbn__fail_memory("a layer's parameters");
+    for (size_t c = 0; c < channels; ++c)
+        values[c] = 1.0f;
+    const int status = sbn__parameters_write(entry, values, values + channels);
+    sbn__free(values);
+    return status;
+}
+
+int sbn_model_reset_parameters(sbn_model *model)
+{
+    int status = sbn_model_reset_running_stats(model);
+    for (size_t i = 0; !status && i < model->size; ++i)
+        if (model->entries[i].parameters)
+            status = reset_parameters(&model->entries[i]);
+    return status;
+}

@@ -1,0 +1,37 @@
+/* A model's insides: names, layers, and where their parameters lie. */
+#ifndef SBN_MODEL_MODEL_H
+#define SBN_MODEL_MODEL_H
+
+#include <syncbn/model.h>
+
+#include "layer/batchnorm.h"
+
+typedef struct sbn_entry {
+    char *name;
+    sbn_batchnorm *layer;
+    size_t replicas;            /* of `parameters` */
+    sbn_parameters *parameters; /* NULL: not known to the model; buffers retained */
+} sbn_entry;
+
+struct sbn_model {
+    enum sbn_handle_kind tag;
+    size_t size, capacity;
+    sbn_entry *entries;
+};
+
+/* Checks the buffers of one per replica of the group. */
+int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
+                          const sbn_parameters *parameters);
+
+/* Makes a copy, with the buffers retained. */
+int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept);
+void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas);
+
+/* Does the model know the buffers of all its affine layers? */
+int sbn__check_known(const sbn_model *model);
+
+/* Blocking copies of an entry's weight and bias; NULL leaves one out. */
+int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias);
+int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias);
+
+#endif

@@ -1,0 +1,168 @@
+/* Weight and bias of a model's layers: where they lie, and to and from the host. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+#include "pass/shard.h"
+
+int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
+                          const sbn_parameters *parameters)
+{
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_buffer *buffers[] = {&parameters[r].weight, &parameters[r].bias};
+        for (int i = 0; i < 2; ++i) {
+            const int status = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r],
+                                                 name, i ? "bias" : "weight");
+            if (status)
+                return status;
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+static int retain(const sbn_buffer *buffer, sbn_buffer *kept)
+{
+    const cl_int code = clRetainMemObject(buffer->mem);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clRetainMemObject: %s", sbn_strerror(code));
+    sbn__handle_opened();
+    *kept = *buffer;
+    return SBN_SUCCESS;
+}
+
+static void release(sbn_buffer *buffer)
+{
+    if (!buffer->mem)
+        return;
+    clReleaseMemObject(buffer->mem);
+    sbn__handle_closed();
+}
+
+int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept)
+{
+    int status = SBN_SUCCESS;
+    *kept = sbn__allocate(sizeof **kept * replicas);
+    if (!*kept)
+        return sbn__fail_memory("a layer's parameters");
+    for (size_t r = 0; r < replicas && !status; ++r) {
+        status = retain(&parameters[r].weight, &(*kept)[r].weight);
+        if (!status)
+            status = retain(&parameters[r].bias, &(*kept)[r].bias);
+    }
+    if (status) {
+        sbn__parameters_drop(*kept, replicas);
+        *kept = NULL;
+    }
+    return status;
+}
+
+void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas)
+{
+    for (size_t r = 0; parameters && r < replicas; ++r) {
+        release(&parameters[r].weight);
+        release(&parameters[r].bias);
+    }
+    sbn__free(parameters);
+}
+
+static int fail(const sbn_entry *entry, size_t replica, const char *call, cl_int code)
+{
+    return sbn__fail(code, "layer \"%s\", replica %zu: %s: %s", entry->name, replica, call,
+                     sbn_strerror(code));
+}
+
+/* Out-of-order queues too: what was enqueued before has ended. */
+static int finish(const sbn_entry *entry, size_t replica)
+{
+    const cl_int code = clFinish(entry->layer->group->replicas[replica].queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS : fail(entry, replica, "clFinish", code);
+}
+
+int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias)
+{
+    if (entry->replicas == 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\": weight and bias cannot be read: this rank has no replica",
+                         entry->name);
+    const sbn_buffer *from[] = {&entry->parameters[0].weight, &entry->parameters[0].bias};
+    float *to[] = {weight, bias};
+    const cl_command_queue queue = entry->layer->group->replicas[0].queue;
+    int status = finish(entry, 0);
+    for (int i = 0; i < 2 && !status; ++i) {
+        if (!to[i])
+            continue;
+        const cl_int code = clEnqueueReadBuffer(queue, from[i]->mem, CL_TRUE,
+                                                sizeof(float) * from[i]->offset,
+                                                sizeof(float) * entry->layer->channels, to[i], 0,
+                                                NULL, NULL);
+        if (code != CL_SUCCESS)
+            status = fail(entry, 0, "clEnqueueReadBuffer", code);
+    }
+    return status;
+}
+
+int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias)
+{
+    const float *from[] = {weight, bias};
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < entry->replicas && !status; ++r) {
+        const sbn_buffer *to[] = {&entry->parameters[r].weight, &entry->parameters[r].bias};
+        const cl_command_queue queue = entry->layer->group->replicas[r].queue;
+        status = finish(entry, r);
+        for (int i = 0; i < 2 && !status; ++i) {
+            if (!from[i])
+                continue;
+            const cl_int code = clEnqueueWriteBuffer(queue, to[i]->mem, CL_TRUE,
+                                                     sizeof(float) * to[i]->offset,
+                                                     sizeof(float) * entry->layer->channels,
+                                                     from[i], 0, NULL, NULL);
+            if (code != CL_SUCCESS)
+                status = fail(entry, r, "clEnqueueWriteBuffer", code);
+        }
+    }
+    return status;
+}
+
+static int check_entry(const sbn_entry *entry)
+{
+    if (entry->layer->affine && !entry->parameters && entry->replicas > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\": the model was not told where its weight and bias lie",
+                         entry->name);
+    return SBN_SUCCESS;
+}
+
+int sbn__check_known(const sbn_model *model)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = check_entry(&model->entries[i]);
+    return status;
+}
+
+static int check_index(const sbn_model *model, size_t index)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (status)
+        return status;
+    if (index >= model->size)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+                         model->size, index);
+    const sbn_entry *entry = &model->entries[index];
+    if (!entry->layer->affine)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" has no weight and bias", entry->name);
+    return check_entry(entry);
+}
+
+int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn__parameters_read(&model->entries[index], weight, bias);
+}
+
+int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight, const float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn__parameters_write(&model->entries[index], weight, bias);
+}

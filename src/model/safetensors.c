@@ -1,0 +1,146 @@
+/* Reading a safetensors file, by tensor: what is not asked for is never read. */
+#include "model/safetensors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "model/half.h"
+#include "base/memory.h"
+
+static int fail(const char *path, const char *what)
+{
+    return sbn__fail(SBN_IO_ERROR, "%s: %s: %s", path, what, strerror(errno));
+}
+
+static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_t size)
+{
+    unsigned char *place = to;
+    while (size > 0) {
+        const ssize_t got = pread(file->file, place, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(file->path, "reading it");
+        if (got == 0)
+            return sbn__fail(SBN_INVALID_FILE, "%s: it has become shorter", file->path);
+        place += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return SBN_SUCCESS;
+}
+
+static int read_header(sbn_tensor_file *file)
+{
+    struct stat info;
+    unsigned char first[8] = {0};
+    uint64_t length;
+    if (fstat(file->file, &info) != 0)
+        return fail(file->path, "asking for its size");
+    if (!S_ISREG(info.st_mode))
+        return sbn__fail(SBN_IO_ERROR, "%s: it is not a regular file", file->path);
+    const uint64_t size = (uint64_t)info.st_size;
+    if (size < 8)
+        return sbn__fail(SBN_INVALID_FILE, "%s: 8 bytes at least were expected, %d came",
+                         file->path, (int)size);
+    int status = read_at(file, 0, first, sizeof first);
+    if (!status)
+        status = sbn__tensor_header_length(first, size, file->path, &length);
+    if (status)
+        return status;
+    char *text = sbn__allocate((size_t)length);
+    if (!text)
+        return sbn__fail_memory("a file's header");
+    status = read_at(file, 8, text, (size_t)length);
+    file->data = 8 + length;
+    if (!status)
+        status = sbn__tensor_header_parse(&file->header, text, (size_t)length, size - file->data,
+                                          file->path);
+    sbn__free(text);
+    return status;
+}
+
+int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
+{
+    *file = (sbn_tensor_file){.file = -1};
+    if (!path)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+    file->path = sbn__allocate(strlen(path) + 1);
+    if (!file->path)
+        return sbn__fail_memory("a file's name");
+    strcpy(file->path, path);
+    /* Not to wait for the other end of a pipe. */
+    file->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int status = file->file < 0 ? fail(path, "opening it") : read_header(file);
+    if (status)
+        sbn__tensor_file_close(file);
+    return status;
+}
+
+void sbn__tensor_file_close(sbn_tensor_file *file)
+{
+    sbn__tensor_header_free(&file->header);
+    if (file->file >= 0)
+        close(file->file);
+    sbn__free(file->path);
+    *file = (sbn_tensor_file){.file = -1};
+}
+
+int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint64_t offset,
+                     void *to, size_t size)
+{
+    return read_at(file, file->data + tensor->begin + offset, to, size);
+}
+
+int sbn__tensor_is_real(const sbn_tensor *tensor)
+{
+    const char *name = tensor->type->name;
+    return strcmp(name, "F32") == 0 || strcmp(name, "F16") == 0 || strcmp(name, "BF16") == 0;
+}
+
+static uint64_t little_endian(const unsigned char *bytes, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; ++i)
+        value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static float decode(const sbn_tensor_type *type, const unsigned char *bytes)
+{
+    const uint32_t bits = (uint32_t)little_endian(bytes, type->bits / 8);
+    float value;
+    if (type->bits == 32)
+        memcpy(&value, &bits, sizeof value);
+    else if (*type->name == 'B')
+        value = sbn__float_of_bfloat((uint16_t)bits);
+    else
+        value = sbn__float_of_half((uint16_t)bits);
+    return value;
+}
+
+int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to)
+{
+    const size_t size = (size_t)(tensor->end - tensor->begin), each = tensor->type->bits / 8;
+    unsigned char *bytes = sbn__allocate(size);
+    if (!bytes)
+        return sbn__fail_memory("a tensor");
+    const int status = sbn__tensor_read(file, tensor, 0, bytes, size);
+    for (size_t i = 0; !status && i < tensor->elements; ++i)
+        to[i] = decode(tensor->type, bytes + each * i);
+    sbn__free(bytes);
+    return status;
+}
+
+int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tensor, int64_t *to)
+{
+    unsigned char bytes[8];
+    const int status = sbn__tensor_read(file, tensor, 0, bytes, sizeof bytes);
+    if (!status)
+        *to = (int64_t)little_endian(bytes, sizeof bytes);
+    return status;
+}

@@ -1,0 +1,99 @@
+/*
+ * The safetensors format: 8 bytes, little-endian, with the header's length; the
+ * header, JSON, from tensors' names to type, shape and place; the data, back to
+ * back. Nothing here knows of layers.
+ */
+#ifndef SBN_MODEL_SAFETENSORS_H
+#define SBN_MODEL_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+typedef struct sbn_tensor_type {
+    const char *name;
+    unsigned bits;
+} sbn_tensor_type;
+
+/* NULL if there is no such type. */
+const sbn_tensor_type *sbn__tensor_type_named(const char *name);
+
+typedef struct sbn_tensor {
+    const char *name; /* the header's */
+    const sbn_tensor_type *type;
+    const json_t *shape; /* an array of integers from 0 */
+    uint64_t elements;
+    uint64_t begin, end; /* in bytes from the data's start */
+} sbn_tensor;
+
+typedef struct sbn_tensor_header {
+    json_t *root;
+    const json_t *metadata; /* an object of strings, or NULL */
+    size_t count;
+    sbn_tensor *tensors; /* by name */
+} sbn_tensor_header;
+
+/* The longest header, as in the reference implementation. */
+#define SBN_TENSOR_HEADER_LIMIT 100000000u
+
+/* From a file's first 8 bytes and its size; a sentence begins with `path`, where a file is named. */
+int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
+                              uint64_t *length);
+
+/* Checks everything that a header says of `data_size` bytes of data. */
+int sbn__tensor_header_parse(sbn_tensor_header *header, const char *text, size_t length,
+                             uint64_t data_size, const char *path);
+void sbn__tensor_header_free(sbn_tensor_header *header);
+
+/* NULL if there is none of the name. */
+const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name);
+
+/* A name as a sentence may show it: without control characters, and not too long. */
+typedef struct sbn_shown {
+    char text[100];
+} sbn_shown;
+
+sbn_shown sbn__show(const char *name);
+
+/* "[2, 3]" */
+sbn_shown sbn__show_shape(const json_t *shape);
+
+/* A file that is open for reading. */
+typedef struct sbn_tensor_file {
+    int file;
+    char *path;
+    uint64_t data; /* where it begins */
+    sbn_tensor_header header;
+} sbn_tensor_file;
+
+int sbn__tensor_file_open(sbn_tensor_file *file, const char *path);
+void sbn__tensor_file_close(sbn_tensor_file *file);
+
+/* `size` bytes from `offset` of a tensor's data. */
+int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint64_t offset,
+                     void *to, size_t size);
+
+/* All elements of an F32, F16 or BF16 tensor; of an I64 one. */
+int sbn__tensor_is_real(const sbn_tensor *tensor);
+int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to);
+int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tensor, int64_t *to);
+
+/* A tensor to be written: `data`, or, where that is NULL, as `from` has it in the base file. */
+typedef struct sbn_new_tensor {
+    const char *name;
+    const sbn_tensor_type *type;
+    json_t *shape; /* owned */
+    uint64_t size; /* in bytes */
+    void *data;    /* owned, by sbn__free */
+    const sbn_tensor *from;
+} sbn_new_tensor;
+
+/*
+ * Writes a file whole or not at all. Tensors are sorted by their types' size,
+ * largest first, so that each is aligned; then as they come. `base` may be NULL.
+ */
+int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, const json_t *metadata,
+                           sbn_new_tensor *tensors, size_t count);
+
+#endif

@@ -1,0 +1,19 @@
+/* What callers hand over, checked: a sentence each. */
+#ifndef SBN_PARALLEL_TENSORS_H
+#define SBN_PARALLEL_TENSORS_H
+
+#include "parallel/parallel.h"
+
+/* Replicas of this rank. */
+size_t sbn__exchange_replicas(const sbn_exchange *exchange);
+
+/* May another exchange begin? */
+int sbn__parallel_check_state(const sbn_parallel *parallel);
+
+/* A handle that has not ended. */
+int sbn__exchange_check_under_way(const sbn_exchange *exchange);
+
+/* Counts, root, buffers and wait lists of what is asked for. */
+int sbn__exchange_check_tensors(const sbn_exchange *exchange);
+
+#endif

@@ -1,0 +1,201 @@
+#include "pass/backward.h"
+
+#include "pass/apply.h"
+#include "pass/reduce.h"
+#include "pass/shard.h"
+
+int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
+                         int format, const sbn_slices *slices, const sbn_wait *wait,
+                         cl_event *event)
+{
+    const size_t r = replica->index;
+    const sbn_shard *shard = &layer_pass->shards[r];
+    const sbn_geometry *g = &chunk->geometries[r];
+    sbn_channel_table *statistics = &layer_pass->saved->table;
+    const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
+    sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(shard->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(shard->dy.mem),
+        SBN_ARG(dy_offset),
+        SBN_ARG(statistics->device[r].mem),
+    };
+    sbn_wait all = *wait;
+    int status = sbn__channel_table_wait(statistics, replica, &all);
+    if (!status)
+        status = sbn__reduce_launch(chunk, replica,
+                                    &replica->kernels.backward_reduce[g->layout][format], arguments,
+                                    5, slices, &all, event);
+    if (!status)
+        sbn__channel_table_touched(statistics, r, *event);
+    return status;
+}
+
+static int stores(const sbn_layer_pass *layer_pass, const sbn_shard *shard)
+{
+    return layer_pass->layer->affine && (shard->weight_grad.mem || shard->bias_grad.mem);
+}
+
+int sbn__backward_write(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
+                        int *applies)
+{
+    const sbn_shard *shard = &layer_pass->shards[replica->index];
+    *applies = chunk->geometries[replica->index].elements > 0 && shard->dx.mem;
+    if (!*applies && !stores(layer_pass, shard))
+        return SBN_SUCCESS;
+    return sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first, chunk->channels);
+}
+
+static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
+                  cl_event *event)
+{
+    const size_t r = replica->index;
+    const sbn_shard *shard = &layer_pass->shards[r];
+    const sbn_geometry *g = &chunk->geometries[r];
+    sbn_channel_table *statistics = &layer_pass->saved->table, *gradients = &layer_pass->gradients;
+    const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
+    const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
+    const cl_uint affine = (cl_uint)layer_pass->layer->affine;
+    const cl_mem weight = affine ? shard->weight.mem : statistics->device[r].mem;
+    sbn_argument arguments[11 + SBN_WALK_ARGUMENTS] = {
+        SBN_ARG(shard->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(shard->dy.mem),
+        SBN_ARG(dy_offset),
+        SBN_ARG(shard->dx.mem),
+        SBN_ARG(dx_offset),
+        SBN_ARG(statistics->device[r].mem),
+        SBN_ARG(gradients->device[r].mem),
+        SBN_ARG(weight),
+        SBN_ARG(weight_offset),
+        SBN_ARG(affine),
+    };
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, layer_pass->ready[r]);
+    int status = sbn__channel_table_wait(statistics, replica, &wait);
+    if (!status)
+        status = sbn__channel_table_wait(gradients, replica, &wait);
+    if (!status)
+        status = sbn__launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
+                                   &wait, event);
+    if (!status) {
+        sbn__channel_table_touched(statistics, r, *event);
+        sbn__channel_table_touched(gradients, r, *event);
+    }
+    return status;
+}
+
+static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
+{
+    cl_event *last = &layer_pass->last[replica->index];
+    int applies;
+    const int status = sbn__backward_write(layer_pass, chunk, replica, &applies);
+    if (status || !applies)
+        return status;
+    sbn__release_event(last);
+    return launch(layer_pass, chunk, replica, last);
+}
+
+/* The last command that touches the gradients' table: its event stands for all. */
+int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    const sbn_shard *shard = &layer_pass->shards[r];
+    sbn_channel_table *gradients = &layer_pass->gradients;
+    const cl_mem table = gradients->device[r].mem;
+    if (!stores(layer_pass, shard))
+        return SBN_SUCCESS;
+    /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
+    const cl_uint has_weight = shard->weight_grad.mem != NULL,
+                  has_bias = shard->bias_grad.mem != NULL;
+    const cl_mem weight = has_weight ? shard->weight_grad.mem : table;
+    const cl_mem bias = has_bias ? shard->bias_grad.mem : table;
+    const cl_ulong from = (cl_ulong)SBN_ROW_WEIGHT * layer_pass->layer->channels;
+    const cl_ulong weight_offset = shard->weight_grad.offset, bias_offset = shard->bias_grad.offset;
+    const cl_uint accumulate = (layer_pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const sbn_argument arguments[] = {
+        SBN_ARG(table),         SBN_ARG(from),       SBN_ARG(weight),
+        SBN_ARG(weight_offset), SBN_ARG(has_weight), SBN_ARG(bias),
+        SBN_ARG(bias_offset),   SBN_ARG(has_bias),   SBN_ARG(accumulate),
+    };
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, layer_pass->ready[r]);
+    int status = sbn__layer_pass_check_last(layer_pass, replica);
+    if (!status)
+        status = sbn__channel_table_wait(gradients, replica, &wait);
+    if (status)
+        return status;
+    sbn__release_event(&layer_pass->last[r]);
+    status = sbn__launch(replica, &replica->kernels.store_gradients, arguments,
+                         sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
+                         &wait, &layer_pass->last[r]);
+    if (!status)
+        sbn__channel_table_touched(gradients, r, layer_pass->last[r]);
+    return status;
+}
+
+static const sbn_layer_pass_kind backward = {
+    .operation = "backward",
+    .code = SBN_CODE_BACKWARD,
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
+    .least_count = 1,
+    .format = sbn__backward_format,
+    .reduce = sbn__backward_reduce,
+    .take = sbn__backward_take,
+    .fill = sbn__backward_fill,
+    .apply = apply,
+    .store = sbn__backward_store,
+};
+
+static int check_backward(const sbn_branch *branch)
+{
+    const int status = sbn__check_filled(branch->saved, branch->layer);
+    if (status)
+        return status;
+    const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
+    if (branch->flags & ~known)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
+            "backward pass, 0x%x came",
+            branch->flags);
+    return SBN_SUCCESS;
+}
+
+static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
+{
+    if (!*status)
+        *status = check_backward(branch);
+    return *status || !branch->saved->frozen ? &backward : sbn__frozen_kind(branch);
+}
+
+int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return sbn__pass_begin(choose, branches, count, pass);
+}
+
+int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    return sbn__pass_run(choose, branches, count, results);
+}
+
+/* What was saved stays; its count of uses and its table's chain of events move on. */
+static sbn_branch one_branch(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
+                             unsigned flags)
+{
+    return (sbn_branch){layer, shards, (sbn_saved *)saved, flags};
+}
+
+int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
+                       unsigned flags, sbn_pass **pass)
+{
+    const sbn_branch one = one_branch(layer, shards, saved, flags);
+    return sbn_backward_branches_begin(&one, 1, pass);
+}
+
+int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
+                 unsigned flags, sbn_result *result)
+{
+    const sbn_branch one = one_branch(layer, shards, saved, flags);
+    return sbn_backward_branches(&one, 1, result);
+}

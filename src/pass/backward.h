@@ -1,0 +1,30 @@
+/* What a backward pass has in common with the one of constant statistics. */
+#ifndef SBN_PASS_BACKWARD_H
+#define SBN_PASS_BACKWARD_H
+
+#include "pass/layer_pass.h"
+#include "pass/shard.h"
+
+/* Of a shard, x apart. */
+#define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
+
+/* A row of a replica's host copy: free since the pass began. */
+float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int which);
+
+/* Of the layer pass's kind: sums of dy and dy (x - mean), and the gradients of weight and bias. */
+int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
+                         int format, const sbn_slices *slices, const sbn_wait *wait,
+                         cl_event *event);
+int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                       const sbn_accumulators *words);
+void sbn__backward_fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
+int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
+
+/* Enqueues the rows of a chunk to the device, if it needs them; *applies: is there dx to compute? */
+int sbn__backward_write(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
+                        int *applies);
+
+/* The kind of a checked call whose saved statistics are constants. */
+const sbn_layer_pass_kind *sbn__frozen_kind(const sbn_branch *branch);
+
+#endif

@@ -1,0 +1,94 @@
+/* Passes that do not communicate: step 3 alone, from statistics that are known already. */
+#include "pass/forward.h"
+#include "pass/shard.h"
+
+#define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+
+static int apply_replica(sbn_batchnorm *layer, const sbn_shard *shard,
+                         sbn_channel_table *statistics, sbn_replica *replica)
+{
+    const sbn_geometry *g = &layer->geometry[replica->index];
+    cl_event ready = NULL, applied = NULL;
+    int status = SBN_SUCCESS;
+    if (shard->num_wait > 0)
+        status = sbn__marker(replica, shard->num_wait, shard->wait_list, &ready);
+    if (!status && g->elements > 0)
+        status = sbn__forward_launch(replica, layer, shard, g, statistics, ready, &applied);
+    if (!status)
+        status = sbn__hand_over(replica, shard, applied);
+    sbn__release_event(&ready);
+    sbn__release_event(&applied);
+    return status ? status : sbn__flush(replica);
+}
+
+/* The running statistics as the kernels want them. */
+static int fill(sbn_batchnorm *layer)
+{
+    const size_t channels = layer->channels;
+    if (layer->running_filled || layer->group->replica_count == 0)
+        return SBN_SUCCESS;
+    float *host;
+    const int status = sbn__channel_table_host(&layer->running, 0, &host);
+    if (status)
+        return status;
+    for (size_t c = 0; c < channels; ++c) {
+        host[c] = layer->running_mean[c];
+        host[channels + c] = 0.0f;
+        host[2 * channels + c] = (float)sbn__invstd(layer->running_var[c], layer->eps);
+    }
+    layer->running_filled = 1;
+    return SBN_SUCCESS;
+}
+
+int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
+{
+    const int status = fill(layer);
+    return status || layer->running_fresh[replica->index]
+               ? status
+               : sbn__channel_table_write(&layer->running, replica, 0, layer->channels);
+}
+
+int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return status;
+    if (!layer->tracks)
+        return sbn__forward_evaluation(layer, shards);
+    sbn_group *group = layer->group;
+    sbn__forget_events(group, shards);
+    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->geometry);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        sbn_replica *replica = &group->replicas[r];
+        status = sbn__running_write(layer, replica);
+        if (!status)
+            status = apply_replica(layer, &shards[r], &layer->running, replica);
+        layer->running_fresh[r] = !status;
+    }
+    if (status)
+        sbn__withdraw_events(group, shards);
+    return status;
+}
+
+int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status)
+        status = sbn__check_filled(saved, layer);
+    if (status)
+        return status;
+    sbn_group *group = layer->group;
+    sbn__forget_events(group, shards);
+    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->geometry);
+    if (!status)
+        status = sbn__check_same_shapes(saved, layer->geometry, "recomputation");
+    /* What was saved stays; only the table's chain of events moves on. */
+    sbn_channel_table *table = (sbn_channel_table *)&saved->table;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = apply_replica(layer, &shards[r], table, &group->replicas[r]);
+    if (status)
+        sbn__withdraw_events(group, shards);
+    return status;
+}

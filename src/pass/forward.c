@@ -1,0 +1,249 @@
+#include "pass/forward.h"
+
+#include <string.h>
+
+#include "pass/apply.h"
+#include "pass/pass.h"
+#include "pass/reduce.h"
+#include "pass/shard.h"
+
+#define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+
+/* layer_pass->columns */
+enum { MEAN, VAR, INVSTD };
+
+static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
+                  const sbn_slices *slices, const sbn_wait *wait, cl_event *event)
+{
+    const sbn_shard *shard = &layer_pass->shards[replica->index];
+    const sbn_geometry *g = &chunk->geometries[replica->index];
+    const cl_ulong x_offset = shard->x.offset;
+    sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
+    return sbn__reduce_launch(chunk, replica, &replica->kernels.forward_reduce[g->layout][format],
+                              arguments, 2, slices, wait, event);
+}
+
+static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const sbn_accumulators *words)
+{
+    const size_t first = chunk->first, channels = chunk->channels;
+    double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;
+    double *invstd = layer_pass->columns[INVSTD] + first;
+    unsigned char *repeat = layer_pass->repeat + first;
+    const int wide = words->format->wide;
+    sbn__moments_of(words, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
+    sbn__invstd_of(var, channels, layer_pass->layer->eps, invstd);
+    return !wide && sbn__forward_needs_wide(words, channels, invstd, repeat);
+}
+
+/* The columns become what is saved. */
+static void save(sbn_layer_pass *layer_pass)
+{
+    sbn_saved *saved = layer_pass->saved;
+    const size_t bytes = sizeof(double) * layer_pass->layer->channels;
+    saved->filled = 1;
+    saved->frozen = layer_pass->kind->local;
+    saved->pass = layer_pass->call.number;
+    saved->place = layer_pass->place;
+    saved->count = layer_pass->count;
+    memcpy(saved->geometry, layer_pass->geometries,
+           sizeof *saved->geometry * layer_pass->group->replica_count);
+    memcpy(saved->mean, layer_pass->columns[MEAN], bytes);
+    memcpy(saved->var, layer_pass->columns[VAR], bytes);
+    memcpy(saved->invstd, layer_pass->columns[INVSTD], bytes);
+}
+
+/* An empty batch has had nothing to take. */
+static void commit(sbn_layer_pass *layer_pass)
+{
+    const size_t channels = layer_pass->layer->channels;
+    if (layer_pass->count == 0) {
+        memset(layer_pass->columns[MEAN], 0, sizeof(double) * channels);
+        memset(layer_pass->columns[VAR], 0, sizeof(double) * channels);
+        sbn__invstd_of(layer_pass->columns[VAR], channels, layer_pass->layer->eps,
+                       layer_pass->columns[INVSTD]);
+    }
+    save(layer_pass);
+}
+
+static void commit_training(sbn_layer_pass *layer_pass)
+{
+    commit(layer_pass);
+    if (layer_pass->layer->tracks && layer_pass->count > 0 &&
+        !(layer_pass->flags & SBN_KEEP_RUNNING_STATS))
+        sbn__batchnorm_track(layer_pass->layer, layer_pass->saved->mean, layer_pass->saved->var,
+                             layer_pass->count);
+}
+
+/* Nothing to combine: the running statistics become the pass's. */
+static void commit_frozen(sbn_layer_pass *layer_pass)
+{
+    const sbn_batchnorm *layer = layer_pass->layer;
+    for (size_t c = 0; c < layer->channels; ++c) {
+        layer_pass->columns[MEAN][c] = layer->running_mean[c];
+        layer_pass->columns[VAR][c] = layer->running_var[c];
+    }
+    sbn__invstd_of(layer_pass->columns[VAR], layer->channels, layer->eps,
+                   layer_pass->columns[INVSTD]);
+    save(layer_pass);
+}
+
+int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
+                        const sbn_geometry *g, sbn_channel_table *statistics, cl_event ready,
+                        cl_event *applied)
+{
+    const size_t r = replica->index;
+    const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
+    const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
+    const cl_uint affine = (cl_uint)layer->affine;
+    const cl_mem table = statistics->device[r].mem;
+    /* Without an affine part any buffer will do: the kernel does not look. */
+    const cl_mem weight = affine ? shard->weight.mem : table;
+    const cl_mem bias = affine ? shard->bias.mem : table;
+    sbn_argument arguments[10 + SBN_WALK_ARGUMENTS] = {
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->y.mem),  SBN_ARG(y_offset),
+        SBN_ARG(table),        SBN_ARG(weight),   SBN_ARG(weight_offset), SBN_ARG(bias),
+        SBN_ARG(bias_offset),  SBN_ARG(affine),
+    };
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, ready);
+    int status = sbn__channel_table_wait(statistics, replica, &wait);
+    if (!status)
+        status = sbn__launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
+                                   applied);
+    if (!status)
+        sbn__channel_table_touched(statistics, r, *applied);
+    return status;
+}
+
+/* The table's host copy is shared by the replicas: filled once. */
+static void fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+{
+    if (layer_pass->group->replica_count > 0)
+        sbn__fill_statistics(&layer_pass->saved->table, chunk->first, chunk->channels,
+                             layer_pass->columns[MEAN], layer_pass->columns[INVSTD]);
+}
+
+static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    sbn_channel_table *table = &layer_pass->saved->table;
+    if (chunk->geometries[r].elements == 0)
+        return SBN_SUCCESS;
+    const int status = sbn__channel_table_write(table, replica, chunk->first, chunk->channels);
+    if (status)
+        return status;
+    sbn__release_event(&layer_pass->last[r]);
+    return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
+                               &chunk->geometries[r], table, layer_pass->ready[r],
+                               &layer_pass->last[r]);
+}
+
+static const sbn_layer_pass_kind training = {
+    .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS,
+    .fills = 1,
+    .least_count = 2,
+    .format = sbn__forward_format,
+    .reduce = reduce,
+    .take = take,
+    .fill = fill,
+    .apply = apply,
+    .commit = commit_training,
+};
+
+static const sbn_layer_pass_kind evaluation = {
+    .operation = "evaluation",
+    .code = SBN_CODE_EVALUATION,
+    .needs = FORWARD_NEEDS,
+    .fills = 1,
+    .least_count = 1,
+    .format = sbn__forward_format,
+    .reduce = reduce,
+    .take = take,
+    .fill = fill,
+    .apply = apply,
+    .commit = commit,
+};
+
+static const sbn_layer_pass_kind frozen = {
+    .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS,
+    .local = 1,
+    .fills = 1,
+    .fill = fill,
+    .apply = apply,
+    .commit = commit_frozen,
+};
+
+static int check_forward(const sbn_branch *branch)
+{
+    const int status = sbn__check_handle(branch->saved, SBN_HANDLE_SAVED, "saved");
+    if (status)
+        return status;
+    if (branch->flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
+            branch->flags);
+    if (branch->saved->layer != branch->layer)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
+            branch->layer->name);
+    if (branch->saved->used > 0)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: it is used by %d passes under way; end them first, or give another",
+            branch->saved->used);
+    return sbn__saved_follow(branch->saved);
+}
+
+static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
+{
+    if (*status)
+        return &training;
+    *status = check_forward(branch);
+    return sbn__is_fixed(branch->layer) ? &frozen : &training;
+}
+
+int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return sbn__pass_begin(choose, branches, count, pass);
+}
+
+int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    return sbn__pass_run(choose, branches, count, results);
+}
+
+int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                      unsigned flags, sbn_pass **pass)
+{
+    const sbn_branch one = {layer, shards, saved, flags};
+    return sbn_forward_branches_begin(&one, 1, pass);
+}
+
+int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved, unsigned flags,
+                sbn_result *result)
+{
+    const sbn_branch one = {layer, shards, saved, flags};
+    return sbn_forward_branches(&one, 1, result);
+}
+
+/* Its saved statistics are the layer's own. */
+static const sbn_layer_pass_kind *choose_evaluation(sbn_branch *branch, int *status)
+{
+    sbn_batchnorm *layer = branch->layer;
+    *status = layer->batch ? sbn__saved_follow(layer->batch)
+                           : sbn_saved_create(layer, &layer->batch);
+    branch->saved = layer->batch;
+    return &evaluation;
+}
+
+int sbn__forward_evaluation(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    const sbn_branch one = {layer, shards, NULL, 0};
+    return sbn__pass_run(choose_evaluation, &one, 1, NULL);
+}

@@ -1,0 +1,192 @@
+#include "pass/shard.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_geometry *geometry,
+                      unsigned needs, int affine)
+{
+    const size_t whole = geometry->elements, channels = geometry->channels;
+    size_t count = 0;
+    if (whole > 0) {
+        if (needs & SBN_NEEDS_X)
+            uses[count++] = (sbn_use){"x", &shard->x, whole, 0, 0};
+        if (needs & SBN_NEEDS_Y)
+            uses[count++] = (sbn_use){"y", &shard->y, whole, 1, 0};
+        if (needs & SBN_NEEDS_DY)
+            uses[count++] = (sbn_use){"dy", &shard->dy, whole, 0, 0};
+        if (needs & SBN_MAY_DX)
+            uses[count++] = (sbn_use){"dx", &shard->dx, whole, 1, 1};
+        if (affine && needs & SBN_NEEDS_WEIGHT)
+            uses[count++] = (sbn_use){"weight", &shard->weight, channels, 0, 0};
+        if (affine && needs & SBN_NEEDS_BIAS)
+            uses[count++] = (sbn_use){"bias", &shard->bias, channels, 0, 0};
+    }
+    /* An empty shard has gradients too: zeros, or the group's. */
+    if (affine && needs & SBN_MAY_GRADIENTS) {
+        uses[count++] = (sbn_use){"weight_grad", &shard->weight_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"bias_grad", &shard->bias_grad, channels, 1, 1};
+    }
+    return count;
+}
+
+/* How many floats a buffer holds that a replica may use. */
+static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
+                   size_t *held)
+{
+    if (!mem)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, NULL came", who,
+                         name);
+    size_t bytes = 0;
+    cl_context context = NULL;
+    cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: a buffer was expected, another handle came (%s)", who, name,
+                         sbn_strerror(code));
+    if (context != replica->context)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "%s: %s: a buffer of the queue's context was expected, one of another came", who, name);
+    *held = bytes / sizeof(cl_float);
+    return SBN_SUCCESS;
+}
+
+int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                      const char *who, const char *name)
+{
+    size_t held = 0;
+    const int status = measure(buffer->mem, replica, who, name, &held);
+    if (!status && (buffer->offset > held || held - buffer->offset < elements))
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: %zu floats from offset %zu were expected, the buffer holds %zu",
+                         who, name, elements, buffer->offset, held);
+    return status;
+}
+
+static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica *replica,
+                     const char *who)
+{
+    size_t held = 0;
+    if (!u->buffer->mem && u->optional)
+        return SBN_SUCCESS;
+    const int status = measure(u->buffer->mem, replica, who, u->name, &held);
+    if (status)
+        return status;
+    if (u->buffer->offset > held || held - u->buffer->offset < u->elements) {
+        char shape[128];
+        sbn__print_shape(shard, shape, sizeof shape);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "%s: %s: %zu floats from offset %zu were expected for shape %s, the buffer "
+            "holds %zu",
+            who, u->name, u->elements, u->buffer->offset, shape, held);
+    }
+    return SBN_SUCCESS;
+}
+
+int sbn__uses_overlap(const sbn_use *a, const sbn_use *b)
+{
+    return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
+           a->buffer->offset < b->buffer->offset + b->elements &&
+           b->buffer->offset < a->buffer->offset + a->elements;
+}
+
+static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < count; ++j)
+            if (i != j && uses[i].written && sbn__uses_overlap(&uses[i], &uses[j]))
+                return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
+                                 who, uses[i].name, uses[j].name);
+    return SBN_SUCCESS;
+}
+
+int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
+                    const sbn_replica *replica, const char *who)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < count && !status; ++i)
+        status = check_use(&uses[i], shard, replica, who);
+    return status ? status : check_overlaps(uses, count, who);
+}
+
+/* A layer for one dimension of space also takes none. */
+static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, const char *who)
+{
+    static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
+    const int space = shard->dims - 2, wanted = layer->dimensions;
+    if (wanted == 0 || space == wanted || (space == 0 && wanted == 1))
+        return SBN_SUCCESS;
+    char shape[128];
+    sbn__print_shape(shard, shape, sizeof shape);
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s: shape: %s was expected of a layer in %d dimension%s, %s came", who,
+                     shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
+}
+
+int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
+                      const char *operation, sbn_geometry *geometries)
+{
+    const sbn_group *group = layer->group;
+    if (!shards && group->replica_count > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s of layer \"%s\": shards: %zu were expected, NULL came", operation,
+                         layer->name, group->replica_count);
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_shard *shard = &shards[r];
+        char who[128];
+        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
+                 layer->name, sbn_group_rank(group), r);
+        int status = sbn__geometry_of(&geometries[r], shard, layer->channels, layer->layout, who);
+        if (!status)
+            status = check_dimensions(layer, shard, who);
+        if (!status && shard->num_wait > 0 && !shard->wait_list)
+            status = sbn__fail(SBN_INVALID_ARGUMENT,
+                               "%s: wait_list: %u events were expected, NULL came", who,
+                               shard->num_wait);
+        if (status)
+            return status;
+        sbn_use uses[SBN_MAX_USES];
+        const size_t count = sbn__list_uses(uses, shard, &geometries[r], needs, layer->affine);
+        status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);
+        if (status)
+            return status;
+    }
+    return SBN_SUCCESS;
+}
+
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last)
+{
+    if (!shard->event)
+        return SBN_SUCCESS;
+    cl_event event = NULL;
+    if (last)
+        sbn__keep_event(&event, last);
+    else {
+        const int status = sbn__marker(replica, shard->num_wait, shard->wait_list, &event);
+        if (status)
+            return status;
+    }
+    *shard->event = event;
+    sbn__handle_closed();
+    return SBN_SUCCESS;
+}
+
+void sbn__forget_events(const sbn_group *group, const sbn_shard *shards)
+{
+    for (size_t r = 0; shards && r < group->replica_count; ++r)
+        if (shards[r].event)
+            *shards[r].event = NULL;
+}
+
+void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards)
+{
+    for (size_t r = 0; shards && r < group->replica_count; ++r)
+        if (shards[r].event && *shards[r].event)
+            clReleaseEvent(*shards[r].event);
+    sbn__forget_events(group, shards);
+}

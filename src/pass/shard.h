@@ -1,0 +1,61 @@
+/* Checks of what the caller hands to a pass: every buffer that it will touch. */
+#ifndef SBN_PASS_SHARD_H
+#define SBN_PASS_SHARD_H
+
+#include "layer/batchnorm.h"
+
+/* Which buffers a pass touches. */
+enum {
+    SBN_NEEDS_X = 1,
+    SBN_NEEDS_Y = 2,
+    SBN_NEEDS_DY = 4,
+    SBN_MAY_DX = 8, /* mem may be NULL */
+    SBN_NEEDS_WEIGHT = 16,
+    SBN_NEEDS_BIAS = 32,
+    SBN_MAY_GRADIENTS = 64
+};
+
+/*
+ * Checks all shares against the layer and fills a geometry for each. Nothing
+ * is enqueued. `operation` opens the sentence.
+ */
+int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
+                      const char *operation, sbn_geometry *geometries);
+
+/* A buffer that a call touches. */
+typedef struct sbn_use {
+    const char *name;
+    const sbn_buffer *buffer;
+    size_t elements;
+    int written;
+    int optional;
+} sbn_use;
+
+/* The buffers of a checked shard that a pass touches; returns how many there are. */
+#define SBN_MAX_USES 8
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_geometry *geometry,
+                      unsigned needs, int affine);
+
+int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
+
+/* Checks buffers of one replica; none may overlap one that is written. A shard gives the shape. */
+int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
+                    const sbn_replica *replica, const char *who);
+
+/* Checks a buffer of `elements` floats that a replica is to use. */
+int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                      const char *who, const char *name);
+
+/*
+ * Gives the caller an event after the last command of a replica's pass; NULL: there was none, and
+ * its wait list is all there is to wait for.
+ */
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last);
+
+/* *event is NULL until a command stands behind it. `shards` may be NULL. */
+void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
+
+/* After an error *event is NULL: takes back what earlier replicas were given. */
+void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
+
+#endif

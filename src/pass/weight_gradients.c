@@ -1,0 +1,101 @@
+/* From sums over the group, or a replica's own, to the rows of the gradients' table. */
+#include <string.h>
+
+#include "pass/backward.h"
+#include "pass/reduce.h"
+
+/* layer_pass->columns */
+enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
+
+/* The host copy of a replica: free since the pass began. */
+float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int which)
+{
+    return sbn__channel_table_rows(&layer_pass->gradients, replica) +
+           (size_t)which * layer_pass->layer->channels;
+}
+
+/* A replica's weight_grad and bias_grad from columns of sums over its own shard or the group. */
+static void put_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica,
+                          const unsigned char *only, const double *dy, const double *dy_xmu)
+{
+    const double *invstd = layer_pass->saved->invstd;
+    float *weight = sbn__gradient_row(layer_pass, replica, SBN_ROW_WEIGHT),
+          *bias = sbn__gradient_row(layer_pass, replica, SBN_ROW_BIAS);
+    for (size_t c = chunk->first; c < chunk->first + chunk->channels; ++c) {
+        if (only && !only[c])
+            continue;
+        weight[c] = (float)(dy_xmu[c] * invstd[c]);
+        bias[c] = (float)dy[c];
+    }
+}
+
+static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                              size_t replica, const sbn_format *format, const unsigned char *only)
+{
+    const size_t first = chunk->first, channels = chunk->channels;
+    double *dy = layer_pass->columns[OWN_DY], *dy_xmu = layer_pass->columns[OWN_DY_XMU];
+    if (chunk->geometries[replica].values > 0) {
+        const sbn_accumulators words = sbn__reduce_words(chunk, replica, format);
+        sbn__products_of(&words, channels, only ? only + first : NULL,
+                         layer_pass->saved->mean + first, dy + first, dy_xmu + first);
+    } else {
+        memset(dy + first, 0, sizeof(double) * channels);
+        memset(dy_xmu + first, 0, sizeof(double) * channels);
+    }
+    put_gradients(layer_pass, chunk, replica, only, dy, dy_xmu);
+}
+
+/* What dx needs, the same for all replicas. */
+static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const double *dy,
+                      const double *dy_xmu)
+{
+    const sbn_saved *saved = layer_pass->saved;
+    const size_t first = chunk->first, end = first + chunk->channels;
+    const double n = (double)layer_pass->count;
+    float *high = sbn__gradient_row(layer_pass, 0, SBN_ROW_G),
+          *low = sbn__gradient_row(layer_pass, 0, SBN_ROW_G_LOW),
+          *ks = sbn__gradient_row(layer_pass, 0, SBN_ROW_K);
+    for (size_t c = first; c < end; ++c) {
+        const sbn_two_floats g = sbn__split(dy[c] / n);
+        const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
+        high[c] = g.high;
+        low[c] = g.low;
+        ks[c] = sbn__is_clamped(saved->var[c], layer_pass->layer->eps) ? 0.0f : (float)k;
+    }
+    for (size_t r = 1; r < layer_pass->group->replica_count; ++r)
+        for (int row = SBN_ROW_G; row < SBN_ROW_WEIGHT; ++row)
+            memcpy(sbn__gradient_row(layer_pass, r, row) + first,
+                   sbn__gradient_row(layer_pass, 0, row) + first, sizeof(float) * chunk->channels);
+}
+
+int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                       const sbn_accumulators *words)
+{
+    const sbn_saved *saved = layer_pass->saved;
+    const size_t first = chunk->first, channels = chunk->channels;
+    const unsigned char *only = words->format->wide ? layer_pass->repeat : NULL;
+    double *dy = layer_pass->columns[DY], *dy_xmu = layer_pass->columns[DY_XMU];
+    sbn__products_of(words, channels, only ? only + first : NULL, saved->mean + first, dy + first,
+                     dy_xmu + first);
+    if (layer_pass->group->replica_count > 0)
+        put_means(layer_pass, chunk, dy, dy_xmu);
+    /* A replica that is the whole group has the group's sums. */
+    const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS || !sbn__reduce_must_add(layer_pass);
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
+        if (all)
+            put_gradients(layer_pass, chunk, r, only, dy, dy_xmu);
+        else
+            put_own_gradients(layer_pass, chunk, r, words->format, only);
+    }
+    return !only && sbn__backward_needs_wide(words, channels, saved->invstd + first,
+                                             layer_pass->repeat + first);
+}
+
+/* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
+void sbn__backward_fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+{
+    for (size_t r = 0; layer_pass->count == 0 && r < layer_pass->group->replica_count; ++r)
+        for (int row = 0; row < SBN_ROWS; ++row)
+            memset(sbn__gradient_row(layer_pass, r, row) + chunk->first, 0,
+                   sizeof(float) * chunk->channels);
+}

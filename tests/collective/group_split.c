@@ -1,0 +1,347 @@
+/*
+ * Groups split by colour over replicas and members: parts that cross members
+ * and parts that stay inside one, all in use at once, each with the statistics
+ * of its own samples; a layer that moves to a part and back; and members that
+ * do not agree about a split.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/ranks.h"
+
+enum { MEMBERS = 4, MOST_PARTS = 3 };
+
+static fixture device;
+
+/* Replicas of each member and samples of each replica, in order: 5 replicas, 16 samples. */
+static const size_t replicas[MEMBERS] = {2, 1, 0, 2}, samples[] = {3, 1, 4, 2, 6};
+
+/* One part's layer and what belongs to it, on one member. */
+typedef struct section {
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_pass *pass;
+} section;
+
+static sbn_batchnorm *make_layer(sbn_group *group, const char *name)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    config.channels = MEMBER_CHANNELS;
+    config.name = name;
+    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+    return layer;
+}
+
+static void open_section(section *s, sbn_group *group)
+{
+    s->group = group;
+    s->layer = make_layer(group, "part");
+    must(sbn_saved_create(s->layer, &s->saved), "sbn_saved_create");
+}
+
+static void close_section(section *s)
+{
+    sbn_saved_destroy(s->saved);
+    sbn_batchnorm_destroy(s->layer);
+    sbn_group_destroy(s->group);
+}
+
+/* Mean, variance and count of saved statistics, and the running ones. */
+static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
+{
+    float values[4][MEMBER_CHANNELS];
+    uint64_t count;
+    must(sbn_saved_get(saved, values[0], values[1], &count), "sbn_saved_get");
+    must(sbn_batchnorm_get_running_stats(layer, values[2], values[3], NULL), "get");
+    digest = digest_of(digest, values, sizeof values);
+    return digest_of(digest, &count, sizeof count);
+}
+
+/* The whole batch in this process: replicas numbered through all members, in groups of their own. */
+enum { REPLICAS = sizeof samples / sizeof *samples };
+
+static struct {
+    cl_command_queue queue;
+    slice slices[REPLICAS];
+    sbn_group *groups[2];
+} alone;
+
+static void open_alone(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    cl_command_queue queues[REPLICAS];
+    alone.queue = fixture_queue(&device, 0);
+    for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++]) {
+        slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], MEMBER_CHANNELS,
+                   MEMBER_PLANE, 9);
+        queues[r] = alone.queue;
+    }
+    config.queues = queues;
+    config.replicas = REPLICAS;
+    for (int i = 0; i < 2; ++i)
+        must(sbn_group_create(&config, &alone.groups[i]), "sbn_group_create");
+}
+
+static void close_alone(void)
+{
+    for (int i = 0; i < 2; ++i)
+        sbn_group_destroy(alone.groups[i]);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_close(&alone.slices[r]);
+    clReleaseCommandQueue(alone.queue);
+}
+
+/* The shards of one colour; the other replicas have no samples. */
+static void shares_of(const int *colours, int colour, sbn_shard *shards)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        shards[r] = alone.slices[r].shard;
+        shards[r].shape[0] *= colours[r] == colour;
+    }
+}
+
+static uint64_t expected_of(const int *colours, int colour)
+{
+    sbn_shard shards[REPLICAS];
+    section s = {0};
+    s.layer = make_layer(alone.groups[0], "part");
+    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
+    shares_of(colours, colour, shards);
+    must(sbn_forward(s.layer, shards, s.saved, 0, NULL), "sbn_forward");
+    const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
+    close_section(&s);
+    return digest;
+}
+
+/* The colours of the split under test, of all replicas. */
+static const int *colours_of_all;
+
+static const int *colours_of(const member *m)
+{
+    const int *own = colours_of_all;
+    for (int rank = 0; rank < m->rank; ++rank)
+        own += replicas[rank];
+    return own;
+}
+
+/* The parts of this member, and each part's shards. Returns their number. */
+static size_t gather_sections(const member *m, sbn_group *const *parts, section *sections)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < m->replicas; ++r) {
+        size_t i = 0;
+        if (!parts[r])
+            continue;
+        while (i < count && sections[i].group != parts[r])
+            ++i;
+        if (i == count)
+            open_section(&sections[count++], parts[r]);
+        section *s = &sections[i];
+        size_t at = 0;
+        while (at < MEMBER_REPLICAS && s->shards[at].dims)
+            ++at;
+        s->shards[at] = m->shards[r];
+    }
+    return count;
+}
+
+/*
+ * All parts and the whole are under way together, and end in another order
+ * than they began. m->digest becomes the sum of the digests of the parts in
+ * which this member comes first, so that the sum over members counts each once.
+ */
+static int use_parts(member *m)
+{
+    sbn_group *parts[MEMBER_REPLICAS];
+    section sections[MOST_PARTS] = {{0}};
+    sbn_pass *whole;
+    m->digest = 0;
+    if (member_says(m, sbn_group_split(m->group, colours_of(m), parts)))
+        return m->status;
+    const size_t count = gather_sections(m, parts, sections);
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < count && !status; ++i)
+        status = sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
+                                   &sections[i].pass);
+    if (!status)
+        status = sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole);
+    for (size_t i = count; i-- > 0 && !status;)
+        status = sbn_pass_end(sections[i].pass, NULL);
+    if (!status)
+        status = sbn_pass_end(whole, NULL);
+    member_says(m, status);
+    for (size_t i = 0; i < count; ++i) {
+        if (!status && sbn_group_rank(sections[i].group) == 0)
+            m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
+        close_section(&sections[i]);
+    }
+    return status;
+}
+
+static void check_colours(members *all, const int *colours, int count, const char *what)
+{
+    uint64_t expected = 0, came = 0;
+    int good = 1;
+    colours_of_all = colours;
+    for (int colour = 0; colour < count; ++colour)
+        expected += expected_of(colours, colour);
+    for (int i = 0; i < 2; ++i) {
+        members_do(all, use_parts);
+        came = 0;
+        for (int rank = 0; rank < MEMBERS; ++rank) {
+            good = good && all->of[rank].status == SBN_SUCCESS;
+            came += all->of[rank].digest;
+        }
+    }
+    tap_ok(good, "%s: %s %s", what, sbn_strerror(all->of[0].status), all->of[0].sentence);
+    tap_ok(came == expected, "%s: each part has the statistics of its own samples", what);
+}
+
+static void check_parts(members *all)
+{
+    const int across[] = {0, 1, 0, 1, 1}, inside[] = {0, 0, 1, 2, 2}, ring[] = {0, 1, 1, 0, 2};
+    const int some[] = {0, SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR}, one[] = {0, 0, 0, 0, 0};
+    check_colours(all, across, 2, "parts that cross members");
+    check_colours(all, inside, 3, "parts inside a member");
+    check_colours(all, ring, 3, "parts that share members");
+    check_colours(all, some, 1, "replicas without a part");
+    check_colours(all, one, 1, "one part for all");
+}
+
+/* Trains on the whole, on a part, and on the whole again. */
+static int move_layer(member *m)
+{
+    sbn_group *parts[MEMBER_REPLICAS];
+    section s = {0};
+    m->digest = 0;
+    if (member_says(m, sbn_group_split(m->group, colours_of(m), parts)))
+        return m->status;
+    sbn_batchnorm *layer = make_layer(m->group, "mover");
+    must(sbn_saved_create(layer, &s.saved), "sbn_saved_create");
+    int status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
+    sbn_group *part = m->replicas ? parts[0] : NULL;
+    if (!status && part) {
+        status = sbn_batchnorm_convert(layer, part);
+        if (!status)
+            status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
+        if (!status)
+            m->digest = digest_layer(DIGEST_START, layer, s.saved);
+        if (!status)
+            status = sbn_batchnorm_convert(layer, m->group);
+    }
+    if (!status)
+        status = sbn_forward(layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
+    member_says(m, status);
+    sbn_saved_destroy(s.saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(part);
+    return m->status;
+}
+
+/* The same, by groups of one process. */
+static uint64_t moved_alone(const int *colours, int colour)
+{
+    sbn_shard all[REPLICAS], some[REPLICAS];
+    section s = {0};
+    s.layer = make_layer(alone.groups[0], "mover");
+    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
+    shares_of(colours, colour, some);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        all[r] = alone.slices[r].shard;
+    must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
+    must(sbn_batchnorm_convert(s.layer, alone.groups[1]), "sbn_batchnorm_convert");
+    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
+    const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
+    close_section(&s);
+    return digest;
+}
+
+static void check_move(members *all)
+{
+    static const int halves[] = {0, 0, 0, 1, 1};
+    colours_of_all = halves;
+    members_do(all, move_layer);
+    const uint64_t first = moved_alone(halves, 0), second = moved_alone(halves, 1);
+    for (int rank = 0; rank < MEMBERS; ++rank) {
+        const member *m = &all->of[rank];
+        const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
+        tap_ok(m->status == SBN_SUCCESS && m->digest == expected,
+               "a layer moves to a part and back: rank %d: %s %s", rank, sbn_strerror(m->status),
+               m->sentence);
+    }
+}
+
+static int split(member *m)
+{
+    sbn_group *parts[MEMBER_REPLICAS];
+    return member_says(m, sbn_group_split(m->group, colours_of(m), parts));
+}
+
+static int wrong_colour(member *m)
+{
+    static const int wrong[] = {-7};
+    sbn_group *parts[MEMBER_REPLICAS];
+    return m->rank == 1 ? member_says(m, sbn_group_split(m->group, wrong, parts)) : split(m);
+}
+
+static int no_colours(member *m)
+{
+    sbn_group *parts[MEMBER_REPLICAS];
+    return m->rank == 1 ? member_says(m, sbn_group_split(m->group, NULL, parts)) : split(m);
+}
+
+static int forward_instead(member *m)
+{
+    return m->rank == 1 ? member_forward(m) : split(m);
+}
+
+static void check_disagreements(members *all)
+{
+    static const int any[] = {0, 1, 0, 1, 1};
+    colours_of_all = any;
+    const struct {
+        int (*work)(member *);
+        int own, others;
+        const char *own_words, *words, *what;
+    } cases[] = {
+        {wrong_colour, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|replica 0 has -7",
+         "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "a wrong colour"},
+        {no_colours, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|NULL came",
+         "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "no colours"},
+        {forward_instead, SBN_DISAGREEMENT, SBN_DISAGREEMENT,
+         "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
+         "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
+         "a forward instead of a split"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        members_do(all, cases[i].work);
+        for (int rank = 0; rank < MEMBERS; ++rank)
+            member_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
+                          rank == 1 ? cases[i].own_words : cases[i].words, cases[i].what);
+        tap_ok(members_leave(all, cases[i].work) == 0, "%s: nothing is left", cases[i].what);
+        check_colours(all, any, 2, cases[i].what);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    members all;
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    members_open(&all, &device, MEMBERS, replicas, samples, NULL);
+    open_alone();
+    check_parts(&all);
+    check_move(&all);
+    check_disagreements(&all);
+    close_alone();
+    members_close(&all);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

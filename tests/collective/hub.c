@@ -1,0 +1,256 @@
+/*
+ * Groups of several members, threads over the in-memory transport or ranks
+ * over MPI: the same bits as one group of as many replicas; and when members do
+ * not agree, each learns who did what, nothing has changed, and the same groups
+ * go on.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/ranks.h"
+#include "support/wraps.h"
+
+static fixture device;
+
+static uint64_t train(int count, const size_t *replicas, const size_t *samples, const char *what)
+{
+    members all;
+    members_open(&all, &device, count, replicas, samples, NULL);
+    members_do(&all, member_train);
+    members_do(&all, member_train);
+    for (int rank = 0; rank < count; ++rank) {
+        const member *m = &all.of[rank];
+        tap_ok(m->status == SBN_SUCCESS && m->result.count == 8 * MEMBER_PLANE &&
+                   m->result.synchronised,
+               "%s: rank %d: %s %s, %d values", what, rank, sbn_strerror(m->status), m->sentence,
+               (int)m->result.count);
+    }
+    const uint64_t digest = members_digest(&all);
+    members_close(&all);
+    return digest;
+}
+
+static void check_bits(void)
+{
+    const size_t ones[] = {1, 1, 1, 1}, twos[] = {2, 2}, four[] = {4}, some[] = {1, 0, 2};
+    const size_t even[] = {2, 2, 2, 2}, uneven[] = {1, 3, 0, 4}, three[] = {5, 3, 0};
+    const uint64_t alone = train(1, four, even, "one group of 4 replicas");
+    tap_ok(train(4, ones, even, "4 x 1") == alone, "4 threads of 1 replica give the same bits");
+    tap_ok(train(2, twos, uneven, "2 x 2") == alone,
+           "2 threads of 2 replicas, uneven: the same bits");
+    tap_ok(train(3, some, three, "1, 0, 2") == alone, "a member without replicas: the same bits");
+}
+
+/* What rank 1 does while the others call forward of the first layer. */
+static int wrong_layer(member *m)
+{
+    return m->rank != 1
+               ? member_forward(m)
+               : member_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
+}
+
+static int wrong_operation(member *m)
+{
+    return m->rank != 1 ? member_forward(m)
+                        : member_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
+}
+
+static int wrong_offset(member *m)
+{
+    sbn_shard bad = m->shards[0];
+    if (m->rank == 1)
+        bad.y.offset = 1 << 20;
+    return member_says(m, sbn_forward(m->layer, &bad, m->saved, 0, NULL));
+}
+
+static int wrong_saved(member *m)
+{
+    sbn_saved *saved = m->rank == 1 ? NULL : m->saved;
+    return member_says(m, sbn_forward(m->layer, m->shards, saved, 0, NULL));
+}
+
+static int wrong_result(member *m)
+{
+    sbn_result result = {m->rank == 1 ? 1 : sizeof result, 0, 0, 0};
+    return member_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, &result));
+}
+
+static int too_few(member *m)
+{
+    sbn_shard one = m->shards[0];
+    one.shape[0] = m->rank == 1;
+    one.shape[2] = 1;
+    return member_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
+}
+
+/* A layer that rank 1 makes otherwise. */
+static int other_channels(member *m)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    sbn_shard shard = m->shards[0];
+    config.name = "odd";
+    config.channels = m->rank == 1 ? 2 : MEMBER_CHANNELS;
+    shard.shape[1] = config.channels;
+    shard.shape[2] = 5;
+    must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    member_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    return m->status;
+}
+
+/* Backward of the first of two forwards, where the others take the second. */
+static int other_forward(member *m)
+{
+    sbn_saved *saved[2];
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_saved_create(m->layer, &saved[i]), "sbn_saved_create");
+        sbn_forward(m->layer, m->shards, saved[i], SBN_KEEP_RUNNING_STATS, NULL);
+    }
+    clFinish(m->queue);
+    slice_reset(&m->slices[0]);
+    member_says(m, sbn_backward(m->layer, m->shards, saved[m->rank != 1], 0, NULL));
+    for (int i = 0; i < 2; ++i)
+        sbn_saved_destroy(saved[i]);
+    return m->status;
+}
+
+/* Rank 1's device fails: a query after the header, the read before it. */
+static int failing_event(member *m)
+{
+    wraps_fail(WRAP_EVENT_INFO, m->rank == 1);
+    return member_forward(m);
+}
+
+static int failing_read(member *m)
+{
+    wraps_fail(WRAP_READ, m->rank == 1);
+    return member_forward(m);
+}
+
+/* All get an error, nothing changes, and the groups work again. Twice: buffers kept are no loss. */
+static void refused(members *all, int (*work)(member *), const char *what, int own,
+                    const char *own_words, int others, const char *words)
+{
+    members_reset(all);
+    const uint64_t before = members_state(all);
+    members_do(all, work);
+    const long handles = sbn__handles_open();
+    members_do(all, work);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], rank == 1 ? own : others, rank == 1 ? own_words : words,
+                      what);
+    tap_ok(members_state(all) == before, "%s: nothing has changed", what);
+    tap_ok(sbn__handles_open() == handles, "%s: %ld handles left", what,
+           sbn__handles_open() - handles);
+    members_do(all, member_train);
+    int good = 1;
+    for (int rank = 0; rank < all->count; ++rank)
+        good = good && all->of[rank].status == SBN_SUCCESS;
+    tap_ok(good, "%s: the groups work again (%s)", what, all->of[0].sentence);
+}
+
+static void check_disagreements(members *all)
+{
+    const char *const layers = "rank 1 called forward of layer \"second\"|"
+                               "ranks 0, 2 called forward of layer \"first\" with 3 channels";
+    const char *const operations = "rank 1 called backward of|ranks 0, 2 called forward of";
+    const char *const channels = "rank 1 called forward of layer \"odd\" with 2 channels|"
+                                 "ranks 0, 2|with 3 channels";
+    const char *const forwards = "all ranks called backward of layer \"first\" with 3 channels|"
+                                 "channels (saved by call |on rank 1, | on ranks 0, 2)";
+    refused(all, wrong_layer, "another layer", SBN_DISAGREEMENT, layers, SBN_DISAGREEMENT, layers);
+    refused(all, wrong_operation, "another operation", SBN_DISAGREEMENT, operations,
+            SBN_DISAGREEMENT, operations);
+    refused(all, other_channels, "other channels", SBN_DISAGREEMENT, channels, SBN_DISAGREEMENT,
+            channels);
+    refused(all, other_forward, "backward of another forward", SBN_DISAGREEMENT, forwards,
+            SBN_DISAGREEMENT, forwards);
+}
+
+/* What a forward fills may have been filled before, or not: that is no disagreement. */
+static int fresh_saved(member *m)
+{
+    if (m->rank != 1)
+        return member_forward(m);
+    sbn_saved *fresh;
+    must(sbn_saved_create(m->layer, &fresh), "sbn_saved_create");
+    const int status = member_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
+    sbn_saved_destroy(fresh);
+    return status;
+}
+
+static void check_fresh_saved(members *all)
+{
+    members_do(all, fresh_saved);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
+}
+
+static void check_errors(members *all)
+{
+    const char *const invalid = "rank 1 called forward of layer \"first\"|SBN_INVALID_ARGUMENT";
+    const char *const device_error = "rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES";
+    refused(all, wrong_offset, "a buffer too small", SBN_INVALID_ARGUMENT,
+            "rank 1, replica 0: y: ", SBN_REMOTE_ERROR, invalid);
+    refused(all, wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|NULL came", SBN_REMOTE_ERROR,
+            invalid);
+    refused(all, wrong_result, "a wrong result", SBN_INVALID_ARGUMENT, "result: size",
+            SBN_REMOTE_ERROR, "rank 1 called backward|SBN_INVALID_ARGUMENT");
+    refused(all, too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|1 came",
+            SBN_TOO_FEW_VALUES, "more than 1 value|1 came");
+    refused(all, failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
+            "clEnqueueReadBuffer", SBN_REMOTE_ERROR, device_error);
+    refused(all, failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,
+            "replica 0|clGetEventInfo", SBN_REMOTE_ERROR, device_error);
+}
+
+/* After the sums were combined: rank 1's group has failed, which the others learn next time. */
+static int failing_apply(member *m)
+{
+    wraps_fail(WRAP_WRITE, m->rank == 1);
+    return member_forward(m);
+}
+
+static void check_failed_group(members *all)
+{
+    members_do(all, failing_apply);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], rank == 1 ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
+                      rank == 1 ? "replica 0|clEnqueueWriteBuffer" : "",
+                      "a device fails in the apply");
+    for (int i = 0; i < 2; ++i) {
+        members_do(all, member_forward);
+        for (int rank = 0; rank < all->count; ++rank)
+            member_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
+                          rank == 1 ? "rank 1|failed earlier|clEnqueueWriteBuffer"
+                                    : "rank 1|SBN_GROUP_FAILED",
+                          "afterwards");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
+    check_bits();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    members all;
+    members_open(&all, &device, 3, ones, samples, NULL);
+    members_do(&all, member_train);
+    check_fresh_saved(&all);
+    check_disagreements(&all);
+    check_errors(&all);
+    check_failed_group(&all);
+    members_close(&all);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

@@ -1,0 +1,282 @@
+/*
+ * Members that do not come, and transports that break: the pass ends with a
+ * sentence, or, where that was set, with this member's own statistics.
+ */
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/ranks.h"
+
+static fixture device;
+
+/* Those who come are here before one of them waits: only the absent rank is late. */
+static atomic_int here;
+
+/* Rank 2 stays away while the others have two forwards under way. */
+static int come_twice(member *m)
+{
+    sbn_pass *first, *second;
+    sbn_result result = SBN_RESULT_INIT;
+    expect_leaks();
+    if (m->rank == 2)
+        return 0;
+    atomic_fetch_add(&here, 1);
+    while (atomic_load(&here) < 2)
+        sched_yield();
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &first), "begin");
+    must(sbn_forward_begin(m->second, m->shards, m->second_saved, 0, &second), "begin");
+    const int status = sbn_pass_end(second, &result);
+    m->result = (sbn_result)SBN_RESULT_INIT;
+    member_says(m, sbn_pass_end(first, &m->result));
+    if (status != m->status || result.synchronised != m->result.synchronised)
+        m->status = 1;
+    return 0;
+}
+
+static int come_late(member *m)
+{
+    expect_leaks();
+    return m->rank == 2 ? member_forward(m) : 0;
+}
+
+static int come_again(member *m)
+{
+    expect_leaks();
+    return m->rank == 2 ? 0 : member_forward(m);
+}
+
+static void open_three(members *all, double timeout, sbn_timeout_action action)
+{
+    const size_t ones[] = {1, 1, 1}, samples[] = {3, 2, 3};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.timeout = timeout;
+    config.on_timeout = action;
+    atomic_store(&here, 0);
+    members_open(all, &device, 3, ones, samples, &config);
+}
+
+static void check_absent(void)
+{
+    members all;
+    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    members_reset(&all);
+    const uint64_t before = members_state(&all);
+    members_do(&all, come_twice);
+    for (int rank = 0; rank < 2; ++rank)
+        member_expect(&all.of[rank], SBN_TIMEOUT,
+                      "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
+    members_do(&all, come_again);
+    for (int rank = 0; rank < 2; ++rank)
+        member_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
+                      "afterwards the group is dead");
+    members_do(&all, come_late);
+    member_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited|for rank 0, 1", "the late rank");
+    tap_ok(members_state(&all) == before, "nothing has changed");
+    expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
+           "evaluation by running statistics needs nobody");
+    members_close(&all);
+}
+
+/* Both layers in one call; the second one's outputs have to go elsewhere. */
+static int train_branches(member *m)
+{
+    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    for (size_t r = 0; r < m->replicas; ++r) {
+        shards[r] = m->shards[r];
+        shards[r].y = shards[r].dx;
+    }
+    const sbn_branch list[] = {{m->layer, m->shards, m->saved, 0},
+                               {m->second, shards, m->second_saved, 0}};
+    int status = sbn_forward_branches(list, 2, results);
+    m->result = results[1];
+    if (!status && results[0].synchronised != results[1].synchronised)
+        return member_says(m, 1);
+    if (!status)
+        status = sbn_backward_branches(list, 1, results);
+    clFinish(m->queue);
+    return member_says(m, status);
+}
+
+static int come_with_branches(member *m)
+{
+    expect_leaks();
+    return m->rank == 2 ? 0 : train_branches(m);
+}
+
+/* The lone rank's digest, by a group of its own. */
+static uint64_t digest_alone(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    members all;
+    members_open(&all, &device, 1, one, samples, NULL);
+    member *m = &all.of[0];
+    must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
+    must(member_train(m), "training alone");
+    const uint64_t digest = members_digest(&all);
+    members_close(&all);
+    return digest;
+}
+
+static int train_on(member *m)
+{
+    expect_leaks();
+    if (m->rank == 2)
+        return 0;
+    const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
+                                    &m->result);
+    clFinish(m->queue);
+    return member_says(m, status);
+}
+
+static void check_local(void)
+{
+    members all, first;
+    const uint64_t alone = digest_alone();
+    open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
+    members_do(&all, come_twice);
+    for (int rank = 0; rank < 2; ++rank) {
+        const member *m = &all.of[rank];
+        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
+                   m->result.count == m->slices[0].samples * MEMBER_PLANE,
+               "left alone: rank %d: %s %s, not synchronised, %d values", rank,
+               sbn_strerror(m->status), m->sentence, (int)m->result.count);
+    }
+    members_do(&all, train_on);
+    tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
+           "later passes are local too: %s", all.of[0].sentence);
+    first = all;
+    first.count = 1;
+    tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
+    members_close(&all);
+}
+
+static void check_branches(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    members all, first;
+    members_open(&all, &device, 1, one, samples, NULL);
+    must(train_branches(&all.of[0]), "training alone");
+    const uint64_t alone = members_digest(&all);
+    members_close(&all);
+
+    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    members_reset(&all);
+    const uint64_t before = members_state(&all);
+    members_do(&all, come_with_branches);
+    tap_ok(members_state(&all) == before, "two layers in a call: nothing has changed");
+    for (int rank = 0; rank < 2; ++rank)
+        member_expect(&all.of[rank], SBN_TIMEOUT,
+                      "waited 0.3 s in forward of layer \"first\" and 1 more for rank 2",
+                      "two layers in a call, a rank is absent");
+    members_close(&all);
+
+    open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
+    members_do(&all, come_with_branches);
+    for (int rank = 0; rank < 2; ++rank)
+        tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
+               "two layers in a call, left alone: rank %d: %s %s", rank,
+               sbn_strerror(all.of[rank].status), all.of[rank].sentence);
+    first = all;
+    first.count = 1;
+    tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
+    members_close(&all);
+}
+
+/* A transport that breaks: which function, and what it returns. */
+typedef struct broken {
+    int start_code, test_code, pending;
+} broken;
+
+static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+{
+    (void)stream, (void)words, (void)count;
+    *request = context;
+    return ((broken *)context)->start_code;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)request;
+    *done = !((broken *)context)->pending;
+    return ((broken *)context)->test_code;
+}
+
+/* Of 200 members 198 are missing: more than a sentence holds. */
+static int many(void *context, void *request, int *ranks)
+{
+    (void)context, (void)request;
+    for (int i = 0; i < 198; ++i)
+        ranks[i] = i + 2;
+    return 198;
+}
+
+static void check_many(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    broken state = {0, 0, 1};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &state,
+                                 .rank = 1,
+                                 .world_size = 200,
+                                 .start = start,
+                                 .test = test,
+                                 .missing = many};
+    members all;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.transport = &table;
+    config.timeout = 0.3;
+    members_open(&all, &device, 1, one, samples, &config);
+    member_forward(&all.of[0]);
+    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for rank 2, 3, 4, 5,| and | more",
+           "many are missing");
+    members_close(&all);
+}
+
+static void check_broken(broken state, const char *words, const char *what)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &state,
+                                 .rank = 1,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
+    members all;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.transport = &table;
+    config.timeout = 0.3;
+    members_open(&all, &device, 1, one, samples, &config);
+    member *m = &all.of[0];
+    members_reset(&all);
+    const uint64_t before = members_state(&all);
+    const int expected = state.pending ? SBN_TIMEOUT : SBN_TRANSPORT_ERROR;
+    member_forward(m);
+    expect(m->status, expected, words, what);
+    member_forward(m);
+    expect(m->status, SBN_GROUP_FAILED, words, "afterwards the group is dead");
+    tap_ok(members_state(&all) == before, "%s: nothing has changed", what);
+    members_close(&all);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    expect_leaks();
+    const long at_start = sbn__handles_open();
+    check_broken((broken){77, 0, 0}, "rank 1|transport's start returned 77", "start fails");
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    check_broken((broken){0, -5, 0}, "rank 1|transport's test returned -5", "test fails");
+    tap_ok(sbn__handles_open() > at_start, "words that a request may still write stay allocated");
+    check_broken((broken){0, 0, 1}, "rank 1 waited 0.3 s|the other ranks", "nobody comes");
+    check_many();
+    check_absent();
+    check_local();
+    check_branches();
+    tap_note("timeouts and errors have left %ld blocks allocated", sbn__handles_open() - at_start);
+    fixture_close(&device);
+    return tap_done();
+}

@@ -1,0 +1,157 @@
+/*
+ * Members that disagree in a layer's settings, or a call's: each of them is told
+ * which setting it is, and who has which value. Nothing has changed then, and the
+ * groups go on.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "layer/batchnorm.h"
+#include "base/memory.h"
+#include "support/ranks.h"
+
+static fixture device;
+
+/* How the faulty members make their layer, or the call. */
+typedef struct fault {
+    const char *words; /* of everybody's sentence */
+    void (*set)(sbn_batchnorm_config *config, int rank);
+    void (*patch)(sbn_settings *settings, int rank); /* as another build would make them */
+    unsigned flags;                                  /* of rank 1's call */
+} fault;
+
+static const fault *provoked;
+
+static int forward_odd(member *m)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    config.name = "odd";
+    config.channels = MEMBER_CHANNELS;
+    if (provoked->set)
+        provoked->set(&config, m->rank);
+    must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
+    if (provoked->patch)
+        provoked->patch(&layer->settings, m->rank);
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    member_says(m, sbn_forward(layer, m->shards, saved, m->rank == 1 ? provoked->flags : 0, NULL));
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    return m->status;
+}
+
+static void eps(sbn_batchnorm_config *config, int rank)
+{
+    config->eps = rank == 1 ? 1e-3 : 1e-5;
+}
+
+static void eps_mode(sbn_batchnorm_config *config, int rank)
+{
+    config->eps_mode = rank == 1 ? SBN_EPS_CLAMP : SBN_EPS_ADD;
+}
+
+static void momentum(sbn_batchnorm_config *config, int rank)
+{
+    config->momentum = rank == 1 ? 0.01 : 0.1;
+}
+
+static void average(sbn_batchnorm_config *config, int rank)
+{
+    config->average = rank == 1 ? SBN_AVERAGE_CUMULATIVE : SBN_AVERAGE_MOMENTUM;
+}
+
+static void affine(sbn_batchnorm_config *config, int rank)
+{
+    config->affine = rank != 1;
+}
+
+static void tracking(sbn_batchnorm_config *config, int rank)
+{
+    config->track_running_stats = rank != 1;
+}
+
+static void order(sbn_settings *settings, int rank)
+{
+    if (rank == 1)
+        settings->words[SBN_SETTING_ORDER] = SBN_ORDER_VERSION + 1;
+    settings->digest ^= rank == 1;
+}
+
+/* Two faulty members: another setting each, the same one alike, and apart. */
+static void two(sbn_batchnorm_config *config, int rank)
+{
+    config->eps = rank == 1 ? 1e-3 : 1e-5;
+    config->momentum = rank == 3 ? 0.2 : 0.1;
+}
+
+static void two_alike(sbn_batchnorm_config *config, int rank)
+{
+    config->momentum = rank == 1 || rank == 2 ? 0.2 : 0.1;
+}
+
+static void two_apart(sbn_batchnorm_config *config, int rank)
+{
+    config->momentum = rank == 1 ? 0.3 : rank == 3 ? 0.2 : 0.1;
+}
+
+#define CALL "the ranks disagree: all ranks called forward of layer \"odd\" with 3 channels|"
+
+static const fault faults[] = {
+    {CALL "channels (eps 0.001 on rank 1, 1e-05 on ranks 0, 2, 3, 4)", eps, NULL, 0},
+    {CALL "channels (eps_mode SBN_EPS_CLAMP on rank 1, SBN_EPS_ADD on ranks 0, 2, 3, 4)", eps_mode,
+     NULL, 0},
+    {CALL "channels (momentum 0.01 on rank 1, 0.1 on ranks 0, 2, 3, 4)", momentum, NULL, 0},
+    {CALL "channels (average SBN_AVERAGE_CUMULATIVE on rank 1, SBN_AVERAGE_MOMENTUM on ranks 0, 2, "
+          "3, 4)",
+     average, NULL, 0},
+    {CALL "channels (affine 0 on rank 1, 1 on ranks 0, 2, 3, 4)", affine, NULL, 0},
+    {CALL "channels (track_running_stats 0 on rank 1, 1 on ranks 0, 2, 3, 4)", tracking, NULL, 0},
+    {CALL "channels (order version 2 on rank 1, 1 on ranks 0, 2, 3, 4)", NULL, order, 0},
+    {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
+     SBN_KEEP_RUNNING_STATS},
+    {CALL "channels (eps 0.001 on rank 1, 1e-05 on ranks 0, 2, 3, 4; |"
+          "momentum 0.2 on rank 3, 0.1 on ranks 0, 1, 2, 4)",
+     two, NULL, 0},
+    {CALL "channels (momentum 0.2 on ranks 1, 2, 0.1 on ranks 0, 3, 4)", two_alike, NULL, 0},
+    {CALL "channels (momentum 0.3 on rank 1, 0.2 on rank 3, 0.1 on ranks 0, 2, 4)", two_apart, NULL,
+     0},
+    {CALL
+     "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4; |"
+     "eps 0.001 on rank 1|momentum 0.2 on rank 3|order version 2 on rank 1, 1 on ranks 0, 2, 3, 4)",
+     two, order, SBN_KEEP_RUNNING_STATS},
+};
+
+static void check(members *all, const fault *f)
+{
+    provoked = f;
+    members_reset(all);
+    const uint64_t before = members_state(all);
+    members_do(all, forward_odd);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], SBN_DISAGREEMENT, f->words, "other settings");
+    const long left = members_leave(all, forward_odd);
+    tap_ok(members_state(all) == before && left == 0, "nothing has changed, %ld handles left",
+           left);
+}
+
+int main(int argc, char **argv)
+{
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    const size_t replicas[] = {1, 1, 1, 1, 0}, samples[] = {2, 3, 1, 2};
+    members all;
+    members_open(&all, &device, 5, replicas, samples, NULL);
+    members_do(&all, member_train);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
+        check(&all, &faults[i]);
+    members_do(&all, member_train);
+    for (int rank = 0; rank < all.count; ++rank)
+        member_expect(&all.of[rank], SBN_SUCCESS, "", "the groups work again");
+    members_close(&all);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

@@ -1,0 +1,247 @@
+/*
+ * The cache on disk (src/device/cache.h): what is stored comes back; what is damaged, foreign or
+ * another's does not; folders that others may write to are not used; and processes that write at
+ * the same time do not disturb each other.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/cache.h"
+#include "base/memory.h"
+#include "support/tap.h"
+
+enum { SIZE = 100000, PROCESSES = 4, ROUNDS = 300 };
+
+static unsigned char contents[SIZE];
+static char root[256];
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    return path;
+}
+
+static sbn_bytes bytes_of(const char *text)
+{
+    return (sbn_bytes){(unsigned char *)text, strlen(text)};
+}
+
+/* Is the block stored for a key what it should be? */
+static int holds(int folder, const char *name, size_t size)
+{
+    const sbn_bytes key = bytes_of(name);
+    sbn_bytes found;
+    const int good = sbn__cache_load(folder, &key, &found) && found.size == size &&
+                     memcmp(found.at, contents, size) == 0;
+    sbn__bytes_free(&found);
+    return good;
+}
+
+static void store(int folder, const char *name, size_t size)
+{
+    const sbn_bytes key = bytes_of(name), binary = {contents, size};
+    sbn__cache_store(folder, &key, &binary);
+}
+
+/* The files of a folder: their number, and the path of the last. */
+static int files_of(const char *folder, char *path, size_t size)
+{
+    int count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.') {
+            snprintf(path, size, "%s/%s", folder, entry->d_name);
+            ++count;
+        }
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static void stored(int folder, const char *where)
+{
+    char file[1024];
+    struct stat s;
+    tap_ok(!holds(folder, "a key", SIZE), "a key that was not stored");
+    store(folder, "a key", SIZE);
+    store(folder, "an empty binary", 0);
+    tap_ok(holds(folder, "a key", SIZE) && holds(folder, "an empty binary", 0), "what was stored");
+    tap_ok(!holds(folder, "a kez", SIZE) && !holds(folder, "a ke", SIZE), "other keys");
+    store(folder, "a key", SIZE / 2);
+    tap_ok(holds(folder, "a key", SIZE / 2), "stored anew");
+    tap_ok(files_of(where, file, sizeof file) == 2 && stat(file, &s) == 0 &&
+               (s.st_mode & 0777) == 0600,
+           "a file each, of this user alone");
+}
+
+static void rewrite(const char *path, const unsigned char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (file) {
+        fwrite(bytes, 1, size, file);
+        fclose(file);
+    }
+}
+
+/* Every length that a file may be cut to, every byte that may change; then it is stored anew. */
+static void damaged(void)
+{
+    enum { SHORT = 300 };
+    unsigned char bytes[1024];
+    char path[1024], other[1024];
+    const char *where = path_of("damaged");
+    const int folder = sbn__cache_open(where);
+    store(folder, "one", SHORT);
+    files_of(path_of("damaged"), path, sizeof path);
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file)
+        fclose(file);
+    int cut = 0, changed = 0;
+    for (size_t i = 0; i < size; ++i) {
+        rewrite(path, bytes, i);
+        cut += holds(folder, "one", SHORT);
+        bytes[i] ^= 1u << i % 8;
+        rewrite(path, bytes, size);
+        changed += holds(folder, "one", SHORT);
+        bytes[i] ^= 1u << i % 8;
+    }
+    tap_ok(size > SHORT && !cut && !changed, "%zu bytes: cut %d times, changed %d times, and taken",
+           size, cut, changed);
+    bytes[size] = 0;
+    rewrite(path, bytes, size + 1);
+    tap_ok(!holds(folder, "one", SHORT), "a byte too many");
+    rewrite(path, (const unsigned char *)"a letter", 8);
+    tap_ok(!holds(folder, "one", SHORT), "another file");
+
+    /* Another key's file in this one's place: as if their hashes were equal. */
+    store(folder, "one", SHORT);
+    snprintf(other, sizeof other, "%s", path);
+    const int others = sbn__cache_open(path_of("others"));
+    store(others, "two", SHORT);
+    files_of(path_of("others"), path, sizeof path);
+    tap_ok(rename(path, other) == 0 && !holds(folder, "one", SHORT), "another key's file");
+    chmod(other, 0600);
+    store(folder, "one", SHORT);
+    tap_ok(holds(folder, "one", SHORT), "stored anew in its place");
+    chmod(other, 0622);
+    tap_ok(!holds(folder, "one", SHORT), "a file that others may write");
+    sbn__cache_close(folder);
+    sbn__cache_close(others);
+}
+
+static int opens(const char *path)
+{
+    const int folder = sbn__cache_open(path);
+    sbn__cache_close(folder);
+    return folder >= 0;
+}
+
+static void folders(void)
+{
+    struct stat s;
+    char open_path[512], file[512];
+    tap_ok(!opens(""), "no name: no cache");
+    tap_ok(!opens(path_of("not/there")), "a folder in one that is not there");
+    tap_ok(opens(path_of("made")) && stat(path_of("made"), &s) == 0 && (s.st_mode & 0777) == 0700,
+           "made, for this user alone");
+    snprintf(open_path, sizeof open_path, "%s", path_of("open"));
+    mkdir(open_path, 0700);
+    chmod(open_path, 0770);
+    tap_ok(!opens(open_path), "a folder that a group may write to");
+    chmod(open_path, 0702);
+    tap_ok(!opens(open_path), "a folder that all may write to");
+    chmod(open_path, 0755);
+    tap_ok(opens(open_path), "a folder that all may read");
+    if (geteuid() == 0 && chown(open_path, 1, (gid_t)-1) == 0)
+        tap_ok(!opens(open_path), "another user's folder");
+    else
+        tap_skip("only root can make another user's folder");
+    snprintf(file, sizeof file, "%s", path_of("made"));
+    tap_ok(symlink(file, path_of("link")) == 0 && !opens(path_of("link")), "a link to a folder");
+    snprintf(file, sizeof file, "%s", path_of("file"));
+    rewrite(file, contents, 10);
+    tap_ok(!opens(file), "a file");
+    store(-1, "a key", SIZE);
+    tap_ok(!holds(-1, "a key", SIZE), "no folder at all");
+}
+
+static void default_folder(void)
+{
+    struct stat s;
+    char home[512];
+    setenv("XDG_CACHE_HOME", path_of("xdg"), 1);
+    tap_ok(opens(NULL) && stat(path_of("xdg/syncbn"), &s) == 0, "$XDG_CACHE_HOME/syncbn");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    tap_ok(!opens(NULL), "a relative $XDG_CACHE_HOME");
+    unsetenv("XDG_CACHE_HOME");
+    snprintf(home, sizeof home, "%s", path_of("home"));
+    mkdir(home, 0755);
+    setenv("HOME", home, 1);
+    tap_ok(opens(NULL) && stat(path_of("home/.cache/syncbn"), &s) == 0, "~/.cache/syncbn");
+    unsetenv("HOME");
+    tap_ok(!opens(NULL), "neither");
+}
+
+/* Each process writes its own length of the contents; a reader finds one of them or nothing. */
+static void at_once(void)
+{
+    const char *where = path_of("at_once");
+    const int folder = sbn__cache_open(where);
+    char file[1024];
+    int good = 1;
+    for (int p = 0; p < PROCESSES; ++p)
+        if (fork() == 0) {
+            int wrong = 0;
+            for (int i = 0; i < ROUNDS; ++i) {
+                const sbn_bytes key = bytes_of("shared");
+                sbn_bytes found;
+                store(folder, "shared", SIZE - (size_t)p);
+                if (!sbn__cache_load(folder, &key, &found) || found.size > SIZE ||
+                    found.size <= SIZE - PROCESSES || memcmp(found.at, contents, found.size) != 0)
+                    ++wrong;
+                sbn__bytes_free(&found);
+            }
+            _exit(wrong != 0);
+        }
+    for (int p = 0; p < PROCESSES; ++p) {
+        int status = 1;
+        wait(&status);
+        good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    tap_ok(good, "%d processes write and read one key %d times", PROCESSES, ROUNDS);
+    tap_ok(files_of(path_of("at_once"), file, sizeof file) == 1, "no temporary file is left");
+    sbn__cache_close(folder);
+}
+
+int main(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    char command[512];
+    const long handles = sbn__handles_open();
+    snprintf(root, sizeof root, "%s/syncbn-cache-XXXXXX", temporary ? temporary : "/tmp");
+    if (!mkdtemp(root)) {
+        printf("Bail out! %s cannot be made\n", root);
+        return 99;
+    }
+    for (size_t i = 0; i < SIZE; ++i)
+        contents[i] = (unsigned char)(i * i >> 3);
+    char where[512];
+    snprintf(where, sizeof where, "%s", path_of("stored"));
+    const int folder = sbn__cache_open(where);
+    stored(folder, where);
+    sbn__cache_close(folder);
+    damaged();
+    folders();
+    default_folder();
+    at_once();
+    tap_ok(sbn__handles_open() == handles, "no block is left");
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command) == 0 ? tap_done() : 99;
+}

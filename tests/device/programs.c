@@ -1,0 +1,181 @@
+/*
+ * Groups that find their programs in the cache: none is compiled again, and the bits are the
+ * same; damaged files are compiled and replaced; drivers that refuse a binary are given the
+ * source. On the first device of every platform that has a usable one.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+#include "base/memory.h"
+#include "support/wraps.h"
+
+enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
+
+static fixture device;
+static cl_command_queue queue;
+static slice data;
+static char folder[256];
+
+/* Makes a group and runs a forward and a backward: a digest of both. */
+static uint64_t run(const char *cache)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &queue;
+    config.replicas = 1;
+    config.program_cache = cache;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    if (*sbn_last_error())
+        tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
+    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    of_layer.channels = CHANNELS;
+    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    slice_reset(&data);
+    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    uint64_t digest = digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements);
+    digest = digest_buffer(digest, &data, &data.shard.dx, data.elements);
+    digest = digest_buffer(digest, &data, &data.shard.weight_grad, CHANNELS);
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    return digest;
+}
+
+typedef struct counts {
+    long sources, binaries;
+    uint64_t digest;
+} counts;
+
+/* A run, and how many programs came from where. */
+static counts counted(const char *cache)
+{
+    const long sources = wraps_calls(WRAP_CREATE_PROGRAM);
+    const long binaries = wraps_calls(WRAP_CREATE_BINARY);
+    const uint64_t digest = run(cache);
+    return (counts){wraps_calls(WRAP_CREATE_PROGRAM) - sources,
+                    wraps_calls(WRAP_CREATE_BINARY) - binaries, digest};
+}
+
+static int files(char paths[][512], int most)
+{
+    int count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.' && count < most)
+            snprintf(paths[count++], 512, "%s/%s", folder, entry->d_name);
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+static void expect_counts(counts c, long sources, long binaries, uint64_t right, const char *what)
+{
+    tap_ok(c.sources == sources && c.binaries == binaries && c.digest == right,
+           "%s: %ld from source, %ld from binaries (%ld and %ld expected), %s bits", what,
+           c.sources, c.binaries, sources, binaries, c.digest == right ? "the same" : "other");
+}
+
+static void check_device(const char *name, int all)
+{
+    char paths[8][512];
+    const counts without = counted("");
+    expect_counts(without, PROGRAMS, 0, without.digest, "no cache");
+    expect_counts(counted(folder), PROGRAMS, 0, without.digest, "an empty cache");
+    const int kept = files(paths, 8);
+    if (kept == 0) {
+        tap_skip("%s gives no binaries", name);
+        return;
+    }
+    tap_ok(kept == PROGRAMS, "%s: %d files are kept", name, kept);
+    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "a full cache");
+    if (!all)
+        return;
+    must(truncate(paths[0], 1000), "truncate");
+    expect_counts(counted(folder), 1, PROGRAMS - 1, without.digest, "a truncated file");
+    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and it is replaced");
+    must(unlink(paths[1]), "unlink");
+    must(link(paths[0], paths[1]), "link");
+    expect_counts(counted(folder), 1, PROGRAMS - 1, without.digest, "another program's file");
+    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and it is replaced");
+
+    /* The driver refuses a binary, or to build it. */
+    wraps_fail(WRAP_CREATE_BINARY, 2);
+    expect_counts(counted(folder), 1, PROGRAMS, without.digest, "a binary is refused");
+    wraps_fail(WRAP_BUILD, 1);
+    expect_counts(counted(folder), 1, PROGRAMS, without.digest, "a binary cannot be built");
+    wraps_fail(WRAP_BUILD, 0);
+
+    must(chmod(folder, 0770), "chmod");
+    expect_counts(counted(folder), PROGRAMS, 0, without.digest,
+                  "a folder that others may write to");
+    must(chmod(folder, 0700), "chmod");
+    expect_counts(counted("/dev/null"), PROGRAMS, 0, without.digest, "a folder that is none");
+
+    /* The default folder is for devices that are not CPUs. */
+    cl_device_type type = CL_DEVICE_TYPE_GPU;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    expect_counts(counted(NULL), PROGRAMS, 0, without.digest, "a CPU, by default");
+    wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
+    const uint64_t as_gpu = counted("").digest;
+    expect_counts(counted(NULL), PROGRAMS, 0, as_gpu, "a GPU, by default");
+    expect_counts(counted(NULL), 0, PROGRAMS, as_gpu, "a GPU, by default, again");
+    wraps_device_says(CL_DEVICE_TYPE, NULL, 0);
+
+    /* Another driver version is another key. */
+    wraps_device_says(CL_DRIVER_VERSION, "another", 8);
+    expect_counts(counted(folder), PROGRAMS, 0, without.digest, "another driver version");
+    wraps_device_says(CL_DRIVER_VERSION, NULL, 0);
+    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and the first again");
+}
+
+static void on_device(cl_device_id id, const char *name, int all)
+{
+    cl_int code;
+    const char *temporary = getenv("TMPDIR");
+    char command[512];
+    device.device = id;
+    device.context = clCreateContext(NULL, 1, &id, NULL, NULL, &code);
+    must(code, "clCreateContext");
+    queue = fixture_queue(&device, 0);
+    slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    snprintf(folder, sizeof folder, "%s/syncbn-programs-XXXXXX", temporary ? temporary : "/tmp");
+    must(mkdtemp(folder) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "mkdtemp");
+    check_device(name, all);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    must(system(command), command);
+    slice_close(&data);
+    clReleaseCommandQueue(queue);
+    clReleaseContext(device.context);
+}
+
+int main(void)
+{
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    int found = 0;
+    setenv("RUSTICL_ENABLE", "llvmpipe", 0);
+    must(clGetPlatformIDs(16, platforms, &count), "clGetPlatformIDs");
+    const long handles = sbn__handles_open();
+    for (cl_uint i = 0; i < count && i < 16; ++i) {
+        cl_device_id id;
+        char name[256] = "";
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &id, NULL) != CL_SUCCESS ||
+            sbn_device_check(id) != SBN_SUCCESS)
+            continue;
+        clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof name, name, NULL);
+        on_device(id, name, found++ == 0);
+    }
+    if (!found)
+        tap_missing("no usable OpenCL device here");
+    tap_ok(sbn__handles_open() == handles, "no handle is left open");
+    return tap_done();
+}

@@ -1,0 +1,140 @@
+#!/bin/sh
+# The kernels' source: what would make results depend on the device is not in it. OpenCL leaves
+# the rounding of / and of square roots to the device, and contraction to the compiler.
+#
+# Comments aside, there is no / and no % but for two of integers, and no function whose rounding
+# is the device's. (Products beside sums are not looked for: FP_CONTRACT OFF opens each program,
+# and no option that would undo it is given.) Planted faults must be found.
+#
+# Environment: srcdir.
+
+: "${srcdir:=.}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+
+# result WHAT FAULTS: passes when FAULTS is empty.
+result() {
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        printf '%s\n' "$2" | sed 's/^/# /'
+    fi
+}
+
+# strip FILE: its text without comments, line by line.
+strip() {
+    awk '{
+        line = $0
+        out = ""
+        while (line != "") {
+            if (inside) {
+                at = index(line, "*/")
+                inside = !at
+                line = at ? substr(line, at + 2) : ""
+                continue
+            }
+            block = index(line, "/*")
+            rest = index(line, "//")
+            if (rest && (!block || rest < block)) {
+                out = out substr(line, 1, rest - 1)
+                line = ""
+            } else if (block) {
+                out = out substr(line, 1, block - 1) " "
+                line = substr(line, block + 2)
+                inside = 1
+            } else {
+                out = out line
+                line = ""
+            }
+        }
+        print out
+    }' "$1"
+}
+
+# faults FILE: a line "FILE:LINE: what: text" for each.
+faults() {
+    strip "$1" | awk -v file="${1##*/}" '
+    function fault(what) {
+        print file ":" NR ": " what ": " $0
+    }
+    BEGIN {
+        # Inexact by OpenCL 1.2, section 7.4, or contracted as the device likes.
+        split("sqrt rsqrt cbrt hypot pow pown powr rootn exp exp2 exp10 expm1 log log2 log10 " \
+              "log1p divide recip mad mix smoothstep normalize length distance dot cross " \
+              "fmod remainder remquo sin cos tan sincos asin acos atan atan2 sinh cosh tanh " \
+              "sinpi cospi tanpi erf erfc tgamma lgamma lgamma_r", names, " ")
+        for (i in names)
+            inexact[names[i]] = 1
+        # The two divisions of integers.
+        allowed["static uint quotient(uint a, uint b)"] = 1
+        allowed["static ulong quotient_long(ulong a, ulong b)"] = 1
+    }
+    /[\/%]/ {
+        if ($0 != "    return a / b;" || !(before[2] in allowed))
+            fault("division")
+    }
+    {
+        rest = $0
+        while (match(rest, /[A-Za-z_][A-Za-z_0-9]*/)) {
+            name = substr(rest, RSTART, RLENGTH)
+            if (name in inexact || name ~ /^(native|half|fast)_/ && name != "half_way")
+                fault(name)
+            rest = substr(rest, RSTART + RLENGTH)
+        }
+        before[2] = before[1]
+        before[1] = $0
+    }'
+}
+
+# opens FILE: nothing, or what is wrong, when FP_CONTRACT OFF is not the first code of a file.
+opens() {
+    first=$(strip "$1" | grep -v '^ *$' | head -n 1)
+    [ "$first" = '#pragma OPENCL FP_CONTRACT OFF' ] || echo "the first line of code is: $first"
+}
+
+all=
+for file in "$srcdir"/cl/*.cl; do
+    all="$all ${file##*/}"
+    result "${file##*/}: no division, no function that rounds freely" "$(faults "$file")"
+done
+result "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
+
+result 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
+result 'FP_CONTRACT is said once' \
+    "$(for file in "$srcdir"/cl/*.cl; do
+        [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
+    done)"
+# The lists of program.c: as many as there are, each begins with common.cl.
+lists=$(grep -c '_sources\[\] = {' "$srcdir/src/device/program.c")
+result "all $lists programs begin with common.cl" \
+    "$(grep '_sources\[\] = {' "$srcdir/src/device/program.c" | grep -v '= {"common\.cl"'
+       [ "$lists" -ge 2 ] || echo "$lists lists of sources in src/device/program.c, 2 expected")"
+result 'no option that lets the compiler contract or round freely' \
+    "$(grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' -e '-cl-finite' \
+        -e '-cl-no-signed-zeros' "$srcdir"/src/*.c)"
+
+# planted WHAT LINE: the fault is found when the line joins a kernel.
+planted() {
+    { cat "$srcdir/cl/forward_apply.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
+    result "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
+}
+planted 'a division' '    const float mean = sum / n;'
+planted 'a division after a comment' '    const float mean = /* of all */ sum /(float)n;'
+planted 'a division of another name' '    return a / b;'
+planted 'a remainder' '    const uint lane = i % 64;'
+planted 'a square root' '    invstd = 1.0f * sqrt (var);'
+planted 'a reciprocal square root' '    invstd = rsqrt(var);'
+planted 'a native function' '    invstd = native_rsqrt(var);'
+planted 'a half function' '    invstd = half_recip(var);'
+planted 'a mad' '    y = mad(a, d, b);'
+planted 'a power' '    y = pown(a, 2);'
+planted 'a square root behind a macro' '#define ROOT sqrt'
+printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a / b, sqrt(a)' > "$work/comment.cl"
+result 'in comments they are not faults' "$(faults "$work/comment.cl")"
+printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
+result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+
+echo "1..$number"

@@ -1,0 +1,261 @@
+/*
+ * Narrow sums in registers (src/exact/narrow.h) against wide integers, bit for bit: random words of
+ * every length and sign in both forms, words at the ends of their range, variances that cancel,
+ * and results that lie between two doubles.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "check/mix.h"
+#include "exact/narrow.h"
+#include "exact/statistics.h"
+#include "exact/big.h"
+#include "support/tap.h"
+
+#ifdef __SIZEOF_INT128__
+
+enum { WORDS = 16, CHANNELS = 120000 };
+
+static int64_t all[CHANNELS * WORDS];
+static double mean[CHANNELS], var[CHANNELS], dy[CHANNELS], dy_xmu[CHANNELS], of_x[CHANNELS];
+
+static int64_t length_of(uint64_t number, int bits)
+{
+    const int64_t value = (int64_t)(mix(1, number) >> 1) >>
+                          (63 - bits + (int)(mix(2, number) % (unsigned)bits));
+    return mix(3, number) & 1 ? -value : value;
+}
+
+/* Digits of any length that words may have: they are carried without overflow. */
+static void random_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+{
+    for (size_t k = 0; k + 1 < form->per_channel; ++k)
+        at[k] = length_of(number * WORDS + k, 62);
+}
+
+/* Digits as carrying leaves them, the highest short or the sign alone; zeros and ones are frequent. */
+static void carried_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+{
+    const int64_t mask = (INT64_C(1) << SBN_DIGIT_BITS) - 1;
+    for (size_t k = 0; k + 1 < form->per_channel; ++k) {
+        const int highest = (int)k == form->digits1 - 1 || k + 2 == form->per_channel;
+        const uint64_t of_word = number * WORDS + k, kind = mix(4, of_word) % 8;
+        at[k] = kind == 0 ? 0 : kind == 1 ? mask : (int64_t)mix(5, of_word) & mask;
+        if (highest)
+            at[k] = kind < 4 ? (int64_t)(kind & 1) - 1
+                             : length_of(of_word, 1 + (int)(mix(6, number) % 40));
+    }
+}
+
+static void extreme_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+{
+    static const int64_t list[] = {0,
+                                   1,
+                                   -1,
+                                   INT64_C(1) << 62,
+                                   -(INT64_C(1) << 62),
+                                   UINT32_MAX,
+                                   (INT64_C(1) << 48) - 1,
+                                   INT64_C(1) << 45,
+                                   -(INT64_C(1) << 45),
+                                   (INT64_C(1) << 45) - 1,
+                                   -(INT64_C(1) << 45) - 1};
+    for (size_t k = 0; k + 1 < form->per_channel; ++k)
+        at[k] = list[mix(7, number * WORDS + k) % (sizeof list / sizeof *list)];
+}
+
+/* value's limbs as digits, added to what is there. */
+static void put(int64_t *digits, int count, int bits, const sbn_big *value)
+{
+    for (int k = 0; k < count; ++k) {
+        uint64_t digit = 0;
+        const int width = k + 1 < count ? bits : 63;
+        for (int b = 0; b < width && k * bits + b < 32 * value->length; ++b) {
+            const int place = k * bits + b;
+            digit |= (uint64_t)(value->limb[place / 32] >> (place % 32) & 1) << b;
+        }
+        digits[k] += value->negative ? -(int64_t)digit : (int64_t)digit;
+    }
+}
+
+static sbn_big short_number(uint64_t number, int bits)
+{
+    sbn_big value;
+    const int64_t digits[2] = {(int64_t)(mix(8, number) >> 32), (int64_t)(mix(9, number) >> 32)};
+    sbn__big_from_digits(&value, digits, 2, 32);
+    /* Cut to its lowest bits. */
+    const int limbs = bits / 32;
+    value.limb[limbs] &= ((uint32_t)1 << bits % 32) - 1;
+    for (int i = limbs + 1; i < 2; ++i)
+        value.limb[i] = 0;
+    value.length = 2;
+    while (value.length > 0 && !value.limb[value.length - 1])
+        --value.length;
+    return value;
+}
+
+static uint64_t count_of(uint64_t number)
+{
+    return 1 + (mix(10, number) >> 1 >> mix(11, number) % 63);
+}
+
+/* The square of a mean of few bits, and next to nothing beside it: sums that cancel. */
+static void cancelling_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+{
+    const uint64_t count = count_of(number) >> 20 | 1;
+    const int shift = 2 * form->format->low1 - form->format->low2;
+    sbn_big n, x, xx, sum, squares, moved;
+    memset(at, 0, sizeof *at * form->per_channel);
+    sbn__big_from_uint64(&n, count);
+    x = short_number(number, 40);
+    sbn__big_multiply(&sum, &x, &n);
+    sbn__big_multiply(&xx, &x, &x);
+    sbn__big_multiply(&squares, &xx, &n);
+    /* x is in units that square to those of the second sum. */
+    sbn__big_shift_left(&moved, &sum, shift / 2);
+    moved.negative = (int)(number & 1);
+    put(at, form->digits1, SBN_DIGIT_BITS, &moved);
+    put(at + form->digits1, form->digits2, SBN_DIGIT_BITS, &squares);
+    at[form->digits1] += (int64_t)(mix(12, number) % 5) - 2;
+}
+
+/* 2^53 + odd, a half, and a rest far below or none. */
+static void tied_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+{
+    const int counts[2] = {form->digits1, form->digits2};
+    int64_t *digits = at;
+    memset(at, 0, sizeof *at * form->per_channel);
+    for (int i = 0; i < 2; ++i, digits += counts[0]) {
+        const int most = SBN_DIGIT_BITS * (counts[i] - 1) - 20;
+        const unsigned bits = (unsigned)mix(13 + (uint64_t)i, number);
+        sbn_big head, value;
+        sbn__big_from_uint64(&head, (UINT64_C(1) << 54) + (bits & 3));
+        sbn__big_shift_left(&value, &head, (int)(bits >> 8) % (most > 1 ? most : 1));
+        value.limb[0] |= bits >> 2 & 1;
+        value.negative = bits >> 3 & 1;
+        put(digits, counts[i], SBN_DIGIT_BITS, &value);
+    }
+}
+
+static int same(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
+
+static const struct {
+    const char *name;
+    void (*fill)(int64_t *at, const sbn_accumulators *form, uint64_t number);
+} kinds[] = {{"any digits", random_words},
+             {"carried digits", carried_words},
+             {"digits at their ends", extreme_words},
+             {"sums that cancel", cancelling_words},
+             {"ties", tied_words}};
+
+static uint64_t counts_of_channel(int kind, uint64_t round)
+{
+    return kind == 3 ? count_of(round) >> 20 | 1 : count_of(round);
+}
+
+/* One count serves all channels of a call: so calls are of few channels. */
+static void compare(int kind, const char *form_name, const sbn_accumulators *form)
+{
+    enum { AT_ONCE = 8 };
+    int moments = 0, products = 0;
+    uint64_t first = 0;
+    for (uint64_t c = 0; c < CHANNELS; ++c) {
+        int64_t *at = all + c * form->per_channel;
+        kinds[kind].fill(at, form, kind == 3 ? c / AT_ONCE : c);
+        at[form->per_channel - 1] = (int64_t)(c % (1 << SBN_FLAGS)) & (c % 16 ? 24 : 31);
+        of_x[c] = (double)length_of(c, 60) * 0x1p-30;
+    }
+    for (uint64_t c = 0; c < CHANNELS; c += AT_ONCE) {
+        sbn_accumulators words = *form;
+        words.at = all + c * form->per_channel;
+        const uint64_t count = counts_of_channel(kind, c / AT_ONCE);
+        sbn__moments_of(&words, AT_ONCE, NULL, count, mean + c, var + c);
+        for (size_t i = 0; i < AT_ONCE; ++i) {
+            const sbn_two_sums m = sbn__wide_moments_of(&words, i, count);
+            if ((!same(m.first, mean[c + i]) || !same(m.second, var[c + i])) && !moments++)
+                first = c + i;
+        }
+    }
+    sbn_accumulators words = *form;
+    words.at = all;
+    sbn__products_of(&words, CHANNELS, NULL, of_x, dy, dy_xmu);
+    for (size_t c = 0; c < CHANNELS; ++c) {
+        const sbn_two_sums p = sbn__wide_products_of(&words, c, of_x[c]);
+        products += !same(p.first, dy[c]) || !same(p.second, dy_xmu[c]);
+    }
+    tap_ok(!moments && !products, "%s, %s: %d moments (first no. %llu) and %d products differ",
+           form_name, kinds[kind].name, moments, (unsigned long long)first, products);
+}
+
+/* How many of a kind are computed in registers at all. */
+static void coverage(int kind, const char *form_name, const sbn_accumulators *form, int least)
+{
+    enum { ROUNDS = 20000 };
+    const int shift = 2 * form->format->low1 - form->format->low2;
+    int fit = 0;
+    for (uint64_t c = 0; c < ROUNDS; ++c) {
+        int64_t at[WORDS];
+        sbn_narrow sum, squares;
+        double spread;
+        kinds[kind].fill(at, form, c);
+        fit += sbn__narrow_from_digits(&sum, at, form->digits1) &&
+               sbn__narrow_from_digits(&squares, at + form->digits1, form->digits2) &&
+               (shift == 0 ||
+                sbn__narrow_spread(sum, squares, counts_of_channel(kind, c), shift, 0, &spread));
+    }
+    tap_ok(100 * fit >= least * ROUNDS, "%s, %s: %d of %d fit registers, %d %% expected", form_name,
+           kinds[kind].name, fit, ROUNDS, least);
+}
+
+/* `only` leaves the others alone. */
+static void only_some(void)
+{
+    int64_t words[3 * WORDS] = {0};
+    const sbn_accumulators form = sbn__accumulators_at(words, &sbn_forward_narrow);
+    const unsigned char only[] = {0, 1, 0};
+    double first[3] = {7, 7, 7}, second[3] = {7, 7, 7};
+    for (size_t c = 0; c < 3; ++c)
+        words[c * form.per_channel + 1] = 4 << 16;
+    sbn__moments_of(&form, 3, only, 2, first, second);
+    tap_ok(first[0] == 7 && first[1] == 2 && first[2] == 7 && second[0] == 7 && second[2] == 7,
+           "moments of the wanted channel only");
+    const double zero[3] = {0, 0, 0};
+    first[1] = second[1] = 7;
+    sbn__products_of(&form, 3, only, zero, first, second);
+    tap_ok(first[0] == 7 && first[1] == 4 && first[2] == 7 && second[0] == 7 && second[1] == 0,
+           "products of the wanted channel only");
+}
+
+int main(void)
+{
+    const struct {
+        const char *name;
+        sbn_accumulators form;
+    } forms[] = {
+        {"forward", sbn__accumulators_at(NULL, &sbn_forward_narrow)},
+        {"backward", sbn__accumulators_at(NULL, &sbn_backward_narrow)},
+    };
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; ++f)
+        for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); ++kind) {
+            /* The backward format has no variance, but what it would be is still a number. */
+            if (kind == 3 && f == 1)
+                continue;
+            compare(kind, forms[f].name, &forms[f].form);
+        }
+    coverage(3, forms[0].name, &forms[0].form, 90);
+    only_some();
+    return tap_done();
+}
+
+#else
+
+int main(void)
+{
+    tap_skip("this compiler has no 128-bit integers");
+    return tap_done();
+}
+
+#endif

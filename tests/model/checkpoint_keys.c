@@ -1,0 +1,175 @@
+/*
+ * Keys that do not fit a model are reported one by one, strict or not, and what is refused changes
+ * nothing.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/whole.h"
+
+/* Everything that was reported: "missing 1.weight|..." */
+typedef struct reports {
+    int count;
+    char text[2048];
+} reports;
+
+static void note(void *context, sbn_key_problem problem, const char *key, const char *sentence)
+{
+    static const char *const kinds[] = {"missing", "unexpected", "shape"};
+    reports *l = context;
+    const size_t used = strlen(l->text);
+    ++l->count;
+    snprintf(l->text + used, sizeof l->text - used, "%s %s%s; ", kinds[problem], key,
+             strstr(sentence, key) ? "" : " WITHOUT ITS KEY");
+}
+
+static sbn_load_config logging(reports *l, int strict)
+{
+    sbn_load_config config = SBN_LOAD_CONFIG_INIT;
+    memset(l, 0, sizeof *l);
+    config.strict = strict;
+    config.report = note;
+    config.context = l;
+    return config;
+}
+
+static void check_log(const reports *l, int count, const char *words, const char *what)
+{
+    tap_ok(l->count == count && holds_words(l->text, words), "%s: expected %d (%s), came %d: %s",
+           what, count, words, l->count, l->text);
+}
+
+static void check_keys(void)
+{
+    network n;
+    reports l;
+    sbn_load_config config;
+    /* The second layer is larger than the file's. */
+    network_open(&n, 7, 1);
+    uint64_t before = network_digest(&n);
+    for (int strict = 0; strict < 2; ++strict) {
+        config = logging(&l, strict);
+        expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
+               SBN_KEY_MISMATCH, "4 keys|\"4.1.weight\"|[7] was expected|F32 of [6] came",
+               "wrong shapes, strict or not");
+        check_log(&l, 4,
+                  "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
+                  "each is reported");
+    }
+    tap_ok(network_digest(&n) == before, "nothing has changed");
+    network_close(&n);
+
+    /* Layers without weight and bias, which the file has. */
+    network_open(&n, network_channels[1], 0);
+    before = network_digest(&n);
+    config = logging(&l, 1);
+    expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_KEY_MISMATCH,
+           "6 keys|unexpected", "unexpected keys, strict");
+    check_log(&l, 6, "unexpected 1.weight|unexpected 4.1.bias|unexpected 6.weight", "all of them");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
+    config = logging(&l, 0);
+    expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_SUCCESS, "",
+           "unexpected keys, not strict");
+    check_log(&l, 6, "unexpected 1.weight", "reported, too");
+    tap_ok(network_digest(&n) != before, "the statistics are loaded");
+    network_close(&n);
+
+    /* A file that lacks a layer and has another; and a key of its own under a layer. */
+    network_open(&n, network_channels[1], 1);
+    before = network_digest(&n);
+    whole_write("{\"1.running_mean\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]},"
+                "\"1.more\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[16,17]},"
+                "\"1.more.deeper\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[17,18]},"
+                "\"x.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[18,22]},"
+                "\"x.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[22,26]},"
+                "\"x.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[26,30]},"
+                "\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[30,34]}}",
+                34);
+    config = logging(&l, 1);
+    expect(sbn_model_load(n.model, whole_path, &config), SBN_KEY_MISMATCH,
+           "13 keys|\"1.weight\": missing", "missing and unexpected keys, strict");
+    check_log(&l, 13,
+              "missing 1.weight; missing 1.bias; missing 1.running_var; missing 4.1.weight|"
+              "missing 4.1.running_var; missing 6.weight; missing 6.bias; unexpected 1.more; "
+              "unexpected x.bias; unexpected x.running_mean; unexpected x.running_var; ",
+              "num_batches_tracked may lack, and a dense layer's bias is nobody's");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
+    config = logging(&l, 0);
+    expect(sbn_model_load(n.model, whole_path, &config), SBN_SUCCESS, "", "not strict");
+    float mean[4], var[4];
+    int64_t tracked;
+    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
+           "what the file has is loaded, the rest stays");
+    network_close(&n);
+}
+
+static void check_types(void)
+{
+    static const struct {
+        const char *what, *header, *words;
+        size_t data;
+        int status;
+    } files[] = {
+        {"integers as a mean",
+         "{\"1.running_mean\":{\"dtype\":\"I32\",\"shape\":[4],\"data_offsets\":[0,16]}}",
+         "\"1.running_mean\"|F32, F16 or BF16 of shape [4]|I32 of [4]", 16, SBN_KEY_MISMATCH},
+        {"doubles", "{\"1.running_var\":{\"dtype\":\"F64\",\"shape\":[4],\"data_offsets\":[0,32]}}",
+         "F64 of [4]", 32, SBN_KEY_MISMATCH},
+        {"two dimensions",
+         "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4,1],\"data_offsets\":[0,16]}}",
+         "F32 of [4, 1]", 16, SBN_KEY_MISMATCH},
+        {"no channel", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+         "F32 of [0]", 0, SBN_KEY_MISMATCH},
+        {"a real count",
+         "{\"1.num_batches_tracked\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}",
+         "I64 of shape []|F32 of []", 4, SBN_KEY_MISMATCH},
+        {"two counts",
+         "{\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]}}",
+         "I64 of [2]", 16, SBN_KEY_MISMATCH},
+        {"a negative count",
+         "{\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}",
+         "1.num_batches_tracked|-1 came", 8, SBN_INVALID_FILE},
+        {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
+         17, SBN_INVALID_FILE},
+    };
+    network n;
+    reports l;
+    network_open(&n, network_channels[1], 1);
+    const uint64_t before = network_digest(&n);
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        const sbn_load_config config = logging(&l, 0);
+        whole_write(files[i].header, files[i].data);
+        const int status = sbn_model_load(n.model, whole_path, &config);
+        tap_ok(status == files[i].status && holds_words(sbn_last_error(), files[i].words) &&
+                   network_digest(&n) == before,
+               "%s: %s: %s; nothing has changed", files[i].what, sbn_strerror(status),
+               sbn_last_error());
+    }
+    expect(sbn_model_load(n.model, "there/is/none", NULL), SBN_IO_ERROR, "there/is/none|opening it",
+           "no file");
+    expect(sbn_model_load(n.model, NULL, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
+    expect(sbn_model_load(NULL, whole_path, NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
+    const sbn_load_config bad = {8, 1, NULL, NULL};
+    expect(sbn_model_load(n.model, whole_path, &bad), SBN_INVALID_ARGUMENT, "config: size|8 came",
+           "a config of another size");
+    sbn_model *blind;
+    must(sbn_model_create(&blind), "sbn_model_create");
+    must(sbn_model_add(blind, "1", n.layers[0], NULL), "sbn_model_add");
+    expect(sbn_model_load(blind, data_path("network_f32.safetensors"), NULL), SBN_INVALID_ARGUMENT,
+           "\"1\"|not told where", "a layer whose buffers are not known: load");
+    expect(sbn_model_save(blind, whole_path, NULL), SBN_INVALID_ARGUMENT, "\"1\"|not told where",
+           "save");
+    sbn_model_destroy(blind);
+    network_close(&n);
+}
+
+int main(void)
+{
+    if (whole_begin())
+        return fixture_missing();
+    check_keys();
+    check_types();
+    return whole_end();
+}

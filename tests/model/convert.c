@@ -1,0 +1,170 @@
+/*
+ * Models move to another group and back, and keep everything: the bits of a
+ * network that never moved; what is refused leaves all where it was.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+#include "support/network.h"
+
+static fixture device;
+static cl_command_queue queue;
+
+/* An engine's replication: buffers for each replica, as it goes. */
+typedef struct engine {
+    network *network;
+    int calls, fail_at;
+} engine;
+
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *parameters)
+{
+    engine *e = context;
+    size_t index;
+    if (++e->calls == e->fail_at)
+        return CL_OUT_OF_RESOURCES;
+    if (sbn_model_find(e->network->model, name, &index) != layer)
+        return SBN_INVALID_ARGUMENT;
+    if (!e->network->parameters[index][replica].weight.mem)
+        e->network->parameters[index][replica] = network_parameters(e->network, PATTERN, PATTERN);
+    *parameters = e->network->parameters[index][replica];
+    return SBN_SUCCESS;
+}
+
+/* A training step of a layer on shards of 6 samples: 6, or 1, 2 and 3. */
+static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved *saved,
+                     unsigned seed)
+{
+    slice s[REPLICAS];
+    sbn_shard shards[REPLICAS] = {{0}};
+    uint64_t digest = DIGEST_START;
+    size_t first = 0;
+    for (size_t r = 0; r < replicas; ++r) {
+        const size_t samples = replicas == 1 ? SAMPLES : r + 1;
+        slice_open(&s[r], &device, queue, first, samples, CHANNELS, PLANE, seed);
+        first += samples;
+        shards[r] = s[r].shard;
+        shards[r].weight = n->parameters[layer][r].weight;
+        shards[r].bias = n->parameters[layer][r].bias;
+    }
+    must(sbn_forward(n->layers[layer], shards, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(n->layers[layer], shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "backward");
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_buffer(digest, &s[r], &s[r].shard.dx, s[r].elements);
+    digest = digest_buffer(digest, &s[0], &s[0].shard.weight_grad, CHANNELS);
+    must(sbn_evaluate(n->layers[layer], shards), "sbn_evaluate");
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    for (size_t r = 0; r < replicas; ++r)
+        slice_close(&s[r]);
+    float mean[CHANNELS], var[CHANNELS];
+    must(sbn_batchnorm_get_running_stats(n->layers[layer], mean, var, NULL), "get");
+    return digest_of(digest_of(digest, mean, sizeof mean), var, sizeof var);
+}
+
+/* One replica, three, and one again: the bits of a network that never moved. */
+static void check_moves(void)
+{
+    sbn_group *one = network_group(queue, 1), *three = network_group(queue, REPLICAS),
+              *again = network_group(queue, 1);
+    network still, moved;
+    sbn_saved *of_still, *of_moved;
+    network_open(&still, &device, queue, one, 1);
+    network_open(&moved, &device, queue, one, 1);
+    must(sbn_saved_create(still.layers[1], &of_still), "sbn_saved_create");
+    must(sbn_saved_create(moved.layers[1], &of_moved), "sbn_saved_create");
+    tap_ok(step(&still, 1, 1, of_still, 1) == step(&moved, 1, 1, of_moved, 1), "before the move");
+    must(sbn_model_train(moved.model, 0), "train");
+    must(sbn_batchnorm_freeze(moved.layers[0], 1), "freeze");
+    engine e = {&moved, 0, 0};
+    expect(sbn_model_convert(moved.model, three, replicate, &e), SBN_SUCCESS, "", "to 3 replicas");
+    tap_ok(e.calls == 2 * REPLICAS, "the engine was asked for %d replicas' buffers", e.calls);
+    tap_ok(sbn_batchnorm_group(moved.layers[2]) == three && network_flags(&moved) == 010,
+           "all are there, training and frozen stay");
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    must(sbn_batchnorm_get_config(moved.layers[1], &config), "sbn_batchnorm_get_config");
+    tap_ok(config.channels == CHANNELS && config.momentum == 0.25 && config.eps == 1e-5 &&
+               config.affine && config.track_running_stats &&
+               !strcmp(config.name, network_names[1]),
+           "and the settings");
+    must(sbn_model_train(moved.model, 1), "train");
+    slice s;
+    slice_open(&s, &device, queue, 0, 1, CHANNELS, PLANE, 1);
+    const sbn_shard shards[REPLICAS] = {s.shard, s.shard, s.shard};
+    expect(sbn_backward(moved.layers[1], shards, of_moved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "saved|block.0.norm|changed its group", "a backward pass of a forward before the move");
+    slice_close(&s);
+    for (unsigned seed = 2; seed < 4; ++seed)
+        tap_ok(step(&still, 1, 1, of_still, seed) == step(&moved, 1, REPLICAS, of_moved, seed),
+               "on three replicas, the same bits");
+    expect(sbn_model_convert(moved.model, again, replicate, &e), SBN_SUCCESS, "", "and back");
+    sbn_group_destroy(three);
+    tap_ok(step(&still, 1, 1, of_still, 4) == step(&moved, 1, 1, of_moved, 4),
+           "back on one, the same bits");
+    tap_ok(sbn_batchnorm_is_frozen(moved.layers[0]), "the first is frozen still");
+    sbn_saved_destroy(of_still);
+    sbn_saved_destroy(of_moved);
+    network_close(&still);
+    network_close(&moved);
+    sbn_group_destroy(one);
+    sbn_group_destroy(again);
+}
+
+/* The same buffers where the replicas stay, and every refusal leaves all as it was. */
+static void check_refused_moves(void)
+{
+    sbn_group *one = network_group(queue, 1), *other = network_group(queue, 1),
+              *three = network_group(queue, REPLICAS);
+    network n;
+    slice s;
+    sbn_saved *saved;
+    sbn_pass *pass;
+    network_open(&n, &device, queue, one, 1);
+    const cl_mem before = n.parameters[0][0].weight.mem;
+    expect(sbn_model_convert(n.model, other, NULL, NULL), SBN_SUCCESS, "", "the buffers stay");
+    tap_ok(n.model->entries[0].parameters[0].weight.mem == before, "they are the same ones");
+    expect(sbn_model_convert(n.model, other, NULL, NULL), SBN_SUCCESS, "", "to where it is");
+    expect(sbn_model_convert(n.model, three, NULL, NULL), SBN_INVALID_ARGUMENT,
+           "stem|replicate|3 replicas|for 1", "more replicas, and nobody to ask");
+    engine e = {&n, 0, 4};
+    expect(sbn_model_convert(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
+           "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
+    must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
+    expect(sbn_model_convert(n.model, one, NULL, NULL), SBN_INVALID_ARGUMENT,
+           "block.0.norm|under way", "while a pass is under way");
+    must(sbn_pass_end(pass, NULL), "end");
+    expect(sbn_model_convert(n.model, NULL, NULL, NULL), SBN_INVALID_ARGUMENT, "group|NULL",
+           "no group");
+    expect(sbn_batchnorm_convert(n.layers[0], (sbn_group *)n.model), SBN_INVALID_ARGUMENT,
+           "group|another came", "a model as the group");
+    for (size_t i = 0; i < LAYERS; ++i)
+        tap_ok(sbn_batchnorm_group(n.layers[i]) == other, "%s is where it was", network_names[i]);
+    tap_ok(n.model->entries[0].replicas == 1 &&
+               n.model->entries[0].parameters[0].weight.mem == before,
+           "with its buffers");
+    slice_close(&s);
+    sbn_saved_destroy(saved);
+    network_close(&n);
+    sbn_group_destroy(one);
+    sbn_group_destroy(other);
+    sbn_group_destroy(three);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    queue = fixture_queue(&device, 0);
+    check_moves();
+    check_refused_moves();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

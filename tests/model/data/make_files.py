@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The files of this folder, written by PyTorch and safetensors' reference implementation.
+
+    python3 tests/model/data/make_files.py [folder]
+
+Needs the packages torch and safetensors. Reference values are computed in float64 from the
+float32 inputs that the file holds, and rounded once. Another version of PyTorch may draw other
+inputs; the tests hold for any.
+"""
+import os
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+FOLDER = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
+torch.manual_seed(20)
+
+
+def save(name, tensors):
+    tensors = {
+        key: value.detach().to(torch.float32 if value.dtype == torch.float64 else value.dtype).clone().contiguous()
+        for key, value in tensors.items()
+    }
+    save_file(tensors, os.path.join(FOLDER, name), metadata={"format": "pt"})
+
+
+def single(*shape):
+    """Values that a float32 holds, as float64."""
+    return torch.randn(*shape, dtype=torch.float32).double()
+
+
+def train_a_little(network, batches, *shape):
+    for _ in range(batches):
+        network(torch.randn(*shape, dtype=torch.float64) * 2 + 0.5)
+
+
+def networks():
+    """Whole networks: the layers are "1" and "4.1" and "6", the last without running statistics."""
+    nn = torch.nn
+    network = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Sequential(nn.Conv2d(4, 6, 3, bias=False), nn.BatchNorm2d(6), nn.ReLU()),
+        nn.Flatten(1), nn.BatchNorm1d(24, track_running_stats=False), nn.Linear(24, 5),
+    ).double()
+    for module in network.modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm):
+            nn.init.uniform_(module.weight, 0.5, 1.5)
+            nn.init.normal_(module.bias)
+    train_a_little(network, 3, 8, 3, 10, 10)
+    state = network.state_dict()
+    save("network_f32.safetensors", state)
+    for name, kind in (("f16", torch.float16), ("bf16", torch.bfloat16)):
+        save(f"network_{name}.safetensors",
+             {k: v.to(kind) if v.is_floating_point() else v for k, v in state.items()})
+    # A checkpoint of version 1: batches were not counted.
+    save("network_v1.safetensors", {k: v for k, v in state.items() if not k.endswith("num_batches_tracked")})
+
+
+def frozen():
+    """Batch norm in evaluation: output and gradients, affine and not."""
+    tensors = {}
+    for name, affine in (("affine", True), ("plain", False)):
+        layer = torch.nn.BatchNorm1d(5, affine=affine, eps=1e-3).double().eval()
+        if affine:
+            layer.weight.data = single(5)
+            layer.bias.data = single(5)
+        layer.running_mean.copy_(single(5))
+        layer.running_var.copy_(single(5).abs() + 0.25)
+        x, dy = single(7, 5, 33), single(7, 5, 33)
+        x.requires_grad_()
+        y = layer(x)
+        y.backward(dy)
+        tensors |= {f"{name}.x": x, f"{name}.dy": dy, f"{name}.y": y, f"{name}.dx": x.grad,
+                    f"{name}.running_mean": layer.running_mean, f"{name}.running_var": layer.running_var}
+        if affine:
+            tensors |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias,
+                        f"{name}.weight_grad": layer.weight.grad, f"{name}.bias_grad": layer.bias.grad}
+    save("frozen.safetensors", tensors)
+
+
+def trained():
+    """Running statistics after three batches, momentum 0.1, 0.3 and None."""
+    tensors = {"x": single(3, 4, 3, 9)}
+    for name, momentum in (("tenth", 0.1), ("more", 0.3), ("none", None)):
+        layer = torch.nn.BatchNorm1d(3, momentum=momentum).double()
+        for batch in tensors["x"]:
+            layer(batch)
+        tensors |= {f"{name}.{k}": v.clone() for k, v in layer.state_dict().items()}
+        layer.reset_parameters()
+        tensors |= {f"{name}.reset.{k}": v for k, v in layer.state_dict().items()}
+    save("trained.safetensors", tensors)
+
+
+def folded():
+    """A convolution and a dense layer with batch norm behind them, and the same folded into one."""
+    from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+    tensors = {}
+    pairs = {
+        "conv": (torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), fuse_conv_bn_eval),
+        "bare": (torch.nn.Conv2d(2, 5, 2, bias=False), torch.nn.BatchNorm2d(5, affine=False), fuse_conv_bn_eval),
+        "dense": (torch.nn.Linear(6, 5), torch.nn.BatchNorm1d(5), fuse_linear_bn_eval),
+    }
+    for name, (first, norm, fuse) in pairs.items():
+        norm.running_mean.copy_(torch.randn_like(norm.running_mean))
+        norm.running_var.copy_(torch.rand_like(norm.running_var) + 0.25)
+        if norm.affine:
+            norm.weight.data = torch.randn_like(norm.weight)
+            norm.bias.data = torch.randn_like(norm.bias)
+        first, norm = first.double().eval(), norm.double().eval()
+        one = fuse(first, norm)
+        tensors |= {f"{name}.first.{k}": v for k, v in first.state_dict().items()}
+        tensors |= {f"{name}.norm.{k}": v for k, v in norm.state_dict().items()}
+        tensors |= {f"{name}.folded.weight": one.weight, f"{name}.folded.bias": one.bias}
+    save("folded.safetensors", tensors)
+
+
+def troubled():
+    """Layers that look wrong, each in its own way, and one that does not; names to be sorted."""
+    nan = float("nan")
+    tensors = {}
+
+    def add(name, mean, var, batches, weight=None):
+        tensors[f"{name}.running_mean"] = torch.tensor(mean)
+        tensors[f"{name}.running_var"] = torch.tensor(var)
+        if batches is not None:
+            tensors[f"{name}.num_batches_tracked"] = torch.tensor(batches)
+        if weight is not None:
+            tensors[f"{name}.weight"] = torch.tensor(weight)
+
+    add("norm.10", [0.5, -0.5], [1.0, 2.0], 7, [1.0, nan])
+    add("norm.2", [0.5, -0.25], [1.0, -2.0], 7)
+    add("norm.3", [0.0, 0.0], [1.0, 1.0], 0, [1.0, 1.0])
+    add("norm.4", [0.0, 0.0], [1.0, 1.0], None)
+    add("norm.5", [0.5, 0.5], [0.0, 1.0], 7)
+    add("norm.6", [nan, float("inf")], [1.0, 1.0, 1.0], 7)
+    add("norm.7", [nan, float("inf")], [3.0, 3.0], 0)
+    add("norm.8\x1b[31m", [1.5, 2.5], [3.0, 4.0], 123456, [0.5, 0.25])
+    tensors["fc.weight"] = torch.zeros(2, 2)
+    save("troubled.safetensors", tensors)
+
+
+def converted():
+    """A layer that trains a step, is converted to SyncBatchNorm, trains another and evaluates."""
+    layer = torch.nn.BatchNorm1d(4, eps=1e-3, momentum=0.3).double()
+    layer.weight.data = single(4)
+    layer.bias.data = single(4)
+    x, dy = single(3, 6, 4, 20), single(6, 4, 20)
+    layer(x[0])
+    tensors = {"x": x, "dy": dy} | {f"before.{k}": v.clone() for k, v in layer.state_dict().items()}
+    network = torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(layer).train())
+    layer = network[0]
+    tensors |= {f"converted.{k}": v.clone() for k, v in layer.state_dict().items()}
+    tensors["settings"] = torch.tensor([layer.eps, layer.momentum, layer.affine, layer.track_running_stats,
+                                        layer.training], dtype=torch.float64)
+    batch = x[1].clone().requires_grad_()
+    y = network(batch)
+    y.backward(dy)
+    tensors |= {"y": y, "dx": batch.grad, "weight_grad": layer.weight.grad, "bias_grad": layer.bias.grad}
+    tensors["evaluated"] = network.eval()(x[2])
+    tensors |= {f"after.{k}": v for k, v in layer.state_dict().items()}
+    save("converted.safetensors", tensors)
+
+
+networks()
+frozen()
+trained()
+folded()
+troubled()
+converted()

@@ -1,0 +1,53 @@
+/*
+ * For libFuzzer (make check-fuzz): any bytes as a safetensors file. A header that
+ * is accepted must keep its promises: tensors of the size that shape and type
+ * say, back to back within the data, each found by its name, none twice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/safetensors.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void must(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void check(const sbn_tensor_header *header, uint64_t data_size)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < header->count; ++i) {
+        const sbn_tensor *tensor = &header->tensors[i];
+        must(tensor->begin <= tensor->end && tensor->end <= data_size);
+        must((tensor->end - tensor->begin) * 8 == tensor->elements * tensor->type->bits);
+        must(sbn__tensor_header_find(header, tensor->name) == tensor);
+        must(i == 0 || strcmp(tensor[-1].name, tensor->name) < 0);
+        total += tensor->end - tensor->begin;
+        for (size_t j = 0; j < header->count && header->count < 64; ++j) {
+            const sbn_tensor *other = &header->tensors[j];
+            must(j == i || tensor->end <= other->begin || other->end <= tensor->begin);
+        }
+    }
+    must(total == data_size);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    uint64_t length;
+    if (size < 8 || sbn__tensor_header_length(bytes, size, "fuzz", &length))
+        return 0;
+    /* An exact copy: what reads beyond it is caught. */
+    char *text = malloc(length);
+    must(text != NULL);
+    memcpy(text, bytes + 8, length);
+    sbn_tensor_header header;
+    if (!sbn__tensor_header_parse(&header, text, length, size - 8 - length, "fuzz")) {
+        check(&header, size - 8 - length);
+        sbn__tensor_header_free(&header);
+    }
+    free(text);
+    return 0;
+}

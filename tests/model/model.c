@@ -1,0 +1,179 @@
+/*
+ * Models: names, switches of all layers, parameters in and out; what is refused
+ * changes nothing. The dimensions that a layer takes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/network.h"
+
+static fixture device;
+static cl_command_queue queue;
+
+static void check_set(sbn_group *group)
+{
+    network n;
+    size_t index = 77;
+    network_open(&n, &device, queue, group, 1);
+    tap_ok(sbn_model_size(n.model) == LAYERS && sbn_model_size(NULL) == 0, "three layers");
+    for (size_t i = 0; i < LAYERS; ++i)
+        tap_ok(sbn_model_layer(n.model, i) == n.layers[i] &&
+                   strcmp(sbn_model_name(n.model, i), network_names[i]) == 0 &&
+                   sbn_model_find(n.model, network_names[i], &index) == n.layers[i] && index == i,
+               "layer %d is %s", (int)i, network_names[i]);
+    tap_ok(!sbn_model_layer(n.model, LAYERS) && !sbn_model_name(n.model, LAYERS) &&
+               !sbn_model_find(n.model, "block", NULL) && !sbn_model_find(n.model, NULL, NULL),
+           "there are no others");
+
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *other;
+    config.channels = 1000;
+    must(sbn_batchnorm_create(group, &config, &other), "sbn_batchnorm_create");
+    expect(sbn_model_add(n.model, "stem", other, NULL), SBN_INVALID_ARGUMENT, "name|\"stem\" came",
+           "a name twice");
+    expect(sbn_model_add(n.model, "stem2", n.layers[0], NULL), SBN_INVALID_ARGUMENT,
+           "layer|\"stem2\"|as \"stem\"", "a layer twice");
+    expect(sbn_model_add(n.model, NULL, other, NULL), SBN_INVALID_ARGUMENT, "name|NULL", "no name");
+    expect(sbn_model_add(n.model, "x\xff", other, NULL), SBN_INVALID_ARGUMENT, "name|UTF-8",
+           "a name of other bytes");
+    expect(sbn_model_add(n.model, "x", (sbn_batchnorm *)group, NULL), SBN_INVALID_ARGUMENT,
+           "layer|another came", "a group as a layer");
+    expect(sbn_model_add((sbn_model *)group, "x", other, NULL), SBN_INVALID_ARGUMENT,
+           "model|another came", "a group as a model");
+    expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
+           "x: weight: 1000 floats|holds", "small buffers");
+    const sbn_parameters none[1] = {{{NULL, 0}, {NULL, 0}}};
+    expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|NULL came",
+           "no buffers");
+    tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
+    expect(sbn_model_create(NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no place");
+    sbn_batchnorm_destroy(other);
+    network_close(&n);
+}
+
+static void check_switches(sbn_group *group)
+{
+    network n;
+    slice s;
+    sbn_saved *saved;
+    sbn_pass *pass;
+    network_open(&n, &device, queue, group, 1);
+    tap_ok(network_flags(&n) == 07, "all train");
+    must(sbn_model_train(n.model, 0), "train");
+    tap_ok(network_flags(&n) == 00, "all evaluate");
+    must(sbn_model_freeze(n.model, 1), "freeze");
+    must(sbn_model_train(n.model, 1), "train");
+    tap_ok(network_flags(&n) == 077, "all are frozen, and train when released");
+    must(sbn_model_freeze(n.model, 0), "freeze");
+    must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
+    expect(sbn_model_freeze(n.model, 1), SBN_INVALID_ARGUMENT, "block.0.norm|under way",
+           "freezing while a pass is under way");
+    tap_ok(network_flags(&n) == 07, "none was frozen");
+    must(sbn_pass_end(pass, NULL), "end");
+    expect(sbn_model_train(n.model, -1), SBN_INVALID_ARGUMENT, "training|-1 came", "train -1");
+    expect(sbn_model_freeze(NULL, 1), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
+    slice_close(&s);
+    sbn_saved_destroy(saved);
+    network_close(&n);
+}
+
+static void check_parameters(sbn_group *group)
+{
+    network n;
+    float weight[CHANNELS], bias[CHANNELS], mean[CHANNELS], var[CHANNELS];
+    const float twos[CHANNELS] = {2, 2, 2, 2}, threes[CHANNELS] = {3, 3, 3, 3};
+    const int64_t nine = 9;
+    int64_t tracked;
+    network_open(&n, &device, queue, group, REPLICAS);
+    must(sbn_model_get_parameters(n.model, 1, weight, bias), "get");
+    tap_ok(weight[0] == 2.5f && weight[3] == 5.5f && bias[3] == -2.5f, "what the device holds");
+    must(sbn_model_set_parameters(n.model, 1, twos, NULL), "set");
+    must(sbn_model_set_parameters(n.model, 1, NULL, threes), "set");
+    tap_ok(network_holds(&n, 1, 0, 2, 3) && network_holds(&n, 1, REPLICAS - 1, 2, 3),
+           "every replica has it");
+    must(sbn_batchnorm_set_running_stats(n.layers[0], twos, threes, &nine), "set");
+    must(sbn_model_reset_running_stats(n.model), "reset");
+    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    tap_ok(mean[1] == 0 && var[1] == 1 && tracked == 0 && network_holds(&n, 1, 0, 2, 3),
+           "reset_running_stats: 0, 1, none, and the parameters stay");
+    must(sbn_batchnorm_set_running_stats(n.layers[0], twos, threes, &nine), "set");
+    must(sbn_model_reset_parameters(n.model), "reset");
+    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    tap_ok(mean[1] == 0 && var[1] == 1 && tracked == 0, "reset_parameters: the statistics too");
+    tap_ok(network_holds(&n, 0, 0, 1, 0) && network_holds(&n, 1, 0, 1, 0) &&
+               network_holds(&n, 1, 2, 1, 0),
+           "weight 1, bias 0 on every replica");
+    expect(sbn_model_get_parameters(n.model, 2, weight, bias), SBN_INVALID_ARGUMENT,
+           "plain|no weight and bias", "of a layer without");
+    expect(sbn_model_get_parameters(n.model, 3, weight, bias), SBN_INVALID_ARGUMENT,
+           "index|below 3|3 came", "of none");
+    sbn_model *bare;
+    must(sbn_model_create(&bare), "sbn_model_create");
+    must(sbn_model_add(bare, "", n.layers[0], NULL), "sbn_model_add");
+    expect(sbn_model_set_parameters(bare, 0, twos, twos), SBN_INVALID_ARGUMENT, "not told where",
+           "of buffers that the model does not know");
+    sbn_model_destroy(bare);
+    network_close(&n);
+}
+
+static void check_dimensions(sbn_group *group)
+{
+    static const struct {
+        int layer, dims;
+        const char *words;
+    } cases[] = {
+        {1, 2, ""},
+        {1, 3, ""},
+        {1, 4, "(N,C) or (N,C,L) was expected of a layer in 1 dimension, (6,4,20,1) came"},
+        {2, 4, ""},
+        {2, 2, "(N,C,H,W) was expected of a layer in 2 dimensions, (6,4) came"},
+        {2, 3, "(N,C,H,W)|2 dimensions, (6,4,20) came"},
+        {2, 5, "(N,C,H,W)|(6,4,20,1,1) came"},
+        {3, 5, ""},
+        {3, 4, "(N,C,D,H,W) was expected of a layer in 3 dimensions, (6,4,20,1) came"},
+        {0, 2, ""},
+        {0, 5, ""},
+    };
+    slice s;
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    s.shard.shape[3] = s.shard.shape[4] = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        sbn_batchnorm *layer;
+        char what[64];
+        config.channels = CHANNELS;
+        config.dimensions = cases[i].layer;
+        must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+        s.shard.dims = cases[i].dims;
+        snprintf(what, sizeof what, "a layer in %d dimensions, a tensor of %d", cases[i].layer,
+                 cases[i].dims);
+        expect(sbn_evaluate(layer, &s.shard), *cases[i].words ? SBN_INVALID_ARGUMENT : SBN_SUCCESS,
+               cases[i].words, what);
+        must(clFinish(queue), "clFinish");
+        sbn_batchnorm_destroy(layer);
+    }
+    slice_close(&s);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    queue = fixture_queue(&device, 0);
+    sbn_group *group = network_group(queue, 1);
+    sbn_group *three = network_group(queue, REPLICAS);
+    check_set(group);
+    check_switches(group);
+    check_parameters(three);
+    check_dimensions(group);
+    sbn_group_destroy(group);
+    sbn_group_destroy(three);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

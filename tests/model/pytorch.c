@@ -1,0 +1,264 @@
+/*
+ * PyTorch's values: running statistics over batches, with every kind of momentum and after a reset;
+ * and a layer that is converted to SyncBatchNorm between two steps, here to three replicas and back.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/vectors.h"
+
+static fixture device;
+static cl_command_queue queue;
+
+static sbn_group *make_group(size_t replicas)
+{
+    const cl_command_queue queues[] = {queue, queue, queue};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
+    config.queues = queues;
+    config.replicas = replicas;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    return group;
+}
+
+/* One check: a layer's running statistics are those of `group` in the file, within a few roundings. */
+static void expect_statistics(const sbn_tensor_file *file, const char *group,
+                              const sbn_batchnorm *layer, int64_t batches)
+{
+    enum { MOST = 8 };
+    float got[2][MOST];
+    size_t channels;
+    int64_t tracked;
+    double worst = 0.0;
+    must(sbn_batchnorm_get_running_stats(layer, got[0], got[1], &tracked), "get");
+    for (int which = 0; which < 2; ++which) {
+        float *expected = vectors_get(file, group, which ? "running_var" : "running_mean",
+                                      &channels);
+        for (size_t c = 0; c < channels; ++c) {
+            const double off = fabs((double)got[which][c] - expected[c]);
+            worst = off <= worst ? worst : off;
+        }
+        free(expected);
+    }
+    /* Of values below 2. */
+    tap_ok(worst <= 0x1p-22 && tracked == batches, "%s: %lld batches, %g off", group,
+           (long long)tracked, worst);
+}
+
+/* --- momentum ------------------------------------------------------------------------ */
+
+enum { TRAINED_CHANNELS = 3, TRAINED_BATCHES = 3, TRAINED_VALUES = 4 * 3 * 9 };
+
+static void train(sbn_batchnorm *layer, const float *x)
+{
+    sbn_saved *saved;
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    for (size_t b = 0; b < TRAINED_BATCHES; ++b) {
+        sbn_shard shard = {.dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
+        shard.x = buffer_of(&device, queue, x + b * TRAINED_VALUES, TRAINED_VALUES);
+        shard.y = buffer_of(&device, queue, NULL, TRAINED_VALUES);
+        must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
+        must(clFinish(queue), "clFinish");
+        clReleaseMemObject(shard.x.mem);
+        clReleaseMemObject(shard.y.mem);
+    }
+    sbn_saved_destroy(saved);
+}
+
+static void check_momentum(void)
+{
+    static const struct {
+        const char *name, *reset;
+        sbn_average average;
+        double momentum;
+    } cases[] = {{"tenth", "tenth.reset", SBN_AVERAGE_MOMENTUM, 0.1},
+                 {"more", "more.reset", SBN_AVERAGE_MOMENTUM, 0.3},
+                 {"none", "none.reset", SBN_AVERAGE_CUMULATIVE, 0.1}};
+    sbn_group *group = make_group(1);
+    sbn_tensor_file file;
+    vectors_open(&file, "trained.safetensors");
+    float *x = vectors_get(&file, "", "x", NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        sbn_batchnorm *layer;
+        config.channels = TRAINED_CHANNELS;
+        config.affine = 0;
+        config.average = cases[i].average;
+        config.momentum = cases[i].momentum;
+        must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+        train(layer, x);
+        expect_statistics(&file, cases[i].name, layer, TRAINED_BATCHES);
+        must(sbn_batchnorm_reset_running_stats(layer), "reset");
+        expect_statistics(&file, cases[i].reset, layer, 0);
+        sbn_batchnorm_destroy(layer);
+    }
+    free(x);
+    sbn__tensor_file_close(&file);
+    sbn_group_destroy(group);
+}
+
+/* --- conversion ---------------------------------------------------------------------- */
+
+enum { CHANNELS = 4, SAMPLES = 6, PLANE = 20, VALUES = SAMPLES * CHANNELS * PLANE, REPLICAS = 3 };
+
+/* The whole batch in one buffer of each kind; replicas take 1, 2 and 3 samples of it. */
+typedef struct network {
+    sbn_tensor_file file;
+    slice whole;
+    sbn_group *one, *three;
+    sbn_batchnorm *layer;
+    sbn_model *model;
+    sbn_saved *saved;
+    sbn_parameters parameters[REPLICAS], gradients[REPLICAS];
+} network;
+
+static void network_open(network *n)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    memset(n, 0, sizeof *n);
+    vectors_open(&n->file, "converted.safetensors");
+    float *settings = vectors_get(&n->file, "", "settings", NULL);
+    config.channels = CHANNELS;
+    config.eps = (double)settings[0];
+    config.momentum = (double)settings[1];
+    free(settings);
+    n->one = make_group(1);
+    n->three = make_group(REPLICAS);
+    slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    must(sbn_batchnorm_create(n->one, &config, &n->layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(n->layer, &n->saved), "sbn_saved_create");
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        sbn_buffer *const buffers[] = {&n->parameters[r].weight, &n->parameters[r].bias,
+                                       &n->gradients[r].weight, &n->gradients[r].bias};
+        for (size_t i = 0; i < 4; ++i)
+            *buffers[i] = buffer_of(&device, queue, NULL, CHANNELS);
+    }
+    must(sbn_model_create(&n->model), "sbn_model_create");
+    must(sbn_model_add(n->model, "before", n->layer, n->parameters), "sbn_model_add");
+}
+
+static void network_close(network *n)
+{
+    slice_close(&n->whole);
+    sbn_model_destroy(n->model);
+    sbn_saved_destroy(n->saved);
+    sbn_batchnorm_destroy(n->layer);
+    sbn_group_destroy(n->one);
+    sbn_group_destroy(n->three);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        clReleaseMemObject(n->parameters[r].weight.mem);
+        clReleaseMemObject(n->parameters[r].bias.mem);
+        clReleaseMemObject(n->gradients[r].weight.mem);
+        clReleaseMemObject(n->gradients[r].bias.mem);
+    }
+    sbn__tensor_file_close(&n->file);
+}
+
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *parameters)
+{
+    const network *n = context;
+    (void)name, (void)layer;
+    *parameters = n->parameters[replica];
+    return SBN_SUCCESS;
+}
+
+static void write_values(const sbn_buffer *to, const float *values)
+{
+    must(clEnqueueWriteBuffer(queue, to->mem, CL_TRUE, sizeof(float) * to->offset,
+                              sizeof(float) * VALUES, values, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+}
+
+/* Batch `b` of the file in as many shards as there are replicas. */
+static void take_batch(const network *n, size_t b, sbn_shard *shards, size_t replicas)
+{
+    float *x = vectors_get(&n->file, "", "x", NULL), *dy = vectors_get(&n->file, "", "dy", NULL);
+    write_values(&n->whole.shard.x, x + b * VALUES);
+    write_values(&n->whole.shard.dy, dy);
+    free(x);
+    free(dy);
+    for (size_t r = 0; r < replicas; ++r) {
+        const size_t skip = r * (r + 1) / 2 * CHANNELS * PLANE;
+        shards[r] = n->whole.shard;
+        shards[r].shape[0] = replicas == 1 ? SAMPLES : r + 1;
+        shards[r].x.offset += skip;
+        shards[r].y.offset += skip;
+        shards[r].dy.offset += skip;
+        shards[r].dx.offset += skip;
+        shards[r].weight = n->parameters[r].weight;
+        shards[r].bias = n->parameters[r].bias;
+        shards[r].weight_grad = n->gradients[r].weight;
+        shards[r].bias_grad = n->gradients[r].bias;
+    }
+}
+
+static void expect_tensor(const network *n, const sbn_buffer *buffer, const char *name,
+                          double units)
+{
+    size_t count;
+    float *expected = vectors_get(&n->file, "", name, &count);
+    expect_floats(&n->whole, buffer, expected, count, units, name);
+    free(expected);
+}
+
+static void check_conversion(void)
+{
+    network n;
+    sbn_shard shards[REPLICAS];
+    sbn_load_config config = SBN_LOAD_CONFIG_INIT;
+    network_open(&n);
+    /* Its weight and bias; the file holds the layer at other times, too. */
+    config.strict = 0;
+    must(sbn_model_load(n.model, data_path("converted.safetensors"), &config), "sbn_model_load");
+    must(sbn_batchnorm_reset_running_stats(n.layer), "reset");
+    take_batch(&n, 0, shards, 1);
+    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
+    expect_statistics(&n.file, "before", n.layer, 1);
+
+    expect(sbn_model_convert(n.model, n.three, replicate, &n), SBN_SUCCESS, "", "converted");
+    expect_statistics(&n.file, "converted", n.layer, 1);
+    expect_tensor(&n, &n.parameters[REPLICAS - 1].weight, "converted.weight", 0);
+    expect_tensor(&n, &n.parameters[REPLICAS - 1].bias, "converted.bias", 0);
+    tap_ok(sbn_batchnorm_is_training(n.layer), "it trains still");
+
+    take_batch(&n, 1, shards, REPLICAS);
+    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(n.layer, shards, n.saved, SBN_GLOBAL_GRADIENTS, NULL), "sbn_backward");
+    /* Roundings as in tests/pass/frozen.c, and those of mean and 1 / sqrt(var + eps). */
+    expect_tensor(&n, &n.whole.shard.y, "y", 8);
+    expect_tensor(&n, &n.whole.shard.dx, "dx", 8);
+    expect_tensor(&n, &n.gradients[REPLICAS - 1].weight, "weight_grad", 8);
+    expect_tensor(&n, &n.gradients[REPLICAS - 1].bias, "bias_grad", 8);
+    expect_statistics(&n.file, "after", n.layer, 2);
+    take_batch(&n, 2, shards, REPLICAS);
+    must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
+    expect_tensor(&n, &n.whole.shard.y, "evaluated", 8);
+    const uint64_t three = digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES);
+
+    expect(sbn_model_convert(n.model, n.one, replicate, &n), SBN_SUCCESS, "", "and back");
+    expect_statistics(&n.file, "after", n.layer, 2);
+    slice_reset(&n.whole);
+    take_batch(&n, 2, shards, 1);
+    must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
+    tap_ok(digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES) == three,
+           "it evaluates to the same bits");
+    network_close(&n);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    queue = fixture_queue(&device, 0);
+    check_momentum();
+    check_conversion();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

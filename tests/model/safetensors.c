@@ -1,0 +1,293 @@
+/*
+ * Safetensors files that lie, each refused with a sentence; files that are odd
+ * but true, read; and the 16-bit types in full.
+ */
+#include "model/safetensors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <syncbn.h>
+
+#include "model/half.h"
+#include "base/memory.h"
+#include "support/tap.h"
+
+static char path[64];
+
+/* Writes a file of a header, said to have `length` bytes, and of `data` zeros. */
+static void write_file(const char *header, uint64_t length, size_t data)
+{
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; i < 8; ++i)
+        putc((int)(length >> 8 * i & 255), file);
+    fputs(header, file);
+    for (size_t i = 0; i < data; ++i)
+        putc(0, file);
+    fclose(file);
+}
+
+static int holds(const char *sentence, const char *words)
+{
+    while (*words) {
+        char word[128];
+        const size_t length = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if (!strstr(sentence, word))
+            return 0;
+        words += length + (words[length] == '|');
+    }
+    return 1;
+}
+
+static void refuse(int expected, const char *words, const char *what)
+{
+    sbn_tensor_file file;
+    const int status = sbn__tensor_file_open(&file, path);
+    tap_ok(status == expected && holds(sbn_last_error(), words),
+           "%s: expected %s (%s), came %s: %s", what, sbn_strerror(expected), words,
+           sbn_strerror(status), sbn_last_error());
+    if (!status)
+        sbn__tensor_file_close(&file);
+}
+
+static const struct {
+    const char *what, *header;
+    size_t data;
+    const char *words;
+} liars[] = {
+    {"no JSON", "{\"a\"", 0, "no JSON"},
+    {"an array", "[]", 0, "begin with {"},
+    {"a space first", " {}", 0, "begin with {"},
+    {"two objects", "{}{}", 0, "no JSON"},
+    {"NaN", "{\"a\":NaN}", 0, "no JSON"},
+    {"infinity", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1e999],\"data_offsets\":[0,1]}}", 1,
+     "no JSON"},
+    {"too long an integer",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", 1,
+     "no JSON"},
+    {"bad UTF-8", "{\"\xff\":{}}", 0, "no JSON"},
+    {"a NUL in a name", "{\"a\\u0000b\":{}}", 0, "no JSON"},
+    {"a key twice",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
+     "\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+     0, "no JSON|duplicate"},
+    {"a field twice", "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[0]}}", 0, "duplicate"},
+    {"no object", "{\"a\":7}", 0, "\"a\"|dtype, shape and data_offsets"},
+    {"no dtype", "{\"a\":{\"shape\":[0],\"data_offsets\":[0,0]}}", 0, "dtype, shape"},
+    {"no shape", "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,0]}}", 0, "dtype, shape"},
+    {"no place", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0]}}", 0, "dtype, shape"},
+    {"a field more", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0],\"more\":1}}",
+     0, "nothing else"},
+    {"an unknown type", "{\"a\":{\"dtype\":\"F31\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0,
+     "dtype|not known"},
+    {"a number as type", "{\"a\":{\"dtype\":32,\"shape\":[0],\"data_offsets\":[0,0]}}", 0,
+     "dtype|not known"},
+    {"a number as shape", "{\"a\":{\"dtype\":\"U8\",\"shape\":0,\"data_offsets\":[0,0]}}", 0,
+     "shape|array"},
+    {"a real as extent", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1.0],\"data_offsets\":[0,1]}}", 1,
+     "shape|integers"},
+    {"a negative extent", "{\"a\":{\"dtype\":\"U8\",\"shape\":[-1],\"data_offsets\":[0,1]}}", 1,
+     "shape|integers from 0"},
+    {"elements that overflow",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0,
+     "too many"},
+    {"bytes that overflow",
+     "{\"a\":{\"dtype\":\"F64\",\"shape\":[2305843009213693952],\"data_offsets\":[0,0]}}", 0,
+     "number of bytes"},
+    {"half a byte", "{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,2]}}", 2,
+     "number of bytes"},
+    {"a size that is not the shape's",
+     "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,20]}}", 20,
+     "24 bytes|F32 of [2, 3]|20 came"},
+    {"one offset", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0]}}", 0,
+     "two integers"},
+    {"three offsets", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0,0]}}", 0,
+     "two integers"},
+    {"a negative offset", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[-1,0]}}", 1,
+     "two integers from 0"},
+    {"offsets in reverse", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", 1,
+     "[1, 0] came|1 bytes"},
+    {"data beyond the end", "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]}}", 8,
+     "[0, 9] came|8 bytes"},
+    {"an offset near 2^63",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":"
+     "[9223372036854775806,9223372036854775807]}}",
+     1, "came, of 1 bytes"},
+    {"an overlap",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[3,7]}}",
+     7, "\"b\"|overlaps"},
+    {"the same place twice",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+     4, "overlaps"},
+    {"a gap",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
+     "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[5,9]}}",
+     9, "\"b\"|gap"},
+    {"a gap at the start", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2,
+     "gap"},
+    {"data behind the last", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 2,
+     "1 bytes of data|2 came"},
+    {"data and no tensor", "{}", 3, "0 bytes of data|3 came"},
+    {"metadata of numbers", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__|strings"},
+    {"metadata of an array", "{\"__metadata__\":[]}", 0, "__metadata__|strings"},
+    {"control characters in a name", "{\"a\\u001b[2J\":7}", 0, "\"a?[2J\""},
+};
+
+static void check_liars(void)
+{
+    for (size_t i = 0; i < sizeof liars / sizeof *liars; ++i) {
+        write_file(liars[i].header, strlen(liars[i].header), liars[i].data);
+        refuse(SBN_INVALID_FILE, liars[i].words, liars[i].what);
+    }
+}
+
+static void check_lengths(void)
+{
+    static const struct {
+        const char *what;
+        uint64_t length;
+        const char *words;
+    } lies[] = {
+        {"no header", 0, "0 bytes"},
+        {"a header of one byte", 1, "1 bytes"},
+        {"a header beyond the end", 3, "3 bytes|the file has 10"},
+        {"a header over the limit", 100000001, "100000000|100000001 came"},
+        {"a header of 2^63", (uint64_t)1 << 63, "9223372036854775808 came"},
+        {"a header of 2^64 - 1", UINT64_MAX, "18446744073709551615 came"},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
+        write_file("{}", lies[i].length, 0);
+        refuse(SBN_INVALID_FILE, lies[i].words, lies[i].what);
+    }
+    /* Cut at every length: none is a whole file. */
+    const char *header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
+    const size_t whole = 8 + strlen(header) + 4;
+    int refused = 0;
+    for (size_t size = 0; size < whole; ++size) {
+        sbn_tensor_file file;
+        write_file(header, strlen(header), 4);
+        if (truncate(path, (off_t)size) == 0)
+            refused += sbn__tensor_file_open(&file, path) == SBN_INVALID_FILE;
+    }
+    tap_ok(refused == (int)whole, "%d of %d truncated files are refused", refused, (int)whole);
+}
+
+/* JSON as deep as the header may be long. */
+static void check_depth(void)
+{
+    enum { DEPTH = 1000000 };
+    char *deep = malloc(DEPTH + 16);
+    strcpy(deep, "{\"a\":");
+    memset(deep + 5, '[', DEPTH);
+    deep[5 + DEPTH] = '\0';
+    write_file(deep, strlen(deep), 0);
+    refuse(SBN_INVALID_FILE, "no JSON|depth", "a million brackets");
+    free(deep);
+}
+
+static void check_places(void)
+{
+    unlink(path);
+    refuse(SBN_IO_ERROR, "opening it|No such file", "no file");
+    mkdir(path, 0700);
+    refuse(SBN_IO_ERROR, "not a regular file", "a folder");
+    rmdir(path);
+    mkfifo(path, 0600);
+    refuse(SBN_IO_ERROR, "not a regular file", "a pipe that nobody writes");
+    unlink(path);
+    sbn_tensor_file file;
+    tap_ok(sbn__tensor_file_open(&file, NULL) == SBN_INVALID_ARGUMENT &&
+               holds(sbn_last_error(), "path|NULL"),
+           "no name: %s", sbn_last_error());
+}
+
+/* Odd but true: an unaligned header, spaces behind, empty tensors, all of them at one place. */
+static void check_odd(void)
+{
+    const char *header = "{\"z\":{\"dtype\":\"F32\",\"shape\":[0,7],\"data_offsets\":[0,0]},"
+                         "\"a\":{\"data_offsets\":[0,8],\"shape\":[],\"dtype\":\"I64\"},"
+                         "\"b\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[8,10]},"
+                         "\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[8,8]}}    ";
+    sbn_tensor_file file;
+    write_file(header, strlen(header), 10);
+    const int status = sbn__tensor_file_open(&file, path);
+    tap_ok(!status && file.header.count == 4 && strlen(header) % 8 != 0, "odd but true: %s",
+           sbn_last_error());
+    if (status)
+        return;
+    const sbn_tensor *a = sbn__tensor_header_find(&file.header, "a");
+    int64_t value = 77;
+    tap_ok(a && a->elements == 1 && !sbn__tensor_read_integer(&file, a, &value) && value == 0,
+           "a scalar is read");
+    tap_ok(!sbn__tensor_header_find(&file.header, "c"), "what is not there is not found");
+    /* The file is cut while it is open. */
+    if (truncate(path, 20) == 0)
+        tap_ok(sbn__tensor_read_integer(&file, a, &value) == SBN_INVALID_FILE &&
+                   holds(sbn_last_error(), "shorter"),
+               "a file that shrinks: %s", sbn_last_error());
+    sbn__tensor_file_close(&file);
+}
+
+/* Halves by their definition, and back; floats between two halves to the nearer, or the even one. */
+static void check_half(void)
+{
+    int wrong = 0, wrong_back = 0, wrong_between = 0, wrong_bfloat = 0;
+    for (unsigned bits = 0; bits < 0x10000; ++bits) {
+        const unsigned exponent = bits >> 10 & 31, mantissa = bits & 1023;
+        double value = exponent == 31  ? mantissa ? NAN : INFINITY
+                       : exponent == 0 ? ldexp(mantissa, -24)
+                                       : ldexp(1024 + mantissa, (int)exponent - 25);
+        if (bits & 0x8000)
+            value = -value;
+        const float got = sbn__float_of_half((uint16_t)bits);
+        wrong += isnan(value) ? !isnan(got) : got != value || !signbit(got) != !signbit(value);
+        const uint16_t back = sbn__half_of_float(got);
+        wrong_back += isnan(got) ? !isnan(sbn__float_of_half(back)) : back != bits;
+        if (exponent < 30 || (exponent == 30 && mantissa < 1023)) {
+            const float next = sbn__float_of_half((uint16_t)(bits + 1)), middle = (got + next) / 2;
+            const unsigned even = bits & 1 ? bits + 1 : bits;
+            wrong_between += sbn__half_of_float(middle) != even ||
+                             sbn__half_of_float(nextafterf(middle, got)) != bits ||
+                             sbn__half_of_float(nextafterf(middle, next)) != bits + 1;
+        }
+        const float wide = sbn__float_of_bfloat((uint16_t)bits);
+        const uint16_t narrow = sbn__bfloat_of_float(wide);
+        wrong_bfloat += isnan(wide) ? !isnan(sbn__float_of_bfloat(narrow)) : narrow != bits;
+        if (isfinite(wide) && isfinite(sbn__float_of_bfloat((uint16_t)(bits + 1)))) {
+            const float next = sbn__float_of_bfloat((uint16_t)(bits + 1));
+            const float middle = wide + (next - wide) / 2;
+            wrong_bfloat += sbn__bfloat_of_float(middle) != (bits & 1 ? bits + 1 : bits) ||
+                            sbn__bfloat_of_float(nextafterf(middle, wide)) != bits ||
+                            sbn__bfloat_of_float(nextafterf(middle, next)) != bits + 1;
+        }
+    }
+    tap_ok(!wrong && !wrong_back, "65536 halves: %d read wrongly, %d written wrongly", wrong,
+           wrong_back);
+    tap_ok(!wrong_between, "between two halves: %d rounded wrongly", wrong_between);
+    tap_ok(!wrong_bfloat, "65536 bfloats: %d wrong", wrong_bfloat);
+    tap_ok(sbn__half_of_float(65519.996f) == 0x7bff && sbn__half_of_float(65520.0f) == 0x7c00 &&
+               sbn__half_of_float(-INFINITY) == 0xfc00,
+           "the largest half, and beyond");
+}
+
+int main(void)
+{
+    const long at_start = sbn__handles_open();
+    snprintf(path, sizeof path, "safetensors-%ld.tmp", (long)getpid());
+    check_liars();
+    check_lengths();
+    check_depth();
+    check_places();
+    check_odd();
+    check_half();
+    unlink(path);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    return tap_done();
+}

@@ -1,0 +1,241 @@
+/*
+ * The MPI transport's manners, on 2 ranks or more: what it refuses, that the
+ * caller's communicator, error handler and messages are left alone, that
+ * errors of MPI arrive with a sentence, and that communicators are given back.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <syncbn-mpi.h>
+
+#include "support/fixture.h"
+#include "support/mpi_job.h"
+
+static fixture device;
+
+/* MPI's profiling interface: the library's reductions come through here and fail on request. */
+static int fail_start;
+
+int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    return fail_start ? MPI_ERR_COUNT : PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+
+static void check_refused(void)
+{
+    sbn_mpi *mpi = (sbn_mpi *)1;
+    sbn_transport table;
+    expect(sbn_mpi_create(MPI_COMM_WORLD, NULL), SBN_INVALID_ARGUMENT, "mpi: a place|NULL came",
+           "no place for the handle");
+    expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|MPI_COMM_NULL came",
+           "no communicator");
+    tap_ok(mpi == NULL, "no handle is left after an error");
+    expect(sbn_mpi_transport(NULL, &table), SBN_INVALID_ARGUMENT, "mpi: a pointer|NULL came",
+           "a table of nothing");
+    expect(sbn_mpi_destroy(NULL), SBN_SUCCESS, "", "destroying nothing");
+
+    MPI_Comm half, between;
+    MPI_Comm_split(MPI_COMM_WORLD, ranks_own() % 2, ranks_own(), &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - ranks_own() % 2, 7, &between);
+    expect(sbn_mpi_create(between, &mpi), SBN_INVALID_ARGUMENT,
+           "an intracommunicator was expected, an intercommunicator came", "an intercommunicator");
+    MPI_Comm_free(&between);
+    MPI_Comm_free(&half);
+}
+
+static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_transport table;
+    *queue = fixture_queue(&device, 0);
+    must(sbn_mpi_create(MPI_COMM_WORLD, mpi), "sbn_mpi_create");
+    must(sbn_mpi_transport(*mpi, &table), "sbn_mpi_transport");
+    config.queues = queue;
+    config.replicas = 1;
+    config.transport = &table;
+    must(sbn_group_create(&config, group), "sbn_group_create");
+    tap_ok(sbn_group_rank(*group) == ranks_own() && sbn_group_world_size(*group) == ranks_in_all(),
+           "rank %d of %d", sbn_group_rank(*group), sbn_group_world_size(*group));
+}
+
+typedef struct pass {
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    slice slice;
+    int status;
+    char sentence[512];
+} pass;
+
+static void open_pass(pass *p, sbn_group *group, cl_command_queue queue)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = 3;
+    must(sbn_batchnorm_create(group, &config, &p->layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(p->layer, &p->saved), "sbn_saved_create");
+    slice_open(&p->slice, &device, queue, 2 * (size_t)ranks_own(), 2, 3, 33, 9);
+}
+
+static void *forward(void *argument)
+{
+    pass *p = argument;
+    p->status = sbn_forward(p->layer, &p->slice.shard, p->saved, 0, NULL);
+    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
+    return NULL;
+}
+
+static void *create(void *argument)
+{
+    pass *p = argument;
+    sbn_mpi *mpi;
+    p->status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
+    return NULL;
+}
+
+static void in_thread(pass *p, void *(*work)(void *))
+{
+    pthread_t thread;
+    must(pthread_create(&thread, NULL, work, p), "pthread_create");
+    pthread_join(thread, NULL);
+}
+
+static void close_pass(pass *p, sbn_group *group, cl_command_queue queue)
+{
+    slice_close(&p->slice);
+    sbn_saved_destroy(p->saved);
+    sbn_batchnorm_destroy(p->layer);
+    sbn_group_destroy(group);
+    clReleaseCommandQueue(queue);
+}
+
+/* The level is MPI_THREAD_FUNNELED: only this thread may. */
+static void check_threads(void)
+{
+    const char *const words = "only the thread that called MPI_Init|MPI_THREAD_SERIALIZED";
+    pass p = {0};
+    sbn_mpi *mpi;
+    sbn_group *group;
+    cl_command_queue queue;
+    in_thread(&p, create);
+    tap_ok(p.status == SBN_INVALID_ARGUMENT && holds_words(p.sentence, words),
+           "made by another thread: %s %s", sbn_strerror(p.status), p.sentence);
+    open_group(&mpi, &group, &queue);
+    open_pass(&p, group, queue);
+    in_thread(&p, forward);
+    tap_ok(p.status == SBN_TRANSPORT_ERROR && holds_words(p.sentence, words),
+           "a pass by another thread: %s %s", sbn_strerror(p.status), p.sentence);
+    close_pass(&p, group, queue);
+    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing was started");
+}
+
+static void check_errors(void)
+{
+    pass p = {0};
+    sbn_mpi *mpi;
+    sbn_group *group;
+    cl_command_queue queue;
+    open_group(&mpi, &group, &queue);
+    open_pass(&p, group, queue);
+    fail_start = 1;
+    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_TRANSPORT_ERROR,
+           "transport's start returned -20009: MPI_Iallreduce: ", "MPI refuses a reduction");
+    fail_start = 0;
+    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_GROUP_FAILED,
+           "failed earlier|MPI_Iallreduce", "afterwards the group is dead");
+    close_pass(&p, group, queue);
+    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing is pending");
+}
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+}
+
+/* The caller's messages and reductions are under way all the while. */
+static void check_left_alone(void)
+{
+    MPI_Comm mine;
+    MPI_Errhandler own, found;
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    const int next = (ranks_own() + 1) % ranks_in_all();
+    const int before = (ranks_own() + ranks_in_all() - 1) % ranks_in_all();
+    int token = 100 + ranks_own(), got = -1, sum = 1, same = 1;
+    pass p = {0};
+    sbn_mpi *mpi;
+    sbn_group *group;
+    cl_command_queue queue;
+    MPI_Comm_dup(MPI_COMM_WORLD, &mine);
+    MPI_Comm_create_errhandler(handler, &own);
+    MPI_Comm_set_errhandler(mine, own);
+    MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+    open_group(&mpi, &group, &queue);
+    sbn_mpi *other;
+    must(sbn_mpi_create(mine, &other), "sbn_mpi_create");
+    open_pass(&p, group, queue);
+    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_SUCCESS, "", "forward");
+    uint64_t count = 0;
+    must(sbn_saved_get(p.saved, NULL, NULL, &count), "sbn_saved_get");
+    tap_ok(count == 66u * (unsigned)ranks_in_all(), "values of all ranks: %d", (int)count);
+    MPI_Comm_get_errhandler(mine, &found);
+    same = same && found == own;
+    MPI_Errhandler_free(&found);
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &found);
+    same = same && found == MPI_ERRORS_ARE_FATAL;
+    tap_ok(same, "the caller's error handlers are as they were");
+    MPI_Isend(&token, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[2]);
+    MPI_Waitall(3, requests, statuses);
+    tap_ok(got == 100 + before && sum == ranks_in_all(),
+           "the caller's message and sum are its own: %d, %d", got, sum);
+    close_pass(&p, group, queue);
+    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "ending a transport");
+    expect(sbn_mpi_destroy(other), SBN_SUCCESS, "", "ending another");
+    MPI_Errhandler_free(&own);
+    MPI_Comm_free(&mine);
+}
+
+/* MPICH has some 2000 communicators; each transport takes four. */
+static void check_given_back(void)
+{
+    const int wanted = *tool() ? 20 : 700;
+    int status = SBN_SUCCESS, made = 0;
+    while (made < wanted && !status) {
+        sbn_mpi *mpi;
+        status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+        if (!status)
+            status = sbn_mpi_destroy(mpi);
+        made += !status;
+    }
+    tap_ok(made == wanted, "%d transports, one after the other: %s", made, sbn_last_error());
+}
+
+int main(int argc, char **argv)
+{
+    sbn_mpi *mpi;
+    const int early = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+    char sentence[512] = "";
+    strncpy(sentence, sbn_last_error(), sizeof sentence - 1);
+    ranks_begin(&argc, &argv);
+    if (fixture_open(&device)) {
+        tap_missing("no PoCL device");
+        return ranks_end(tap_done());
+    }
+    tap_ok(early == SBN_INVALID_ARGUMENT && holds_words(sentence, "MPI_Init_thread|before"),
+           "before MPI_Init: %s %s", sbn_strerror(early), sentence);
+    check_refused();
+    check_threads();
+    check_errors();
+    check_left_alone();
+    check_given_back();
+    fixture_close(&device);
+    const int result = ranks_end(tap_done());
+    /* Too late for a check: the ranks can no longer agree on one. */
+    const int late = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+    if (late == SBN_INVALID_ARGUMENT && holds_words(sbn_last_error(), "MPI_Finalize|already"))
+        return result;
+    fprintf(stderr, "after MPI_Finalize: %s %s\n", sbn_strerror(late), sbn_last_error());
+    return 1;
+}

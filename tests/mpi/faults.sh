@@ -1,0 +1,161 @@
+#!/bin/sh
+# Faults provoked for real on 4 ranks (tests/mpi/faults.c, tests/mpi/late.c), each with
+# the sentence on every rank, what the group does afterwards, and how the job ends. Those
+# that wait for a timeout run side by side, those after which the group lives in one job.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+# A job that hangs is a failure; ranks that sleep would be ended by the job's abort.
+limit=100 tool=${SBN_TEST_TOOL-} SBN_TEST_TOOL=
+start() { # NAME PROGRAM ARGUMENTS...
+    name=$1 program=tests/$2
+    shift 2
+    # shellcheck disable=SC2086
+    { mpi 4 timeout -k 5 -s TERM $limit $tool "$program" "$@" \
+          > "$work/$name" 2> "$work/$name.errors"
+      echo $? > "$work/$name.status"; } &
+}
+
+# says NAME RANKS PREFIX TEXT...: each of the ranks has a line with all the texts.
+says() {
+    name=$1 ranks=$2 prefix=$3
+    shift 3
+    for rank in $ranks; do
+        line=$(sed -n "s/^[a-z_]*: \(rank $rank: $prefix\)/\1/p" "$work/$name")
+        for text in "$@"; do
+            case $line in
+            *"$text"*) ;;
+            *)
+                report 'not ok' "$name: rank $rank: \"$text\" was expected, came: $line"
+                continue 2 ;;
+            esac
+        done
+        report ok "$name: $line"
+    done
+}
+
+# ends NAME STATUS: the job's exit status; "failed" for any but 0.
+ends() {
+    status=$(cat "$work/$1.status")
+    case $2:$status in
+    failed:0) report 'not ok' "$1: the job ends with status 0" ;;
+    failed:* | "$status:$status") report ok "$1: the job ends with status $status" ;;
+    *)
+        report 'not ok' "$1: the job ends with status $status, $2 was expected"
+        sed 's/^/# /' "$work/$1.errors" ;;
+    esac
+}
+
+# names_alone NAME: no other rank is named beside rank 1 by those who waited for it.
+names_alone() {
+    if grep -E ': rank [023]: ' "$work/$1" | grep -qE 'for (rank 1,|ranks|rank [023])'; then
+        report 'not ok' "$1: more than rank 1 is named"
+    else
+        report ok "$1: nobody else is named"
+    fi
+}
+
+living='skip swap two two_alike channels two_settings device late_device'
+# shellcheck disable=SC2086
+start living mpi_faults $living
+wait
+for fault in $living; do
+    grep "^$fault: " "$work/living" > "$work/$fault"
+done
+
+second='rank 1 called forward of layer "second" with 3 channels'
+says skip '0 1 2 3' SBN_DISAGREEMENT ": $second" '; ranks 0, 2, 3 called forward of layer "first"'
+says swap '0 1 2 3' 'first: SBN_DISAGREEMENT' ": $second" '; ranks 0, 2, 3 called'
+says swap '0 1 2 3' 'SBN_DISAGREEMENT' ': rank 1 called forward of layer "first"' \
+    '; ranks 0, 2, 3 called forward of layer "second"'
+says two '0 1 2 3' SBN_DISAGREEMENT ": $second" '; rank 3 called backward of layer "first"' \
+    '; ranks 0, 2 called forward of layer "first"'
+says two_alike '0 1 2 3' SBN_DISAGREEMENT 'ranks 1, 3 called forward of layer "second"' \
+    'ranks 0, 2 called forward of layer "first"'
+says channels '0 1 2 3' SBN_DISAGREEMENT ': rank 1 called forward of layer "odd" with 2 channels' \
+    '; ranks 0, 2, 3 called forward of layer "odd" with 3 channels'
+says two_settings '0 1 2 3' SBN_DISAGREEMENT 'all ranks called forward of layer "odd" with 3 channels' \
+    '(eps 0.001 on rank 1, 1e-05 on ranks 0, 2, 3; momentum 0.2 on rank 3, 0.1 on ranks 0, 1, 2)'
+remote=': rank 1 called forward of layer "first" with 3 channels and reported CL_OUT_OF_RESOURCES'
+says device '0 2 3' SBN_REMOTE_ERROR "$remote"
+says device 1 CL_OUT_OF_RESOURCES 'replica 0: forward_reduce'
+says late_device '0 2 3' SBN_REMOTE_ERROR "$remote"
+says late_device 1 CL_OUT_OF_RESOURCES 'replica 0: clGetEventInfo'
+for fault in $living; do
+    says "$fault" '0 1 2 3' 'afterwards: ' SBN_SUCCESS
+done
+says living '0 1 2 3' 'the transport: ' SBN_SUCCESS
+ends living 0
+
+# A timeout leaves behind what it must, on ranks that are ended by force.
+if [ "${SBN_TEST_UNDER-}" = valgrind ]; then
+    echo "1..$count"
+    exit
+fi
+
+start kill mpi_faults kill
+wait
+ends kill failed
+
+start sleep mpi_faults sleep
+start local mpi_faults local sleep
+start staggered mpi_faults staggered
+start stop mpi_faults stop
+start late mpi_late late
+start late_local mpi_late late local
+start between mpi_late between
+start words mpi_late words
+start average_late mpi_late average_late
+start average_between mpi_late average_between
+wait
+
+pending='end the job by MPI_Abort'
+for fault in sleep staggered stop late between words; do
+    says $fault '0 2 3' SBN_TIMEOUT 'waited 10 s in forward of layer "first" for rank 1'
+    says $fault '0 2 3' 'afterwards: ' 'SBN_GROUP_FAILED' 'failed earlier' 'for rank 1'
+    names_alone $fault
+    ends $fault 3
+done
+for fault in sleep staggered stop; do
+    says $fault '0 2 3' 'the transport: ' SBN_TIMEOUT "$pending"
+done
+says local '0 2 3' 'SBN_SUCCESS'
+says local '0 2 3' 'afterwards: ' 'SBN_SUCCESS'
+says local '0 2 3' 'local statistics'
+ends local 3
+
+# What the late rank sees. With the header of the others it waits for their words; with
+# their words it succeeds, and waits in its next call.
+says late 1 SBN_TIMEOUT 'rank 1 waited 10 s in forward of layer "first" for rank 0, 2, 3'
+says late 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier'
+says words 1 SBN_SUCCESS
+says words 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for rank 0, 2, 3'
+says late_local '0 1 2 3' SBN_SUCCESS
+says late_local '0 1 2 3' 'afterwards: ' SBN_SUCCESS
+says late_local '0 1 2 3' 'local statistics'
+ends late_local 3
+for fault in late late_local words; do
+    # It came after all: only the rank itself has something pending.
+    says $fault '0 2 3' 'the transport: ' SBN_SUCCESS
+    says $fault 1 'the transport: ' SBN_TIMEOUT "$pending"
+done
+# Which of the others had gone on without it is up to MPI.
+case $(grep ': rank 1: SBN' "$work/between") in
+*SBN_SUCCESS*) says between 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for rank' ;;
+*)
+    says between 1 SBN_TIMEOUT 'rank 1 waited 10 s in forward of layer "first" for rank'
+    says between 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier' ;;
+esac
+says between 1 'the transport: ' SBN_TIMEOUT "$pending"
+
+# Averaging dies alone: batch norm goes on, on communicators of its own.
+for fault in average_late average_between; do
+    says $fault '0 2 3' SBN_TIMEOUT 'waited 10 s in averaging of 2 tensors, 6 floats for rank 1'
+    names_alone $fault
+    says $fault '0 1 2 3' 'again: ' SBN_GROUP_FAILED 'an exchange failed earlier'
+    says $fault 1 SBN_TIMEOUT 'rank 1 waited 10 s in averaging of 2 tensors, 6 floats for rank'
+    says "$fault" '0 1 2 3' 'afterwards: ' SBN_SUCCESS
+    says $fault 1 'the transport: ' SBN_TIMEOUT "$pending"
+    ends $fault 3
+done
+echo "1..$count"

@@ -1,0 +1,35 @@
+#!/bin/sh
+# What threaded groups promise, with ranks for threads: the same bits, the same
+# sentences when ranks disagree, parts of a split, several layers in one call, hundreds
+# of random passes, and what latency costs (printed); thread levels, and ranks without
+# any device.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+tap 2 tests/mpi/arguments
+# The odd ranks see no driver.
+cat > "$work/mpi_no_device" << 'PROGRAM'
+#!/bin/sh
+case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in
+*[13579]) OCL_ICD_VENDORS=/none; export OCL_ICD_VENDORS ;;
+esac
+exec ${SBN_TEST_TOOL-} tests/mpi/no_device
+PROGRAM
+chmod +x "$work/mpi_no_device"
+tap 4 "$work/mpi_no_device"
+tap 4 tests/mpi/group_split
+# Under valgrind each rank would compile for minutes.
+if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
+    tap 2 tests/mpi/threads single
+    tap 2 tests/mpi/threads serialized
+    tap 3 tests/mpi/threads multiple
+    tap 4 tests/mpi/hub
+    tap 7 tests/mpi/hub
+    tap 5 tests/mpi/settings
+    tap 4 tests/mpi/branches
+    tap 3 tests/mpi/branches_disagree
+    tap 4 tests/mpi/branches_refused
+    tap 4 tests/mpi/soak 300
+    tap 2 tests/mpi/latency
+fi
+echo "1..$count"

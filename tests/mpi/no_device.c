@@ -1,0 +1,109 @@
+/*
+ * Ranks whose process sees no OpenCL platform at all, among others that have a device: the script
+ * takes the drivers of the odd ones away. They take part and learn the statistics of the rest,
+ * which are those of the rest alone.
+ */
+#include <string.h>
+
+#include <syncbn-mpi.h>
+
+#include "support/fixture.h"
+#include "support/mpi_job.h"
+
+enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2 };
+
+static fixture device;
+static int has_device;
+
+typedef struct training {
+    sbn_mpi *mpi;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    slice slices[16];
+    sbn_shard shards[16];
+} training;
+
+/* This rank over MPI, or, without a transport, `replicas` in this process. */
+static void open_training(training *t, int over_mpi, size_t replicas, size_t first)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_transport table;
+    cl_command_queue queues[16] = {NULL};
+    memset(t, 0, sizeof *t);
+    for (size_t r = 0; r < replicas; ++r) {
+        queues[r] = fixture_queue(&device, 0);
+        slice_open(&t->slices[r], &device, queues[r], (first + r) * SAMPLES, SAMPLES, CHANNELS,
+                   PLANE, 9);
+        t->shards[r] = t->slices[r].shard;
+    }
+    if (over_mpi) {
+        must(sbn_mpi_create(MPI_COMM_WORLD, &t->mpi), "sbn_mpi_create");
+        must(sbn_mpi_transport(t->mpi, &table), "sbn_mpi_transport");
+        config.transport = &table;
+    }
+    config.queues = replicas ? queues : NULL;
+    config.replicas = replicas;
+    layer.channels = CHANNELS;
+    must(sbn_group_create(&config, &t->group), "sbn_group_create");
+    must(sbn_batchnorm_create(t->group, &layer, &t->layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
+}
+
+static void close_training(training *t, size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        slice_close(&t->slices[r]);
+    sbn_saved_destroy(t->saved);
+    sbn_batchnorm_destroy(t->layer);
+    sbn_group_destroy(t->group);
+    for (size_t r = 0; r < replicas; ++r)
+        clReleaseCommandQueue(t->slices[r].queue);
+    must(sbn_mpi_destroy(t->mpi), "sbn_mpi_destroy");
+}
+
+static int train(training *t, const sbn_shard *shards)
+{
+    int status = sbn_forward(t->layer, shards, t->saved, 0, NULL);
+    return status ? status : sbn_backward(t->layer, shards, t->saved, 0, NULL);
+}
+
+/* The batch's and the running statistics, and how many values they are of. */
+static uint64_t digest_training(const training *t)
+{
+    float values[4][CHANNELS];
+    uint64_t count;
+    must(sbn_saved_get(t->saved, values[0], values[1], &count), "sbn_saved_get");
+    must(sbn_batchnorm_get_running_stats(t->layer, values[2], values[3], NULL), "get");
+    return digest_of(digest_of(DIGEST_START, values, sizeof values), &count, sizeof count);
+}
+
+int main(int argc, char **argv)
+{
+    training here, alone;
+    uint64_t expected = 0;
+    ranks_begin(&argc, &argv);
+    has_device = !fixture_open(&device);
+    const size_t own = (size_t)has_device, all = (size_t)(ranks_in_all() + 1) / 2;
+    if (ranks_own() % 2 == 0 && !has_device)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    tap_ok(has_device == (ranks_own() % 2 == 0), "the odd ranks see no OpenCL platform");
+    open_training(&here, 1, own, (size_t)ranks_own() / 2);
+    expect(train(&here, own ? here.shards : NULL), SBN_SUCCESS, "", "forward and backward");
+    tap_ok(sbn_group_replicas(here.group) == own &&
+               sbn_group_world_size(here.group) == ranks_in_all(),
+           "%d ranks", ranks_in_all());
+    if (ranks_own() == 0) {
+        open_training(&alone, 0, all, 0);
+        must(train(&alone, alone.shards), "in one process");
+        expected = digest_training(&alone);
+        close_training(&alone, all);
+    }
+    MPI_Bcast(&expected, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    tap_ok(digest_training(&here) == expected, "every rank has the bits of one process");
+    close_training(&here, own);
+    if (has_device)
+        fixture_close(&device);
+    return ranks_end(tap_done());
+}

@@ -1,0 +1,161 @@
+/*
+ * Problems over the ranks of a job: each has some of the replicas, or none. The
+ * results of all ranks together must have the bits of the same problem in one
+ * process, on one replica fewer or more, and lie within the tolerances of
+ * `syncbn check`. The arguments are files of problems; "/ N" before them takes
+ * every N-th problem only.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <syncbn-mpi.h>
+
+#include "check/compare.h"
+#include "support/mpi_job.h"
+#include "support/trial.h"
+
+/* The transports that the runner's groups have taken. */
+typedef struct taken {
+    sbn_mpi **mpi;
+    size_t count;
+} taken;
+
+static int take_transport(void *context, sbn_transport *transport)
+{
+    taken *t = context;
+    sbn_mpi **more = realloc(t->mpi, (t->count + 1) * sizeof *more);
+    if (!more)
+        return SBN_OUT_OF_MEMORY;
+    t->mpi = more;
+    const int status = sbn_mpi_create(MPI_COMM_WORLD, &t->mpi[t->count]);
+    return status ? status : sbn_mpi_transport(t->mpi[t->count++], transport);
+}
+
+static int join_ranks(void *context, float *data, size_t count)
+{
+    (void)context;
+    return MPI_Allreduce(MPI_IN_PLACE, data, (int)count, MPI_UINT32_T, MPI_BOR, MPI_COMM_WORLD);
+}
+
+/* The first PoCL device, for all ranks alike. */
+static runner *open_runner(const runner_ranks *ranks)
+{
+    static const char *const pocl = "Portable Computing Language";
+    char error[RUNNER_ERROR] = "no PoCL device";
+    device_list list;
+    runner *made = NULL;
+    if (devices_list(&list))
+        return NULL;
+    for (size_t i = 0; i < list.devices && !made; ++i) {
+        const device_info *d = &list.device[i];
+        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, ranks};
+        if (!strcmp(list.platform[d->platform].name, pocl) && d->usable)
+            runner_create(&config, &made, error);
+    }
+    devices_free(&list);
+    if (!made)
+        tap_note("%s", error);
+    return made;
+}
+
+/* 1 if all outputs have the same bits; else says which has not. */
+static int same_bits(const outputs *a, const outputs *b)
+{
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (a->of[id].digest != b->of[id].digest) {
+            tap_note("%s: %llx, %llx expected", output_names[id],
+                     (unsigned long long)a->of[id].digest, (unsigned long long)b->of[id].digest);
+            return 0;
+        }
+    return a->wide == b->wide && a->count == b->count && a->batches == b->batches;
+}
+
+/* Rank 0 has everything; the others have taken part. */
+static int judge(trial *spread, trial *alone, int status, int expected, const char *line)
+{
+    if (status || expected) {
+        tap_ok(status == expected, "%s: %s, %s in one process", line, sbn_strerror(status),
+               sbn_strerror(expected));
+        return 0;
+    }
+    const int same = ranks_own() > 0 || same_bits(&spread->out, &alone->out);
+    tap_ok(same, "%s: the bits of one process", line);
+    return 1;
+}
+
+/* Tolerances know local gradients of each replica, so this is the line as it stands. */
+static void judge_values(const trial *spread, const char *line)
+{
+    comparison found = {.ok = 1};
+    if (ranks_own() == 0 &&
+        compare(&spread->p, &spread->g, &spread->in, &spread->out, &found) != SBN_SUCCESS)
+        found.ok = 0;
+    tap_ok(found.ok, "%s: within the tolerances", line);
+}
+
+static void run_problem(const char *line, runner *job, runner *single)
+{
+    char error[RUNNER_ERROR] = "", here[RUNNER_ERROR] = "";
+    trial spread, alone;
+    int expected = SBN_SUCCESS;
+    trial_make(&spread, line, runner_replicas(job));
+    trial_make(&alone, line, runner_replicas(job));
+    if (ranks_own() == 0)
+        expected = trial_run(&alone, single, here);
+    MPI_Bcast(&expected, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const int status = trial_run(&spread, job, error);
+    if (status && status != expected)
+        tap_note("%s", error);
+    if (judge(&spread, &alone, status, expected, line))
+        judge_values(&spread, line);
+    trial_free(&spread);
+    trial_free(&alone);
+}
+
+/* Every N-th problem of a file, counted through all files. */
+static void run_file(const char *name, size_t every, runner *job, runner *single)
+{
+    static size_t number;
+    char line[PROBLEM_LINE];
+    FILE *file = fopen(name, "r");
+    if (!file) {
+        fprintf(stderr, "%s cannot be read\n", name);
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    }
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (line[0] && line[0] != '#' && number++ % every == 0)
+            run_problem(line, job, single);
+    }
+    fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+    taken transports = {NULL, 0};
+    size_t every = 1;
+    int first = 1;
+    ranks_begin(&argc, &argv);
+    alarm(300);
+    const runner_ranks ranks = {ranks_own(), ranks_in_all(), &transports, take_transport,
+                                join_ranks};
+    runner *job = open_runner(&ranks), *single = open_runner(NULL);
+    if (!job || !single) {
+        tap_missing("no PoCL device");
+        return ranks_end(tap_done());
+    }
+    if (argc > 3 && !strcmp(argv[1], "/")) {
+        every = strtoul(argv[2], NULL, 10);
+        first = 3;
+    }
+    for (int i = first; i < argc; ++i)
+        run_file(argv[i], every ? every : 1, job, single);
+    runner_destroy(job);
+    runner_destroy(single);
+    for (size_t i = 0; i < transports.count; ++i)
+        tap_ok(sbn_mpi_destroy(transports.mpi[i]) == SBN_SUCCESS, "transport %zu ends", i);
+    free(transports.mpi);
+    return ranks_end(tap_done());
+}

@@ -1,0 +1,17 @@
+#!/bin/sh
+# The lists of problems in tests/inputs over 1, 2, 3, 4 and 7 ranks: the bits of one
+# process, within the tolerances. All of them on 2 ranks, every so many-th on others.
+
+. "${srcdir:=.}/tests/mpi_common.sh"
+
+if [ "${SBN_TEST_UNDER-}" = asan ]; then
+    # For the host's code; new kernels for each problem are what takes long.
+    tap 2 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
+else
+    tap 1 tests/mpi/problems / 8 "$srcdir"/tests/inputs/*
+    tap 2 tests/mpi/problems "$srcdir"/tests/inputs/*
+    tap 3 tests/mpi/problems / 3 "$srcdir"/tests/inputs/*
+    tap 4 tests/mpi/problems / 5 "$srcdir"/tests/inputs/*
+    tap 7 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
+fi
+echo "1..$count"

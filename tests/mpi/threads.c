@@ -1,0 +1,155 @@
+/*
+ * MPI's thread levels, `mpi_threads single|serialized|multiple` on 2 ranks or more: who may call
+ * with each, and with the last one groups used by several threads of every rank at once.
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include <syncbn-mpi.h>
+
+#include "support/fixture.h"
+#include "support/mpi_job.h"
+
+enum { CHANNELS = 3, PLANE = 33, THREADS = 3, PASSES = 40 };
+
+static fixture device;
+
+/* A group of this rank's, and what a thread came to with it. */
+typedef struct user {
+    sbn_mpi *mpi;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    slice slice;
+    pthread_t thread;
+    int status;
+    uint64_t digest;
+    char sentence[512];
+} user;
+
+static void open_user(user *u, unsigned seed)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_transport table;
+    cl_command_queue queue = fixture_queue(&device, 0);
+    memset(u, 0, sizeof *u);
+    must(sbn_mpi_create(MPI_COMM_WORLD, &u->mpi), "sbn_mpi_create");
+    must(sbn_mpi_transport(u->mpi, &table), "sbn_mpi_transport");
+    config.queues = &queue;
+    config.replicas = 1;
+    config.transport = &table;
+    must(sbn_group_create(&config, &u->group), "sbn_group_create");
+    layer.channels = CHANNELS;
+    must(sbn_batchnorm_create(u->group, &layer, &u->layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(u->layer, &u->saved), "sbn_saved_create");
+    slice_open(&u->slice, &device, queue, 2 * (size_t)ranks_own(), 2, CHANNELS, PLANE, seed);
+}
+
+static void close_user(user *u)
+{
+    slice_close(&u->slice);
+    sbn_saved_destroy(u->saved);
+    sbn_batchnorm_destroy(u->layer);
+    sbn_group_destroy(u->group);
+    clReleaseCommandQueue(u->slice.queue);
+    expect(sbn_mpi_destroy(u->mpi), SBN_SUCCESS, "", "ending a transport");
+}
+
+/* Passes, and the digest of their statistics. */
+static void *train(void *argument)
+{
+    user *u = argument;
+    u->status = SBN_SUCCESS;
+    u->digest = DIGEST_START;
+    for (int i = 0; i < PASSES && !u->status; ++i) {
+        float mean[CHANNELS], var[CHANNELS];
+        u->status = sbn_forward(u->layer, &u->slice.shard, u->saved, 0, NULL);
+        if (!u->status)
+            u->status = sbn_saved_get(u->saved, mean, var, NULL);
+        u->digest = digest_of(digest_of(u->digest, mean, sizeof mean), var, sizeof var);
+        if (!u->status)
+            u->status = sbn_backward(u->layer, &u->slice.shard, u->saved, 0, NULL);
+    }
+    strncpy(u->sentence, sbn_last_error(), sizeof u->sentence - 1);
+    return NULL;
+}
+
+static void in_threads(user *users, int count)
+{
+    for (int i = 0; i < count; ++i)
+        must(pthread_create(&users[i].thread, NULL, train, &users[i]), "pthread_create");
+    for (int i = 0; i < count; ++i)
+        pthread_join(users[i].thread, NULL);
+}
+
+static void check_single(void)
+{
+    user u;
+    open_user(&u, 9);
+    train(&u);
+    tap_ok(u.status == SBN_SUCCESS, "single: by the thread that initialised MPI: %s", u.sentence);
+    in_threads(&u, 1);
+    tap_ok(u.status == SBN_TRANSPORT_ERROR &&
+               holds_words(u.sentence, "only the thread that called MPI_Init|MPI_THREAD_MULTIPLE"),
+           "single: by another one: %s %s", sbn_strerror(u.status), u.sentence);
+    close_user(&u);
+}
+
+static void check_serialized(void)
+{
+    user u;
+    open_user(&u, 9);
+    train(&u);
+    const uint64_t own = u.digest;
+    in_threads(&u, 1);
+    tap_ok(u.status == SBN_SUCCESS && u.digest == own, "serialized: by another thread: %s %s",
+           sbn_strerror(u.status), u.sentence);
+    close_user(&u);
+}
+
+static void check_multiple(void)
+{
+    user users[THREADS];
+    uint64_t one_by_one[THREADS];
+    for (int i = 0; i < THREADS; ++i) {
+        open_user(&users[i], 9 + (unsigned)i);
+        train(&users[i]);
+        one_by_one[i] = users[i].digest;
+    }
+    in_threads(users, THREADS);
+    for (int i = 0; i < THREADS; ++i)
+        tap_ok(users[i].status == SBN_SUCCESS && users[i].digest == one_by_one[i],
+               "multiple: thread %d of %d at once: the bits of one after the other: %s %s", i,
+               THREADS, sbn_strerror(users[i].status), users[i].sentence);
+    for (int i = 0; i < THREADS; ++i)
+        close_user(&users[i]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int level;
+        void (*check)(void);
+    } levels[] = {{"single", MPI_THREAD_SINGLE, check_single},
+                  {"serialized", MPI_THREAD_SERIALIZED, check_serialized},
+                  {"multiple", MPI_THREAD_MULTIPLE, check_multiple}};
+    size_t i = 0;
+    while (i < 2 && argc > 1 && strcmp(argv[1], levels[i].name))
+        ++i;
+    ranks_begin_level(&argc, &argv, levels[i].level);
+    int provided;
+    MPI_Query_thread(&provided);
+    if (fixture_open(&device)) {
+        tap_missing("no PoCL device");
+        return ranks_end(tap_done());
+    }
+    if (levels[i].level == MPI_THREAD_SINGLE ? provided > MPI_THREAD_FUNNELED
+                                             : provided < levels[i].level)
+        tap_skip("%s: this MPI gives another level", levels[i].name);
+    else
+        levels[i].check();
+    fixture_close(&device);
+    return ranks_end(tap_done());
+}

@@ -1,0 +1,203 @@
+/*
+ * Broadcast and averaging between members, threads over the in-memory transport
+ * or ranks over MPI: the same bits as in one process, beside passes of batch
+ * norm, several at once.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "support/exchanges.h"
+#include "base/memory.h"
+
+static fixture device;
+static size_t bucket_bytes = 4096, root;
+
+static sbn_parallel *join(const member *m)
+{
+    sbn_parallel *parallel;
+    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    config.bucket_bytes = bucket_bytes;
+    must(sbn_parallel_create(m->group, &config, &parallel), "sbn_parallel_create");
+    return parallel;
+}
+
+/* Elements of the first replica, where this process has one. */
+static float result[EXCHANGE_FLOATS];
+
+static int exchange_once(member *m, int average)
+{
+    exchange_tensors t;
+    sbn_parallel *parallel = join(m);
+    tensors_open(&t, m);
+    tensors_fill(&t, sbn_parallel_first(parallel));
+    const int status = average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t.of)
+                               : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t.of);
+    member_says(m, status);
+    m->digest = tensors_digest(&t, m->rank == 0 ? result : NULL);
+    for (size_t r = 0; r < m->replicas; ++r)
+        m->status = m->status ? m->status : t.events[r] ? SBN_SUCCESS : 1;
+    tensors_close(&t);
+    sbn_parallel_destroy(parallel);
+    return m->status;
+}
+
+static int average(member *m)
+{
+    return exchange_once(m, 1);
+}
+
+static int broadcast(member *m)
+{
+    return exchange_once(m, 0);
+}
+
+static uint64_t exchange_over(int (*work)(member *), int count, const size_t *replicas,
+                              const char *what)
+{
+    static const size_t samples[MEMBERS_MAX * MEMBER_REPLICAS];
+    members all;
+    members_open(&all, &device, count, replicas, samples, NULL);
+    members_do(&all, work);
+    const uint64_t digest = exchanges_digest(&all, what);
+    members_close(&all);
+    return digest;
+}
+
+static void check_mean(void)
+{
+    double worst = 0, largest = 0;
+    for (size_t i = 0; i < EXCHANGE_FLOATS; ++i)
+        for (size_t r = 0; r < 4; ++r)
+            largest = fmax(largest, fabs((double)exchange_value(r, i)));
+    for (size_t i = 0; i < EXCHANGE_FLOATS; ++i) {
+        double sum = 0;
+        for (size_t r = 0; r < 4; ++r)
+            sum += (double)exchange_value(r, i);
+        const double bound = largest * 0x1p-43 + fabs(sum / 4) * 0x1.01p-24;
+        worst = fmax(worst, fabs((double)result[i] - sum / 4) / bound);
+    }
+    members_share(0, &worst, sizeof worst);
+    tap_ok(worst <= 1, "the mean of 4 replicas: the error is %.3f of the bound", worst);
+}
+
+static void check_bits(void)
+{
+    const size_t four[] = {4}, twos[] = {2, 2}, some[] = {3, 0, 1}, ones[] = {1, 1, 1, 1};
+    bucket_bytes = (size_t)4 << 20;
+    const uint64_t alone = exchange_over(average, 1, four, "averaged in one process");
+    check_mean();
+    bucket_bytes = 4096;
+    tap_ok(exchange_over(average, 1, four, "small buckets") == alone,
+           "small buckets: the same bits");
+    tap_ok(exchange_over(average, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
+    tap_ok(exchange_over(average, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
+    bucket_bytes = 9000;
+    tap_ok(exchange_over(average, 4, ones, "4 x 1") == alone, "4 x 1: the same bits");
+    for (unsigned seed = 1; seed <= 2; ++seed) {
+        exchange_cut(seed);
+        bucket_bytes = (size_t)4 << 20;
+        const uint64_t other = exchange_over(average, 1, four, "other sizes, in one process");
+        bucket_bytes = 4096 + 1000 * seed;
+        tap_ok(other && exchange_over(average, 2, twos, "2 x 2") == other,
+               "other sizes (%u), 2 x 2: the same bits", seed);
+    }
+    exchange_cut(0);
+}
+
+static uint64_t digest_of_replica(size_t replica)
+{
+    static _Thread_local float values[EXCHANGE_FLOATS];
+    for (size_t i = 0; i < EXCHANGE_FLOATS; ++i)
+        values[i] = exchange_value(replica, i);
+    return digest_of(DIGEST_START, values, sizeof values);
+}
+
+static void check_broadcast(void)
+{
+    const size_t four[] = {4}, some[] = {1, 0, 3}, ones[] = {1, 1, 1, 1}, one[] = {1};
+    for (root = 0; root < 4; root += 2) {
+        const uint64_t expected = digest_of_replica(root);
+        tap_ok(exchange_over(broadcast, 1, four, "in one process") == expected &&
+                   exchange_over(broadcast, 3, some, "1, 0, 3") == expected &&
+                   exchange_over(broadcast, 4, ones, "4 x 1") == expected,
+               "the tensors of replica %d everywhere", (int)root);
+    }
+    root = 0;
+    tap_ok(exchange_over(broadcast, 1, one, "one replica") == digest_of_replica(0),
+           "one replica keeps its own");
+    tap_ok(exchange_over(average, 1, one, "one replica") == digest_of_replica(0),
+           "and is its own mean");
+}
+
+/* Two averagings and a broadcast are under way around the passes of batch norm, both ways. */
+static int train_beside(member *m)
+{
+    enum { AT_ONCE = 3 };
+    exchange_tensors t[AT_ONCE];
+    sbn_exchange *exchanges[AT_ONCE];
+    sbn_parallel *parallel = join(m);
+    int status = SBN_SUCCESS, ready = 0;
+    m->digest = 0;
+    for (int i = 0; i < AT_ONCE; ++i) {
+        tensors_open(&t[i], m);
+        tensors_fill(&t[i], sbn_parallel_first(parallel));
+    }
+    for (int i = 0; i < AT_ONCE && !status; ++i)
+        status = i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
+                                              &exchanges[i])
+                        : sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                                      &exchanges[i]);
+    if (!status)
+        status = sbn_exchange_progress(exchanges[2], &ready);
+    if (!status)
+        status = member_train(m);
+    /* The order of ends is another than that of begins. */
+    static const int order[AT_ONCE] = {1, 0, 2};
+    for (int i = 0; i < AT_ONCE && !status; ++i)
+        status = sbn_exchange_end(exchanges[order[i]]);
+    member_says(m, status);
+    if (m->replicas > 0 && !status) {
+        const uint64_t mean = tensors_digest(&t[0], NULL);
+        m->digest = mean == tensors_digest(&t[2], NULL) &&
+                            tensors_digest(&t[1], NULL) == digest_of_replica(2)
+                        ? mean
+                        : 0;
+    }
+    for (int i = 0; i < AT_ONCE; ++i)
+        tensors_close(&t[i]);
+    sbn_parallel_destroy(parallel);
+    return status;
+}
+
+static void check_beside(void)
+{
+    const size_t ones[] = {1, 1, 1, 1}, some[] = {3, 0, 1}, four[] = {4}, even[] = {2, 2, 2, 2};
+    const uint64_t mean = exchange_over(average, 1, four, "averaged alone");
+    members all;
+    members_open(&all, &device, 1, four, even, NULL);
+    members_do(&all, member_train);
+    const uint64_t trained = members_digest(&all);
+    members_close(&all);
+    for (int i = 0; i < 2; ++i) {
+        const char *what = i ? "3, 0, 1, beside passes" : "4 x 1, beside passes";
+        members_open(&all, &device, i ? 3 : 4, i ? some : ones, even, NULL);
+        members_do(&all, train_beside);
+        tap_ok(exchanges_digest(&all, what) == mean, "%s: the mean has the same bits", what);
+        tap_ok(members_digest(&all) == trained, "%s: batch norm has the same bits", what);
+        members_close(&all);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    check_bits();
+    check_broadcast();
+    check_beside();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

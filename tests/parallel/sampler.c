@@ -1,0 +1,229 @@
+/*
+ * The distributed sampler: lengths and padding as PyTorch's, each sample once, another order in
+ * each epoch, the same order on every machine, and nothing odd about it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "support/fixture.h"
+
+enum { MOST = 4096 };
+
+static uint64_t order[2 * MOST];
+
+/* The whole order, as the replicas take it in turn; its length. */
+static size_t collect(sbn_sampler sampler, uint64_t *to)
+{
+    uint64_t length = 0, one;
+    must(sbn_sampler_length(&sampler, &length), "sbn_sampler_length");
+    for (sampler.replica = 0; sampler.replica < sampler.replicas; ++sampler.replica)
+        for (uint64_t i = 0; i < length; ++i) {
+            must(sbn_sampler_take(&sampler, i, 1, &one), "sbn_sampler_take");
+            to[i * sampler.replicas + sampler.replica] = one;
+        }
+    return (size_t)(length * sampler.replicas);
+}
+
+/* PyTorch's lengths, in its own words: torch/utils/data/distributed.py. */
+static uint64_t expected_length(uint64_t samples, uint64_t replicas, int drop_last)
+{
+    if (drop_last && samples % replicas != 0)
+        return samples < replicas ? 0
+                                  : (uint64_t)ceil((double)(samples - replicas) / (double)replicas);
+    return (uint64_t)ceil((double)samples / (double)replicas);
+}
+
+/* 1 if the order is a permutation of the samples, repeated from its start or cut at its end. */
+static int is_right(const sbn_sampler *s, size_t total)
+{
+    static unsigned char seen[MOST];
+    memset(seen, 0, sizeof seen);
+    for (size_t p = 0; p < total; ++p) {
+        if (order[p] >= s->samples)
+            return 0;
+        if (p >= s->samples ? order[p] != order[p % s->samples] : seen[order[p]]++)
+            return 0;
+        if (!s->shuffle && order[p] != p % s->samples)
+            return 0;
+    }
+    return 1;
+}
+
+static void check_shares(void)
+{
+    int wrong = 0, cases = 0;
+    for (uint64_t samples = 0; samples < 200; samples = samples < 40 ? samples + 1 : samples + 13)
+        for (uint64_t replicas = 1; replicas < 20; replicas += 1 + replicas / 6)
+            for (int settings = 0; settings < 4; ++settings) {
+                sbn_sampler s = SBN_SAMPLER_INIT;
+                s.samples = samples;
+                s.replicas = replicas;
+                s.seed = 7;
+                s.epoch = samples;
+                s.shuffle = settings & 1;
+                s.drop_last = settings >> 1;
+                uint64_t length = 99;
+                must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
+                wrong += length != expected_length(samples, replicas, s.drop_last) ||
+                         !is_right(&s, collect(s, order));
+                ++cases;
+            }
+    tap_ok(!wrong, "lengths and shards as PyTorch's: %d of %d wrong", wrong, cases);
+}
+
+/* Where places of the order are the same for 1, 2 and 4 replicas, so are global batches. */
+static void check_spread(void)
+{
+    static uint64_t other[2 * MOST];
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    s.samples = 1003;
+    s.drop_last = 1;
+    collect(s, order);
+    int wrong = 0;
+    for (s.replicas = 2; s.replicas <= 8; s.replicas *= 2)
+        wrong += memcmp(order, other, sizeof *order * collect(s, other)) != 0;
+    tap_ok(!wrong, "one order for 1, 2, 4 and 8 replicas");
+}
+
+static void check_batches(void)
+{
+    uint64_t length, parts[MOST], whole[MOST];
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    s.samples = 3001;
+    s.replicas = 3;
+    s.replica = 2;
+    must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
+    must(sbn_sampler_take(&s, 0, (size_t)length, whole), "sbn_sampler_take");
+    for (uint64_t at = 0; at < length; at += 77) {
+        const size_t count = (size_t)(length - at < 77 ? length - at : 77);
+        must(sbn_sampler_take(&s, at, count, parts + at), "sbn_sampler_take");
+    }
+    tap_ok(memcmp(parts, whole, sizeof *whole * (size_t)length) == 0, "batches are the whole");
+}
+
+/* Orders of different epochs and seeds share as many places as chance has it: one. */
+static void check_epochs(void)
+{
+    static uint64_t other[MOST];
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    s.samples = MOST - 1;
+    collect(s, order);
+    int most = 0, same = 0;
+    for (uint64_t i = 1; i < 200; ++i) {
+        s.epoch = i % 2 ? i : 0;
+        s.seed = i % 2 ? 0 : i;
+        collect(s, other);
+        int places = 0;
+        for (size_t p = 0; p < s.samples; ++p)
+            places += order[p] == other[p];
+        same += places;
+        most = places > most ? places : most;
+    }
+    tap_ok(most < 12 && same > 120 && same < 300,
+           "199 other epochs and seeds: %d places alike, at most %d in one", same, most);
+}
+
+/*
+ * Over 20,000 epochs every sample is at every place equally often: chi-square of 10 x 10 counts
+ * has 81 degrees of freedom, 81 +- 6.4 standard deviations of 12.7.
+ */
+static void check_chance(uint64_t samples)
+{
+    enum { EPOCHS = 20000 };
+    static int counts[10][10];
+    uint64_t taken[10];
+    double chi = 0;
+    const double expected = (double)EPOCHS / (double)samples;
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    memset(counts, 0, sizeof counts);
+    s.samples = samples;
+    for (s.epoch = 0; s.epoch < EPOCHS; ++s.epoch) {
+        must(sbn_sampler_take(&s, 0, (size_t)samples, taken), "sbn_sampler_take");
+        for (size_t p = 0; p < samples; ++p)
+            ++counts[p][taken[p]];
+    }
+    for (size_t p = 0; p < samples; ++p)
+        for (size_t v = 0; v < samples; ++v)
+            chi += pow(counts[p][v] - expected, 2) / expected;
+    const double freedom = (double)((samples - 1) * (samples - 1));
+    const double off = (chi - freedom) / sqrt(2 * freedom);
+    tap_ok(fabs(off) < 5, "%d samples: chi-square is %.1f standard deviations off", (int)samples,
+           off);
+}
+
+/* Written down once: another machine, compiler or byte order must agree. */
+static void check_golden(void)
+{
+    static const uint64_t golden[] = {20779, 7565, 40329, 13231, 51702, 59358, 44254, 8615};
+    uint64_t taken[8];
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    s.samples = 60000;
+    s.replicas = 4;
+    s.replica = 1;
+    s.seed = 1234567890123456789u;
+    s.epoch = 3;
+    must(sbn_sampler_take(&s, 100, 8, taken), "sbn_sampler_take");
+    tap_ok(memcmp(taken, golden, sizeof golden) == 0 && sizeof golden == sizeof taken,
+           "the order is what it was: %d %d %d %d %d %d %d %d", (int)taken[0], (int)taken[1],
+           (int)taken[2], (int)taken[3], (int)taken[4], (int)taken[5], (int)taken[6],
+           (int)taken[7]);
+}
+
+static void check_huge(void)
+{
+    uint64_t taken[3], length;
+    sbn_sampler s = SBN_SAMPLER_INIT;
+    s.samples = (uint64_t)1 << 62;
+    s.replicas = ((uint64_t)1 << 32) - 1;
+    s.replica = s.replicas - 1;
+    must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
+    const int status = sbn_sampler_take(&s, length - 3, 3, taken);
+    tap_ok(!status && taken[0] < s.samples && taken[1] < s.samples && taken[0] != taken[1],
+           "2^62 samples for 2^32 - 1 replicas");
+}
+
+static void check_refused(void)
+{
+    uint64_t length, taken[4];
+    sbn_sampler good = SBN_SAMPLER_INIT, s;
+    good.samples = 10;
+    good.replicas = 3;
+    expect(sbn_sampler_length(NULL, &length), SBN_INVALID_ARGUMENT, "sampler|NULL", "no sampler");
+    expect(sbn_sampler_length(&good, NULL), SBN_INVALID_ARGUMENT, "length|NULL", "no length");
+    s = good;
+    s.size = 8;
+    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "size|8 came", "a wrong size");
+    s = good;
+    s.replicas = 0;
+    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "0 of 0 came", "no replicas");
+    s = good;
+    s.replica = 3;
+    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "3 of 3 came",
+           "a replica too many");
+    s = good;
+    s.samples = UINT64_MAX;
+    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "samples", "too many samples");
+    expect(sbn_sampler_take(&good, 3, 2, taken), SBN_INVALID_ARGUMENT, "at most 4|2 from 3",
+           "more than there are");
+    expect(sbn_sampler_take(&good, UINT64_MAX, 1, taken), SBN_INVALID_ARGUMENT, "at most 4",
+           "far behind the end");
+    expect(sbn_sampler_take(&good, 0, 1, NULL), SBN_INVALID_ARGUMENT, "samples|NULL", "no room");
+    expect(sbn_sampler_take(&good, 4, 0, NULL), SBN_SUCCESS, "", "none");
+    s = good;
+    s.samples = 0;
+    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "at most 0", "an empty set");
+}
+
+int main(void)
+{
+    check_shares();
+    check_spread();
+    check_batches();
+    check_epochs();
+    for (uint64_t samples = 2; samples <= 10; ++samples)
+        check_chance(samples);
+    check_golden();
+    check_huge();
+    check_refused();
+    return tap_done();
+}

@@ -1,0 +1,141 @@
+/*
+ * What is refused when layers and saved statistics are made or asked. Each
+ * refusal names the argument, what was expected and what came, and changes
+ * nothing.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "base/memory.h"
+
+#define REFUSED_LAYER(field, value, words) \
+    do { \
+        sbn_batchnorm_config config = good; \
+        config.field = value; \
+        layer = (sbn_batchnorm *)group; \
+        expect(sbn_batchnorm_create(group, &config, &layer), SBN_INVALID_ARGUMENT, words, \
+               "layer: " #field " = " #value); \
+        tap_ok(layer == NULL, "layer: " #field " = " #value ": the handle is NULL"); \
+    } while (0)
+
+static void check_layers(sbn_group *group, sbn_batchnorm *other)
+{
+    sbn_batchnorm_config good = SBN_BATCHNORM_CONFIG_INIT;
+    good.channels = 3;
+    sbn_batchnorm *layer = other;
+    expect(sbn_batchnorm_create(group, &good, NULL), SBN_INVALID_ARGUMENT, "layer|NULL came",
+           "layer: no place");
+    expect(sbn_batchnorm_create(NULL, &good, &layer), SBN_INVALID_ARGUMENT, "group|NULL came",
+           "layer: no group");
+    expect(sbn_batchnorm_create((sbn_group *)other, &good, &layer), SBN_INVALID_ARGUMENT,
+           "group|another came", "layer: a layer as the group");
+    expect(sbn_batchnorm_create(group, NULL, &layer), SBN_INVALID_ARGUMENT, "config|NULL came",
+           "layer: no config");
+    REFUSED_LAYER(size, 8, "config: size|8 came|SBN_BATCHNORM_CONFIG_INIT");
+    REFUSED_LAYER(channels, 0, "channels|1 to|0 came");
+    REFUSED_LAYER(channels, (size_t)1 << 31, "channels|2147483648 came");
+    REFUSED_LAYER(layout, (sbn_layout)2, "layout|2 came");
+    REFUSED_LAYER(eps, -1e-9, "eps|finite|-1e-09 came");
+    REFUSED_LAYER(eps, INFINITY, "eps|inf came");
+    REFUSED_LAYER(eps, NAN, "eps|nan came");
+    REFUSED_LAYER(eps_mode, (sbn_eps_mode)2, "eps_mode|2 came");
+    REFUSED_LAYER(momentum, 1.0001, "momentum|0 to 1|1.0001 came");
+    REFUSED_LAYER(momentum, -0.1, "momentum|-0.1 came");
+    REFUSED_LAYER(momentum, NAN, "momentum|nan came");
+    REFUSED_LAYER(average, (sbn_average)2, "average|2 came");
+    REFUSED_LAYER(affine, 2, "affine|0 or 1|2 came");
+    REFUSED_LAYER(track_running_stats, -1, "track_running_stats|0 or 1|-1 came");
+    REFUSED_LAYER(dimensions, 4, "dimensions|0 to 3|4 came");
+    REFUSED_LAYER(dimensions, -1, "dimensions|-1 came");
+}
+
+static void check_statistics(sbn_group *group, sbn_batchnorm *layer)
+{
+    const float mean[3] = {1, 2, 3}, var[3] = {4, 5, 6};
+    const int64_t batches = 7, negative = -1;
+    float got[6];
+    int64_t got_batches;
+    must(sbn_batchnorm_set_running_stats(layer, mean, var, &batches), "set");
+    expect(sbn_batchnorm_set_running_stats(layer, var, mean, &negative), SBN_INVALID_ARGUMENT,
+           "num_batches_tracked|-1 came", "a negative count");
+    expect(sbn_batchnorm_set_running_stats((sbn_batchnorm *)group, var, mean, NULL),
+           SBN_INVALID_ARGUMENT, "layer|another came", "set: a group as the layer");
+    expect(sbn_batchnorm_reset_running_stats(NULL), SBN_INVALID_ARGUMENT, "layer|NULL came",
+           "reset");
+    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + 3, var, sizeof var) && got_batches == 7,
+           "refused calls leave the running statistics");
+    must(sbn_batchnorm_set_running_stats(layer, NULL, mean, NULL), "set");
+    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + 3, mean, sizeof var) &&
+               got_batches == 7,
+           "NULL leaves a part as it is");
+    must(sbn_batchnorm_reset_running_stats(layer), "reset");
+    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    tap_ok(got[2] == 0.0f && got[5] == 1.0f && got_batches == 0, "reset: 0, 1, no batches");
+    expect(sbn_batchnorm_get_running_stats(layer, NULL, NULL, NULL), SBN_SUCCESS, "",
+           "get nothing");
+
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = 3;
+    config.track_running_stats = 0;
+    config.name = "untracked";
+    sbn_batchnorm *untracked;
+    must(sbn_batchnorm_create(group, &config, &untracked), "sbn_batchnorm_create");
+    expect(sbn_batchnorm_get_running_stats(untracked, got, NULL, NULL), SBN_INVALID_ARGUMENT,
+           "untracked|no running statistics", "get from an untracked layer");
+    sbn_batchnorm_destroy(untracked);
+}
+
+static void check_saved(sbn_group *group, sbn_batchnorm *layer)
+{
+    sbn_saved *saved = (sbn_saved *)layer;
+    float mean[3];
+    expect(sbn_saved_create(layer, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
+           "saved: no place");
+    expect(sbn_saved_create((sbn_batchnorm *)group, &saved), SBN_INVALID_ARGUMENT,
+           "layer|another came", "saved: a group as the layer");
+    tap_ok(saved == NULL, "saved: the handle is NULL");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    expect(sbn_saved_get(saved, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|no forward",
+           "get from saved statistics that nothing has filled");
+    expect(sbn_saved_get(NULL, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
+           "get: NULL");
+    expect(sbn_pass_end((sbn_pass *)saved, NULL), SBN_INVALID_ARGUMENT, "pass|another came",
+           "end: saved statistics as the pass");
+    expect(sbn_pass_end(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|NULL came", "end: NULL");
+    expect(sbn_pass_progress(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|NULL came", "progress: NULL");
+    expect(sbn_device_check(NULL), SBN_INVALID_ARGUMENT, "device|NULL came", "device check: NULL");
+    sbn_saved_destroy(saved);
+}
+
+int main(void)
+{
+    fixture device;
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    cl_command_queue queue = fixture_queue(&device, 0);
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &queue;
+    config.replicas = 1;
+    sbn_group *group;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    of_layer.channels = 3;
+    sbn_batchnorm *layer;
+    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
+    check_layers(group, layer);
+    check_statistics(group, layer);
+    check_saved(group, layer);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    sbn_batchnorm_destroy(NULL);
+    sbn_saved_destroy(NULL);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

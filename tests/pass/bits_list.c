@@ -1,0 +1,100 @@
+#include "pass/bits.h"
+
+#define POCL "Portable Computing Language"
+#define RUSTICL "rusticl"
+
+const machine machines[] = {
+    {"pocl", "pthread", {{POCL, ""}}, 0},
+    {"basic", "basic", {{POCL, "basic"}}, 0},
+    {"pocl+basic", "pthread basic", {{POCL, ""}, {POCL, "basic"}}, 0},
+    {"rusticl", "pthread", {{RUSTICL, "llvmpipe"}}, 0},
+    {"pocl+rusticl", "pthread", {{POCL, ""}, {RUSTICL, "llvmpipe"}}, 0},
+    {"oclgrind", "pthread", {{"Oclgrind", ""}}, 1},
+};
+const size_t machine_count = sizeof machines / sizeof *machines;
+
+/* The first is what all others must equal. */
+const configuration configurations[] = {
+    {"pocl", "r1,form=cpu"},
+    {"pocl", "r2,form=cpu"},
+    {"pocl", "r3,form=cpu"},
+    {"pocl", "r5,form=cpu"},
+    {"pocl", "r8,form=cpu"},
+    {"pocl", "r1,form=cpu,last"},
+    {"pocl", "r2,form=cpu,last"},
+    {"pocl", "r3,form=cpu,last"},
+    {"pocl", "r5,form=cpu,last"},
+    {"pocl", "r8,form=cpu,last"},
+    {"pocl", "r1,form=gpu"},
+    {"pocl", "r2,form=gpu"},
+    {"pocl", "r3,form=gpu"},
+    {"pocl", "r5,form=gpu"},
+    {"pocl", "r8,form=gpu"},
+    {"pocl", "r1,form=gpu,last"},
+    {"pocl", "r2,form=gpu,last"},
+    {"pocl", "r3,form=gpu,last"},
+    {"pocl", "r5,form=gpu,last"},
+    {"pocl", "r8,form=gpu,last"},
+    {"pocl", "split7-1,form=cpu"},
+    {"pocl", "split5-0-3,form=cpu"},
+    {"pocl", "split0-0-8,form=cpu,last"},
+    {"pocl", "split0-8,form=gpu"},
+    {"pocl", "split1-0-7,form=gpu,last"},
+    {"pocl", "r1,shuffle3,form=cpu"},
+    {"pocl", "r2,shuffle4,form=cpu,last"},
+    {"pocl", "r5,shuffle5,form=gpu"},
+    {"pocl", "split5-0-3,shuffle6,form=gpu,last"},
+    {"pocl", "r3,off3,form=cpu"},
+    {"pocl", "r2,off5,form=cpu,last"},
+    {"pocl", "r2,ooo,form=cpu"},
+    {"basic", "r1,form=cpu"},
+    {"basic", "r3,form=cpu,last"},
+    {"basic", "r5,form=gpu"},
+    {"basic", "split5-0-3,shuffle6,form=gpu,last"},
+    {"pocl+basic", "r2,form=cpu"},
+    {"pocl+basic", "split1-0-7,shuffle3,form=gpu,last"},
+    {"rusticl", "r1,form=gpu"},
+    {"rusticl", "r3,form=gpu,last"},
+    {"rusticl", "split5-3,shuffle6,form=gpu"},
+    {"rusticl", "r2,form=gpu,last"},
+    {"pocl+rusticl", "r2,form=gpu"},
+    {"pocl+rusticl", "split0-8,form=gpu,last"},
+    {"pocl+rusticl", "split5-0-3,shuffle6,form=gpu,last"},
+    {"pocl+rusticl", "r3"},
+    {"pocl+rusticl", "split2-1-5,shuffle4,last"},
+    {"oclgrind", "r1,form=cpu"},
+    {"oclgrind", "r2,form=cpu,last"},
+    {"oclgrind", "r3,form=gpu"},
+    {"oclgrind", "split1-0-7,shuffle3,form=gpu,last"},
+};
+const size_t configuration_count = sizeof configurations / sizeof *configurations;
+
+/*
+ * Eight samples each, for the configurations' splits. No denormals: llvmpipe flushes them, as
+ * devices may (tests/pass/bits_controls.c).
+ */
+const subject subjects[] = {
+    {"mb8ic37,global", 1, 0},
+    {"mb8ic19ih7iw7,global", 0, 0},
+    {"mb8ic2ih7iw7,global,data=large_mean,grad=one", 1, 0},
+    {"mb8ic17ih14iw14,global", 0, 0},
+    {"mb8ic5ih13iw17,global,clamp,cumulative", 0, 0},
+    {"mb8ic3il1023,global", 0, 0},
+    {"mb8ic3ih32iw32,global", 0, 0},
+    {"mb8ic1il1025,global,grad=outlier", 1, 0},
+    {"mb8ic3il1025,global,data=large_mean,grad=one", 0, 0},
+    {"mb8ic5ih56iw56,global", 0, 0},
+    {"mb8ic3ih56iw56,global,data=large_mean", 0, 0},
+    {"mb8ic3ih56iw56,global,data=outlier,grad=outlier", 0, 1},
+    {"mb8ic7id3ih5iw11,global", 0, 0},
+    {"mb8ic23ih7iw7,global,data=wide,grad=wide", 0, 1},
+    {"mb8ic2il31,global,data=wide,grad=wide,seed3", 1, 1},
+    {"mb8ic5ih31iw37,global,data=wide,eps=0", 0, 1},
+    {"mb8ic3ih14iw14,global,data=huge,grad=huge", 0, 1},
+    {"mb8ic3ih14iw14,global,data=nan,grad=inf", 0, 0},
+    /* Gradients that are zero, whose signs compilers see differently. */
+    {"mb8ic5ih31iw31,global,data=constant,grad=constant", 0, 0},
+    {"mb8ic5ih7iw7,global,grad=zero", 0, 0},
+    {"mb8ic3il5,global,data=zero,grad=zero", 1, 0},
+};
+const size_t subject_count = sizeof subjects / sizeof *subjects;

@@ -1,0 +1,219 @@
+/*
+ * Several layers in one call, alone and over members (threads over a hub, ranks
+ * over MPI): for each layer the bits of a call of its own, and one header and
+ * one sum of words for all of them, whichever layers have to be redone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "support/branch_set.h"
+#include "base/memory.h"
+
+static fixture device;
+
+/* Every sort of layer at once. */
+static const branch_shape all_sorts[] = {
+    {.name = "first", .channels = 3, .plane = 33, .samples = 3},
+    {.name = "first", .channels = 3, .plane = 33, .samples = 2, .again = 1},
+    {.name = "many", .channels = 70, .plane = 4, .samples = 2, .flags = SBN_KEEP_RUNNING_STATS},
+    {.name = "frozen", .channels = 5, .plane = 40, .samples = 2, .fixed = 1},
+    {.name = "nan", .channels = 2, .plane = 300, .samples = 2, .put = nan_in_one},
+    {.name = "wide", .channels = 1, .plane = 500, .samples = 3, .put = huge},
+    {.name = "empty", .channels = 4, .plane = 7, .samples = 0},
+    {.name = "frozen global",
+     .channels = 6,
+     .plane = 1,
+     .samples = 3,
+     .back = SBN_GLOBAL_GRADIENTS,
+     .fixed = 1},
+};
+
+/* No layer of the group needs the wide format, but the frozen one of rank 1 alone does. */
+static const branch_shape one_wide[] = {
+    {.name = "frozen", .channels = 5, .plane = 40, .samples = 2, .put = huge_on_rank_1, .fixed = 1},
+    {.name = "second", .channels = 7, .plane = 9, .samples = 3, .back = SBN_GLOBAL_GRADIENTS},
+    {.name = "third", .channels = 3, .plane = 20, .samples = 2},
+};
+
+static const branch_shape all_frozen[] = {
+    {.name = "frozen", .channels = 5, .plane = 40, .samples = 2, .fixed = 1},
+    {.name = "frozen too", .channels = 7, .plane = 9, .samples = 3, .fixed = 1},
+};
+
+static int separately(member *m)
+{
+    branch_set *set = branch_set_of(m);
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < set->count && !status; ++i) {
+        const sbn_branch *b = &set->forward[i];
+        status = sbn_forward(b->layer, b->shards, b->saved, b->flags, &set->results[0][i]);
+    }
+    for (size_t i = 0; i < set->count && !status; ++i) {
+        const sbn_branch *b = &set->backward[i];
+        status = sbn_backward(b->layer, b->shards, b->saved, b->flags, &set->results[1][i]);
+    }
+    return member_says(m, status);
+}
+
+static int together(member *m)
+{
+    branch_set *set = branch_set_of(m);
+    int status = sbn_forward_branches(set->forward, set->count, set->results[0]);
+    if (!status)
+        status = sbn_backward_branches(set->backward, set->count, set->results[1]);
+    return member_says(m, status);
+}
+
+/* Two passes of half the layers each, under way at the same time. */
+static int interleaved(member *m)
+{
+    branch_set *set = branch_set_of(m);
+    const size_t half = set->count / 2;
+    sbn_pass *passes[2] = {NULL, NULL};
+    int status = SBN_SUCCESS;
+    for (int back = 0; back < 2 && !status; ++back) {
+        const sbn_branch *list = back ? set->backward : set->forward;
+        int (*begin)(const sbn_branch *, size_t, sbn_pass **) = back ? sbn_backward_branches_begin
+                                                                     : sbn_forward_branches_begin;
+        must(begin(list, half, &passes[0]), "begin");
+        must(begin(list + half, set->count - half, &passes[1]), "begin");
+        must(sbn_pass_progress(passes[0], NULL), "progress");
+        status = sbn_pass_end(passes[1], set->results[back] + half);
+        const int first = sbn_pass_end(passes[0], set->results[back]);
+        status = status ? status : first;
+    }
+    return member_says(m, status);
+}
+
+static int digest(member *m)
+{
+    clFinish(m->queue);
+    m->digest = branch_set_digest(m);
+    return 0;
+}
+
+static int reset(member *m)
+{
+    branch_set_reset(m);
+    return 0;
+}
+
+/* Every member's digest after some work. */
+static void run(members *all, int (*work)(member *), uint64_t *digests, const char *what)
+{
+    members_do(all, reset);
+    members_do(all, work);
+    for (int rank = 0; rank < all->count; ++rank)
+        member_expect(&all->of[rank], SBN_SUCCESS, "", what);
+    members_do(all, digest);
+    for (int rank = 0; rank < all->count; ++rank)
+        digests[rank] = all->of[rank].digest;
+}
+
+/* What a forward and a backward pass cost, as include/syncbn/transport.h has it. */
+typedef struct cost {
+    int starts[SBN_TAGS];
+    size_t words[SBN_TAGS];
+} cost;
+
+static cost cost_of(const branch_shape *shapes, size_t count)
+{
+    cost c = {{0}, {0}};
+    for (int back = 0; back < 2; ++back) {
+        size_t words = 0, repeated = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const branch_shape *shape = &shapes[i];
+            if (shape->fixed && !(back && shape->back & SBN_GLOBAL_GRADIENTS))
+                continue;
+            words += 1 + (back ? 9 : 8) * shape->channels;
+            repeated += shape->put == huge ? 1 + 19 * shape->channels : 0;
+        }
+        c.starts[SBN_TAG_HEADER] += words > 0;
+        c.starts[SBN_TAG_WORDS] += words > 0;
+        c.starts[SBN_TAG_REPEAT] += repeated > 0;
+        c.words[SBN_TAG_HEADER] += words ? 17 : 0;
+        c.words[SBN_TAG_WORDS] += words ? 1 + words : 0;
+        c.words[SBN_TAG_REPEAT] += repeated ? 1 + repeated : 0;
+    }
+    return c;
+}
+
+/* The layers that were redone are those that had to be. */
+static int right_are_wide(const member *m, const branch_shape *shapes, size_t count)
+{
+    const branch_set *set = branch_set_of(m);
+    int right = 1;
+    for (size_t i = 0; i < count; ++i) {
+        const int all = shapes[i].put == huge,
+                  own = shapes[i].put == huge_on_rank_1 && m->rank == 1;
+        right = right && set->results[0][i].wide == all && set->results[1][i].wide == (all || own);
+    }
+    return right;
+}
+
+static void check_cost(const members *all, const branch_shape *shapes, size_t count,
+                       const char *what)
+{
+    const cost c = cost_of(shapes, count);
+    for (int rank = 0; rank < all->count; ++rank) {
+        const member *m = &all->of[rank];
+        const branch_set *set = branch_set_of(m);
+        tap_ok(!member_is_here(m) || right_are_wide(m, shapes, count),
+               "%s: rank %d: the layers redone are those that have to be", what, rank);
+        if (all->count == 1)
+            continue;
+        tap_ok(!member_is_here(m) || (memcmp(set->starts, c.starts, sizeof c.starts) == 0 &&
+                                      memcmp(set->words, c.words, sizeof c.words) == 0),
+               "%s: rank %d: %d headers, %d sums of %zu words, %d repeats of %zu; came %d, %d of "
+               "%zu, %d of %zu",
+               what, rank, c.starts[0], c.starts[1], c.words[1], c.starts[2], c.words[2],
+               set->starts[0], set->starts[1], set->words[1], set->starts[2], set->words[2]);
+    }
+}
+
+static void check(int count, const size_t *replicas, const branch_shape *shapes, size_t branches,
+                  const char *what)
+{
+    const size_t samples[MEMBER_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    uint64_t apart[MEMBERS_MAX], one[MEMBERS_MAX], two[MEMBERS_MAX];
+    char name[128];
+    members all;
+    members_open(&all, &device, count, replicas, samples, NULL);
+    for (int rank = 0; rank < count; ++rank)
+        if (member_is_here(&all.of[rank]))
+            branch_set_open(&all.of[rank], &device, shapes, branches);
+    snprintf(name, sizeof name, "%s, a call for each layer", what);
+    run(&all, separately, apart, name);
+    snprintf(name, sizeof name, "%s, one call", what);
+    run(&all, together, one, name);
+    check_cost(&all, shapes, branches, what);
+    snprintf(name, sizeof name, "%s, two calls under way", what);
+    run(&all, interleaved, two, name);
+    for (int rank = 0; rank < count; ++rank)
+        tap_ok(one[rank] == apart[rank] && two[rank] == apart[rank],
+               "%s: rank %d: the bits of a call for each layer", what, rank);
+    for (int rank = 0; rank < count; ++rank)
+        if (member_is_here(&all.of[rank]))
+            branch_set_close(&all.of[rank]);
+    members_close(&all);
+}
+
+#define CHECK(count, replicas, shapes, what) \
+    check(count, replicas, shapes, sizeof(shapes) / sizeof *(shapes), what)
+
+int main(int argc, char **argv)
+{
+    const size_t single[] = {1}, three[] = {3}, mixed[] = {1, 3, 0, 2}, ones[] = {1, 1};
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    CHECK(1, single, all_sorts, "one replica");
+    CHECK(1, three, all_sorts, "three replicas");
+    CHECK(4, mixed, all_sorts, "members of 1, 3, 0 and 2 replicas");
+    CHECK(2, ones, one_wide, "a frozen layer redone by one member alone");
+    CHECK(2, ones, all_frozen, "nothing to combine with others");
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

@@ -1,0 +1,180 @@
+/*
+ * Members that do not agree about the layers of a call: each gets the sentence
+ * that names the first place that differs, nothing has changed in any layer, and
+ * the groups go on.
+ */
+#include <string.h>
+
+#include "support/branch_calls.h"
+#include "base/memory.h"
+
+static fixture device;
+
+static const branch_shape shapes[BRANCH_LAYERS] = {
+    {.name = "first", .channels = 3, .plane = 33, .samples = 3},
+    {.name = "second", .channels = 7, .plane = 9, .samples = 3, .put = huge},
+    {.name = "third", .channels = 5, .plane = 20, .samples = 2},
+};
+
+static int one_less(member *m)
+{
+    branch_call c = branch_call_right(m, 0);
+    c.count -= m->rank == BRANCH_ODD;
+    return branch_call_make(m, &c);
+}
+
+static int plain_call(member *m)
+{
+    branch_call c = branch_call_right(m, 1);
+    c.count = m->rank == BRANCH_ODD ? 1 : c.count;
+    return branch_call_make(m, &c);
+}
+
+static int left_out(member *m)
+{
+    branch_call c = branch_call_right(m, 0);
+    if (m->rank == BRANCH_ODD)
+        c.list[1] = c.list[--c.count];
+    return branch_call_make(m, &c);
+}
+
+static int swapped(member *m)
+{
+    branch_call c = branch_call_right(m, 1);
+    if (m->rank == BRANCH_ODD) {
+        const sbn_branch last = c.list[2];
+        c.list[2] = c.list[1];
+        c.list[1] = last;
+    }
+    return branch_call_make(m, &c);
+}
+
+static int other_flags(member *m)
+{
+    branch_call c = branch_call_right(m, 0);
+    c.list[2].flags = m->rank == BRANCH_ODD ? SBN_KEEP_RUNNING_STATS : 0;
+    return branch_call_make(m, &c);
+}
+
+static int other_operation(member *m)
+{
+    const branch_call c = branch_call_right(m, m->rank == BRANCH_ODD);
+    return branch_call_make(m, &c);
+}
+
+/* The last layer is frozen on rank 1: it combines nothing there. */
+static int frozen_here(member *m)
+{
+    const branch_call c = branch_call_right(m, 0);
+    must(sbn_batchnorm_freeze(c.list[2].layer, m->rank == BRANCH_ODD), "sbn_batchnorm_freeze");
+    branch_call_make(m, &c);
+    must(sbn_batchnorm_freeze(c.list[2].layer, 0), "sbn_batchnorm_freeze");
+    return m->status;
+}
+
+/* Gradients over the group of a frozen layer, which the others branches_train. */
+static int frozen_backward(member *m)
+{
+    sbn_saved *saved;
+    branch_call c = branch_call_right(m, 1);
+    must(sbn_saved_create(c.list[0].layer, &saved), "sbn_saved_create");
+    must(sbn_batchnorm_freeze(c.list[0].layer, 1), "sbn_batchnorm_freeze");
+    must(sbn_forward(c.list[0].layer, c.list[0].shards, saved, 0, NULL), "sbn_forward");
+    must(sbn_batchnorm_freeze(c.list[0].layer, 0), "sbn_batchnorm_freeze");
+    clFinish(m->queue);
+    for (size_t r = 0; r < m->replicas; ++r)
+        slice_reset(&branch_set_of(m)->slices[0][r]);
+    if (m->rank == BRANCH_ODD)
+        c.list[0].saved = saved;
+    c.list[0].flags = SBN_GLOBAL_GRADIENTS;
+    branch_call_make(m, &c);
+    sbn_saved_destroy(saved);
+    return m->status;
+}
+
+/* Two forwards of a layer in one call; the odd member takes them for each other going back. */
+static int other_place(member *m)
+{
+    branch_set *set = branch_set_of(m);
+    sbn_branch twice[2] = {set->forward[0], set->forward[0]};
+    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_saved *saved[2];
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_saved_create(twice[i].layer, &saved[i]), "sbn_saved_create");
+        twice[i].saved = saved[i];
+        twice[i].flags = SBN_KEEP_RUNNING_STATS;
+    }
+    /* The second one's output has to go elsewhere. */
+    for (size_t r = 0; r < m->replicas; ++r) {
+        shards[r] = twice[1].shards[r];
+        shards[r].y = shards[r].dx;
+    }
+    twice[1].shards = shards;
+    must(sbn_forward_branches(twice, 2, NULL), "sbn_forward_branches");
+    clFinish(m->queue);
+    for (size_t r = 0; r < m->replicas; ++r)
+        slice_reset(&set->slices[0][r]);
+    member_says(m, sbn_backward(twice[0].layer, twice[0].shards, saved[m->rank == BRANCH_ODD], 0,
+                                NULL));
+    for (int i = 0; i < 2; ++i)
+        sbn_saved_destroy(saved[i]);
+    return m->status;
+}
+
+static void disagree(members *all, int (*work)(member *), const char *words, const char *what)
+{
+    branches_refused(all, work, SBN_DISAGREEMENT, words, SBN_DISAGREEMENT, words, what);
+}
+
+static void check_disagreements(members *all)
+{
+    members_do(all, branches_train);
+    disagree(all, one_less,
+             "rank 1 called forward of 2 layers|"
+             "ranks 0, 2 called forward of layer \"third\" with 5 channels in place 3",
+             "a layer less");
+    disagree(all, plain_call,
+             "rank 1 called backward of 1 layer;|"
+             "ranks 0, 2 called backward of layer \"second\" with 7 channels in place 2",
+             "a plain call");
+    disagree(all, left_out,
+             "rank 1 called forward of layer \"third\" with 5 channels in place 2|"
+             "ranks 0, 2 called forward of layer \"second\" with 7 channels in place 2",
+             "a layer left out");
+    disagree(all, swapped,
+             "rank 1 called backward of layer \"third\" with 5 channels in place 2|"
+             "ranks 0, 2 called backward of layer \"second\" with 7 channels in place 2",
+             "layers swapped");
+    disagree(all, other_flags,
+             "all ranks called forward of layer \"third\" with 5 channels in place 3 |"
+             "(flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2)",
+             "other flags in one layer");
+    disagree(all, other_operation,
+             "rank 1 called backward of layer \"first\" with 3 channels; |"
+             "ranks 0, 2 called forward of layer \"first\" with 3 channels",
+             "another operation");
+    disagree(all, frozen_here,
+             "rank 1 called forward of 2 layers|"
+             "ranks 0, 2 called forward of layer \"third\" with 5 channels in place 3",
+             "a layer frozen on one rank");
+    disagree(all, frozen_backward,
+             "rank 1 called frozen backward of layer \"first\" with 3 channels|"
+             "ranks 0, 2 called backward of layer \"first\" with 3 channels",
+             "a frozen backward pass");
+    disagree(all, other_place,
+             "all ranks called backward of layer \"first\" with 3 channels |"
+             "(saved in place 2 on rank 1, 1 on ranks 0, 2)",
+             "backward of another place of the same call");
+}
+
+int main(int argc, char **argv)
+{
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    const long at_start = sbn__handles_open();
+    branches_with(&device, shapes, check_disagreements);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

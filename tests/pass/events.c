@@ -1,0 +1,262 @@
+/*
+ * Queues of any kind: inputs that another queue writes, ordered by events
+ * alone; outputs that another queue reads, ordered by the returned event
+ * alone; passes in a row on a queue that keeps no order.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+#include "base/memory.h"
+
+enum { REPLICAS = 3, CHANNELS = 5, PLANE = 300, SAMPLES = 2, ROUNDS = 8, SLOW = 1 << 22 };
+
+static fixture device;
+static cl_command_queue producer, consumer;
+static sbn_group *group;
+static sbn_batchnorm *layer;
+static sbn_saved *saved;
+static cl_mem slow;
+
+typedef struct replica {
+    slice made; /* by a queue in order, with all its buffers filled */
+    sbn_shard shard;
+    cl_mem x, dy; /* what the passes read: written late, by the producer */
+    cl_event events[2], done;
+} replica;
+
+static replica replicas[REPLICAS];
+
+/* What is to be written comes behind work that takes a while. */
+static void produce(replica *r)
+{
+    const slice *s = &r->made;
+    const size_t bytes = sizeof(float) * s->elements;
+    const float zero = 0.0f;
+    const sbn_buffer late[] = {r->shard.x, r->shard.dy}, from[] = {s->shard.x, s->shard.dy};
+    for (int i = 0; i < 2; ++i)
+        buffer_fill(s, &late[i], s->elements, PATTERN);
+    must(clEnqueueFillBuffer(producer, slow, &zero, sizeof zero, 0, SLOW, 0, NULL, NULL), "fill");
+    for (int i = 0; i < 2; ++i)
+        must(clEnqueueCopyBuffer(producer, from[i].mem, late[i].mem, sizeof(float) * from[i].offset,
+                                 sizeof(float) * late[i].offset, bytes, 0, NULL, &r->events[i]),
+             "clEnqueueCopyBuffer");
+    must(clFlush(producer), "clFlush");
+    r->shard.num_wait = 2;
+    r->shard.wait_list = r->events;
+    r->shard.event = &r->done;
+}
+
+static void drop(cl_event *event)
+{
+    must(clReleaseEvent(*event), "clReleaseEvent");
+    *event = NULL;
+}
+
+/* Reads an output on the consumer's queue, after the pass's event and nothing else. */
+static uint64_t consume(uint64_t digest, replica *r, const sbn_buffer *buffer, size_t count)
+{
+    static float data[SAMPLES * CHANNELS * PLANE];
+    must(clEnqueueReadBuffer(consumer, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                             sizeof(float) * count, data, 1, &r->done, NULL),
+         "clEnqueueReadBuffer");
+    return digest_of(digest, data, sizeof(float) * count);
+}
+
+typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
+static const char *const names[] = {"forward", "backward", "evaluation", "recomputation"};
+
+static uint64_t run(operation op, int late)
+{
+    sbn_shard shards[REPLICAS];
+    int status;
+    for (int i = 0; i < REPLICAS; ++i) {
+        replica *r = &replicas[i];
+        slice_reset(&r->made);
+        if (late) {
+            produce(r);
+        } else {
+            r->shard.num_wait = 0;
+            r->shard.wait_list = NULL;
+        }
+        r->shard.event = &r->done;
+        shards[i] = r->shard;
+    }
+    switch (op) {
+    case FORWARD: status = sbn_forward(layer, shards, saved, SBN_KEEP_RUNNING_STATS, NULL); break;
+    case BACKWARD: status = sbn_backward(layer, shards, saved, 0, NULL); break;
+    case EVALUATE: status = sbn_evaluate(layer, shards); break;
+    default: status = sbn_recompute(layer, shards, saved); break;
+    }
+    must(status, names[op]);
+    uint64_t digest = DIGEST_START;
+    for (int i = 0; i < REPLICAS; ++i) {
+        replica *r = &replicas[i];
+        digest = consume(digest, r, &r->shard.y, r->made.elements);
+        digest = consume(digest, r, &r->shard.dx, r->made.elements);
+        digest = consume(digest, r, &r->shard.weight_grad, CHANNELS);
+        digest = consume(digest, r, &r->shard.bias_grad, CHANNELS);
+        drop(&r->done);
+        for (int k = 0; late && k < 2; ++k)
+            drop(&r->events[k]);
+    }
+    return digest;
+}
+
+/* The same saved statistics filled again and again, each time for another y, without waiting. */
+static void check_row(const char *kind)
+{
+    slice rows[ROUNDS][REPLICAS];
+    sbn_shard shards[ROUNDS][REPLICAS];
+    cl_event events[2 * ROUNDS][REPLICAS];
+    uint64_t right = DIGEST_START, row = DIGEST_START;
+    for (int i = 0; i < ROUNDS; ++i)
+        for (int r = 0; r < REPLICAS; ++r) {
+            slice_open(&rows[i][r], &device, replicas[r].made.queue, (size_t)r * SAMPLES, SAMPLES,
+                       CHANNELS, PLANE, 70u + (unsigned)i);
+            shards[i][r] = rows[i][r].shard;
+        }
+    for (int turn = 0; turn < 2; ++turn) {
+        uint64_t *digest = turn ? &row : &right;
+        for (int i = 0; i < ROUNDS; ++i) {
+            for (int r = 0; r < REPLICAS; ++r)
+                shards[i][r].event = &events[2 * i][r];
+            must(sbn_forward(layer, shards[i], saved, 0, NULL), "sbn_forward");
+            for (int r = 0; r < REPLICAS; ++r)
+                shards[i][r].event = &events[2 * i + 1][r];
+            must(sbn_backward(layer, shards[i], saved, 0, NULL), "sbn_backward");
+            for (int r = 0; !turn && r < REPLICAS; ++r)
+                must(clFinish(rows[i][r].queue), "clFinish");
+        }
+        for (int i = 0; i < 2 * ROUNDS; ++i) {
+            must(clWaitForEvents(REPLICAS, events[i]), "clWaitForEvents");
+            for (int r = 0; r < REPLICAS; ++r)
+                drop(&events[i][r]);
+        }
+        for (int i = 0; i < ROUNDS; ++i)
+            for (int r = 0; r < REPLICAS; ++r) {
+                const slice *s = &rows[i][r];
+                *digest = digest_buffer(*digest, s, &s->shard.y, s->elements);
+                *digest = digest_buffer(*digest, s, &s->shard.dx, s->elements);
+                *digest = digest_buffer(*digest, s, &s->shard.bias_grad, CHANNELS);
+                slice_reset(s);
+            }
+    }
+    tap_ok(row == right, "%s: %d forwards and backwards in a row, one saved", kind, ROUNDS);
+    for (int i = 0; i < ROUNDS; ++i)
+        for (int r = 0; r < REPLICAS; ++r)
+            slice_close(&rows[i][r]);
+}
+
+/* Running statistics set anew between evaluations that are not waited for. */
+static void check_evaluations(const char *kind)
+{
+    sbn_shard shards[REPLICAS];
+    cl_event events[ROUNDS];
+    cl_mem y[ROUNDS];
+    const slice *s = &replicas[0].made;
+    const size_t bytes = sizeof(float) * s->elements;
+    int good = 1;
+    for (int r = 0; r < REPLICAS; ++r) {
+        shards[r] = replicas[r].made.shard;
+        if (r > 0)
+            shards[r].shape[0] = 0;
+    }
+    for (int i = 0; i < ROUNDS; ++i) {
+        float mean[CHANNELS];
+        cl_int code;
+        for (int c = 0; c < CHANNELS; ++c)
+            mean[c] = (float)i;
+        y[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+        must(code, "clCreateBuffer");
+        must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
+        shards[0].y = (sbn_buffer){y[i], 0};
+        shards[0].event = &events[i];
+        must(sbn_evaluate(layer, shards), "sbn_evaluate");
+    }
+    float first[2][ROUNDS];
+    for (int i = 0; i < ROUNDS; ++i) {
+        must(clEnqueueReadBuffer(consumer, y[i], CL_TRUE, 0, sizeof(float), &first[0][i], 1,
+                                 &events[i], NULL),
+             "clEnqueueReadBuffer");
+        first[1][i] = first[0][0] - (float)i * (first[0][0] - first[0][1]);
+        good = good && first[0][i] - first[1][i] < 1e-3f && first[1][i] - first[0][i] < 1e-3f;
+        drop(&events[i]);
+        clReleaseMemObject(y[i]);
+    }
+    tap_ok(good && first[0][0] > first[0][1], "%s: %d evaluations, each by its own statistics",
+           kind, ROUNDS);
+}
+
+static cl_mem make_late(const slice *s)
+{
+    cl_int code;
+    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE,
+                                 sizeof(float) * (s->elements + 2), NULL, &code);
+    must(code, "clCreateBuffer");
+    return made;
+}
+
+/* kind: queues in order, a queue each out of order, one out of order for all. */
+static uint64_t check_kind(int out_of_order, int shared, const char *kind)
+{
+    cl_command_queue queues[REPLICAS];
+    const long before = sbn__handles_open();
+    uint64_t digest = DIGEST_START;
+    for (int i = 0; i < REPLICAS; ++i) {
+        replica *r = &replicas[i];
+        memset(r, 0, sizeof *r);
+        queues[i] = shared && i > 0 ? queues[0] : fixture_queue(&device, out_of_order);
+        slice_open(&r->made, &device, queues[i], (size_t)i * SAMPLES, SAMPLES, CHANNELS, PLANE, 60);
+        r->shard = r->made.shard;
+        r->shard.x = (sbn_buffer){r->x = make_late(&r->made), 1};
+        r->shard.dy = (sbn_buffer){r->dy = make_late(&r->made), 2};
+    }
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = queues;
+    config.replicas = REPLICAS;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    of_layer.channels = CHANNELS;
+    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    for (operation op = FORWARD; op < OPERATIONS; ++op) {
+        const uint64_t late = run(op, 1), early = run(op, 0);
+        tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
+               names[op]);
+        digest = digest_of(digest, &late, sizeof late);
+    }
+    check_row(kind);
+    check_evaluations(kind);
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    for (int i = 0; i < REPLICAS; ++i) {
+        slice_close(&replicas[i].made);
+        clReleaseMemObject(replicas[i].x);
+        clReleaseMemObject(replicas[i].dy);
+        if (i == 0 || !shared)
+            clReleaseCommandQueue(queues[i]);
+    }
+    tap_ok(sbn__handles_open() == before, "%s: no handle is left open", kind);
+    return digest;
+}
+
+int main(void)
+{
+    cl_int code;
+    if (fixture_open(&device))
+        return fixture_missing();
+    producer = fixture_queue(&device, 0);
+    consumer = fixture_queue(&device, 0);
+    slow = clCreateBuffer(device.context, CL_MEM_READ_WRITE, SLOW, NULL, &code);
+    must(code, "clCreateBuffer");
+    const uint64_t in_order = check_kind(0, 0, "in order");
+    tap_ok(check_kind(1, 0, "out of order") == in_order, "the same bits out of order");
+    tap_ok(check_kind(1, 1, "one queue out of order") == in_order, "the same bits on one queue");
+    clReleaseMemObject(slow);
+    clReleaseCommandQueue(producer);
+    clReleaseCommandQueue(consumer);
+    fixture_close(&device);
+    return tap_done();
+}

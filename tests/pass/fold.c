@@ -1,0 +1,269 @@
+/*
+ * Folding against PyTorch's float64: a convolution, one without bias before a
+ * layer without weight, a dense layer in both orders of its weights; on two
+ * replicas, on out-of-order queues; and what is refused.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/vectors.h"
+
+static fixture device;
+static cl_command_queue queue;
+static sbn_group *group;
+
+enum { REPLICAS = 2 };
+
+typedef struct example {
+    const char *name;
+    sbn_tensor_file file;
+    size_t channels, weights;
+    sbn_batchnorm *layer;
+    sbn_folding foldings[REPLICAS];
+} example;
+
+static float *get(const example *e, const char *name, size_t *count)
+{
+    return vectors_get(&e->file, e->name, name, count);
+}
+
+static sbn_buffer load(const example *e, const char *name)
+{
+    size_t count = 0;
+    float *values = get(e, name, &count);
+    const sbn_buffer made = values ? buffer_of(&device, queue, values, count)
+                                   : (sbn_buffer){NULL, 0};
+    free(values);
+    return made;
+}
+
+static void example_open(example *e, const char *name)
+{
+    memset(e, 0, sizeof *e);
+    e->name = name;
+    vectors_open(&e->file, "folded.safetensors");
+    float *mean = get(e, "norm.running_mean", &e->channels);
+    float *var = get(e, "norm.running_var", NULL), *weight = get(e, "norm.weight", NULL);
+    free(get(e, "first.weight", &e->weights));
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.name = name;
+    config.channels = e->channels;
+    config.affine = weight != NULL;
+    must(sbn_batchnorm_create(group, &config, &e->layer), "sbn_batchnorm_create");
+    must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
+    for (size_t r = 0; r < REPLICAS; ++r)
+        e->foldings[r] = (sbn_folding){
+            .outer = 1,
+            .inner = e->weights / e->channels,
+            .weight = load(e, "first.weight"),
+            .bias = load(e, "first.bias"),
+            .norm_weight = load(e, "norm.weight"),
+            .norm_bias = load(e, "norm.bias"),
+            .folded_weight = buffer_of(&device, queue, NULL, e->weights),
+            .folded_bias = buffer_of(&device, queue, NULL, e->channels),
+        };
+    free(mean);
+    free(var);
+    free(weight);
+}
+
+static void release(const sbn_buffer *buffer)
+{
+    if (buffer->mem)
+        clReleaseMemObject(buffer->mem);
+}
+
+static void example_close(example *e)
+{
+    clFinish(queue);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        const sbn_folding *f = &e->foldings[r];
+        release(&f->weight);
+        release(&f->bias);
+        release(&f->norm_weight);
+        release(&f->norm_bias);
+        release(&f->folded_weight);
+        release(&f->folded_bias);
+    }
+    sbn_batchnorm_destroy(e->layer);
+    sbn__tensor_file_close(&e->file);
+}
+
+/* The expected weights, (channels, inner) or turned into (inner, channels). */
+static void turn(const example *e, const float *from, float *to)
+{
+    const size_t inner = e->weights / e->channels;
+    for (size_t c = 0; c < e->channels; ++c)
+        for (size_t i = 0; i < inner; ++i)
+            to[i * e->channels + c] = from[c * inner + i];
+}
+
+static void check_values(const char *name)
+{
+    example e;
+    example_open(&e, name);
+    float *weight = get(&e, "folded.weight", NULL), *bias = get(&e, "folded.bias", NULL);
+    cl_event events[REPLICAS];
+    for (size_t r = 0; r < REPLICAS; ++r)
+        e.foldings[r].event = &events[r];
+    expect(sbn_batchnorm_fold(e.layer, e.foldings), SBN_SUCCESS, "", name);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        const slice s = {.queue = queue};
+        must(clWaitForEvents(1, &events[r]), "clWaitForEvents");
+        clReleaseEvent(events[r]);
+        /* invstd, its product with weight, and the product or fma. */
+        expect_floats(&s, &e.foldings[r].folded_weight, weight, e.weights, 4, "weight");
+        expect_floats(&s, &e.foldings[r].folded_bias, bias, e.channels, 5, "bias");
+    }
+    /* The same weights with channels innermost, in place of the first replica's. */
+    float *from = get(&e, "first.weight", NULL), *turned = malloc(sizeof(float) * e.weights);
+    turn(&e, from, turned);
+    release(&e.foldings[0].weight);
+    e.foldings[0].weight = buffer_of(&device, queue, turned, e.weights);
+    e.foldings[0].outer = e.weights / e.channels;
+    e.foldings[0].inner = 1;
+    e.foldings[0].event = e.foldings[1].event = NULL;
+    must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
+    must(clFinish(queue), "clFinish");
+    turn(&e, weight, turned);
+    const slice s = {.queue = queue};
+    expect_floats(&s, &e.foldings[0].folded_weight, turned, e.weights, 4, "channels innermost");
+    free(weight);
+    free(bias);
+    free(from);
+    free(turned);
+    example_close(&e);
+}
+
+/* One convolution (1x1) and its batch norm in evaluation against the folded one. */
+static void check_network(void)
+{
+    enum { IN = 6, OUT = 5, POSITIONS = 11 };
+    example e;
+    example_open(&e, "dense");
+    float x[IN * POSITIONS], y[OUT * POSITIONS], weight[OUT * IN], bias[OUT];
+    float folded_weight[OUT * IN], folded_bias[OUT];
+    const slice s = {.queue = queue};
+    must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
+    must(clFinish(queue), "clFinish");
+    buffer_read(&s, &e.foldings[1].weight, OUT * IN, weight);
+    buffer_read(&s, &e.foldings[1].bias, OUT, bias);
+    buffer_read(&s, &e.foldings[1].folded_weight, OUT * IN, folded_weight);
+    buffer_read(&s, &e.foldings[1].folded_bias, OUT, folded_bias);
+    for (size_t i = 0; i < IN * POSITIONS; ++i)
+        x[i] = batch_x(3, i, 0, 0);
+    float folded[OUT * POSITIONS];
+    for (size_t o = 0; o < OUT; ++o)
+        for (size_t i = 0; i < POSITIONS; ++i) {
+            double plain = bias[o], once = folded_bias[o];
+            for (size_t k = 0; k < IN; ++k) {
+                plain += (double)weight[o * IN + k] * x[k * POSITIONS + i];
+                once += (double)folded_weight[o * IN + k] * x[k * POSITIONS + i];
+            }
+            y[o * POSITIONS + i] = (float)plain;
+            folded[o * POSITIONS + i] = (float)once;
+        }
+    sbn_shard shards[REPLICAS] = {{0}};
+    for (size_t r = 0; r < REPLICAS; ++r)
+        shards[r] = (sbn_shard){
+            .dims = 3,
+            .shape = {1, OUT, POSITIONS},
+            .x = buffer_of(&device, queue, y, OUT * POSITIONS),
+            .y = buffer_of(&device, queue, NULL, OUT * POSITIONS),
+            .weight = e.foldings[r].norm_weight,
+            .bias = e.foldings[r].norm_bias,
+        };
+    must(sbn_evaluate(e.layer, shards), "sbn_evaluate");
+    must(clFinish(queue), "clFinish");
+    expect_floats(&s, &shards[1].y, folded, OUT * POSITIONS, 30, "the folded network's output");
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        release(&shards[r].x);
+        release(&shards[r].y);
+    }
+    example_close(&e);
+}
+
+#define REFUSED(change, words) \
+    do { \
+        sbn_folding bad[REPLICAS]; \
+        memcpy(bad, e.foldings, sizeof bad); \
+        bad[1].change; \
+        expect(sbn_batchnorm_fold(e.layer, bad), SBN_INVALID_ARGUMENT, words, #change); \
+    } while (0)
+
+static void check_refused(void)
+{
+    example e;
+    example_open(&e, "conv");
+    REFUSED(outer = 0, "replica 1|outer|0 came");
+    REFUSED(inner = 0, "inner|0 came");
+    REFUSED(inner = 1000, "weight|4000 floats|the buffer holds");
+    REFUSED(weight.mem = NULL, "weight|NULL came");
+    REFUSED(folded_bias.mem = NULL, "folded_bias|NULL came");
+    REFUSED(norm_bias.mem = NULL, "norm_bias|NULL came");
+    REFUSED(folded_weight = bad[1].weight, "overlap");
+    REFUSED(num_wait = 1, "wait_list|1 events");
+    const slice s = {.queue = queue};
+    float first;
+    buffer_read(&s, &e.foldings[0].folded_weight, 1, &first);
+    tap_ok(first == PATTERN, "refused, nothing was folded");
+    expect(sbn_batchnorm_fold(e.layer, NULL), SBN_INVALID_ARGUMENT, "foldings|2|NULL", "NULL");
+    expect(sbn_batchnorm_fold(NULL, e.foldings), SBN_INVALID_ARGUMENT, "layer|NULL", "no layer");
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *untracked;
+    config.channels = 4;
+    config.track_running_stats = 0;
+    must(sbn_batchnorm_create(group, &config, &untracked), "sbn_batchnorm_create");
+    expect(sbn_batchnorm_fold(untracked, e.foldings), SBN_INVALID_ARGUMENT, "no running statistics",
+           "an untracked layer");
+    sbn_batchnorm_destroy(untracked);
+    example_close(&e);
+}
+
+/* A member that only takes part has nothing to fold, and needs nobody to know that. */
+static void check_none(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_transport transport;
+    sbn_hub *hub;
+    sbn_group *member;
+    sbn_batchnorm *layer;
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
+    config.transport = &transport;
+    layer_config.channels = 4;
+    must(sbn_group_create(&config, &member), "sbn_group_create");
+    must(sbn_batchnorm_create(member, &layer_config, &layer), "sbn_batchnorm_create");
+    expect(sbn_batchnorm_fold(layer, NULL), SBN_SUCCESS, "", "without a replica");
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(member);
+    sbn_hub_destroy(hub);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
+        queue = fixture_queue(&device, out_of_order);
+        const cl_command_queue queues[REPLICAS] = {queue, queue};
+        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+        config.queues = queues;
+        config.replicas = REPLICAS;
+        must(sbn_group_create(&config, &group), "sbn_group_create");
+        check_values("conv");
+        check_values("bare");
+        check_values("dense");
+        check_network();
+        check_refused();
+        sbn_group_destroy(group);
+        clReleaseCommandQueue(queue);
+    }
+    check_none();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return tap_done();
+}

@@ -1,0 +1,96 @@
+#!/bin/sh
+# The recorded bits of tests/pass/golden on every usable device, in the form of kernels that is
+# chosen for it and, on CPUs, in that for GPUs; on all devices as one group; and with
+# denormals flushed. Then that other digests are refused. PoCL and rusticl are asked for as in tests/tools/check.sh; with CI=true one that is
+# missing is a failure. Environment: srcdir, SYNCBN (the command). Runs in the build
+# directory.
+
+: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+: "${POCL_DEVICES=pthread}" "${RUSTICL_ENABLE=llvmpipe}"
+export POCL_DEVICES RUSTICL_ENABLE
+
+golden=$srcdir/tests/pass/golden
+problems=$(grep -c '^mb' "$golden")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+count=0
+# result WHAT CONDITION...: passes when the command does.
+result() {
+    what=$1
+    shift
+    count=$((count + 1))
+    if "$@"; then
+        echo "ok $count - $what"
+    else
+        echo "not ok $count - $what"
+        grep -v '^ok' "$work/out" | sed 's/^/# /'
+        sed 's/^/# /' "$work/err"
+    fi
+}
+
+# run OPTIONS...: the exit status is left in $status.
+run() {
+    "$SYNCBN" check "$@" > "$work/out" 2> "$work/err"
+    status=$?
+}
+
+# same OPTIONS...: every problem must have been compared, and have the recorded bits.
+same() {
+    run --file "$golden" "$@"
+    compared=$(grep -c '^ok .*; the recorded bits$' "$work/out")
+    result "$*: the recorded bits of $compared of $problems problems" \
+        [ "$status-$compared" = "0-$problems" ]
+}
+
+# "0 cpu name": numbers, forms and names of the devices that can be used.
+"$SYNCBN" devices | awk '
+    /^  [0-9]+  / { number = $1; $1 = ""; name = $0 }
+    /, form [a-z]+$/ { form = $NF }
+    /^     usable$/ { print number, form name }' > "$work/devices"
+if [ "$CI" = true ]; then
+    for kind in pthread llvmpipe; do
+        result "there is a device of kind $kind" grep -q " $kind" "$work/devices"
+    done
+elif [ ! -s "$work/devices" ]; then
+    echo '1..0 # SKIP there is no usable OpenCL device'
+    exit 0
+fi
+
+while read -r device form name; do
+    echo "# device $device: $name, form $form"
+    same --devices "$device"
+    [ "$form" = gpu ] || same --devices "$device" --form gpu
+done < "$work/devices"
+same --replicas 3
+# What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
+same --devices 0 --build-options -cl-denorms-are-zero
+
+# Digests written here are those of the file, whose lines are canonical.
+run --digests --file "$golden"
+grep -v '^#' "$golden" > "$work/wanted"
+result '--digests writes the list' eval '[ $status -eq 0 ] && cmp "$work/out" "$work/wanted"'
+
+line=$(grep '^mb8ic37,global ' "$golden")
+# differs STATUS EDIT WORDS: a line edited by sed ends so, with these words.
+differs() {
+    echo "$line" | sed "$2" > "$work/list"
+    run --file "$work/list"
+    result "$2: $3" \
+        eval '[ $status -eq '"$1"' ] && cat "$work/out" "$work/err" | grep -qE -- "$3"'
+}
+differs 0 '' '^ok   mb8ic37,global .*; the recorded bits$'
+differs 0 's/ .*//' '^ok   mb8ic37,global .* running_var [0-9.]+$'
+differs 1 's/ y=.\{16\}/ y=0000000000000001/' \
+    '^     other bits than recorded: y [0-9a-f]{16} instead of 0000000000000001$'
+differs 1 's/ dx=[^ ]*//' '^     other bits than recorded: dx [0-9a-f]{16} instead of 0{16}$'
+differs 1 's/,global/,global,passes=f/' 'other bits than recorded: recomputed 0{16} instead of '
+differs 1 's/,global/,global,seed2/' '^     the inputs are not those of the digests: '
+differs 1 's/order=1/order=2/' \
+    '^     digests of order 2 of summation cannot be compared with order 1$'
+differs 2 's/ order=1//' 'list:1: digests need order= and inputs= among them$'
+differs 2 's/ y=/ z=/' 'list:1: "z=[0-9a-f]{16}" is no digest: '
+differs 2 's/ y=0*./ y=/' 'list:1: "y=[0-9a-f]{15}" is no digest: '
+differs 2 's/ y=./ y=g/' 'list:1: "y=g[0-9a-f]{15}" is no digest: '
+differs 2 's/$/ more/' 'list:1: "more" is no digest: '
+echo "1..$count"

@@ -1,0 +1,233 @@
+/*
+ * dx, weight_grad and bias_grad against finite differences of the library's own forward pass in
+ * training, mean and variance included: L = sum y dy in float64, from the floats that it wrote.
+ *
+ *   dL/dx ~ (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12h,   h = 2^-3
+ *
+ * x is rounded to multiples of 2^-10, so that x + h is exact. The tolerance of an element has two
+ * parts, printed with it:
+ *
+ * Rounding. y is off by at most delta = u (10 |a d| + 4 |b| + 9 |a| D), u = 2^-24, d = x - mean, D
+ * the largest |d|: 4u for the apply; the mean by 9u D and invstd by 6u, since a block of at most 64
+ * elements rounds a sum 1 + 6 + 2 times. Under a step a and d change by less than a quarter each,
+ * which 1.5 covers. L is off by R = sum |dy| delta, the difference by 18 R / 12h.
+ *
+ * Truncation. With one x moved by t, L(t) = w (A + B t) / sqrt(s(t)) + const, where A = sum dy d,
+ * B = dy - mean of dy, s(t) = var + eps + 2 d t / N + (1 - 1/N) t^2 / N. It is analytic where
+ * |s| >= s(0) / 2, in a disc |t| <= r; by Cauchy's estimate at a distance r - 2h,
+ *
+ *   h^4 / 30 |L'''''| <= 4 h^4 |w| (|A| + |B| r) / sqrt(s(0) / 2) / (r - 2h)^5.
+ *
+ * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
+ * What is tested must also be seen: in each channel the terms of dx that pass through the mean
+ * and through the variance exceed the tolerance tenfold for some element.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/tap.h"
+#include "support/trial.h"
+
+static const double h = 0x1p-3, u = 0x1p-24;
+
+enum { CHANNELS = 3 };
+
+/* Two replicas, N = 32 values of 3 channels. */
+static const struct {
+    const char *line;
+    int clamped;
+} cases[] = {
+    {"mb4ic3il8,r2,global", 0},
+    {"mb4ic3ih2iw4,split1-3,last,global,eps=0.25", 0},
+    {"mb32ic3,split5-27,global", 0},
+    {"mb4ic3il8,r2,global,clamp,eps=0.001", 0},
+    {"mb4ic3il8,split3-1,last,global,clamp,eps=16", 1},
+};
+
+static void fill(trial *t)
+{
+    for (size_t i = 0; i < t->g.elements; ++i) {
+        t->in.x[i] = rintf(t->in.x[i] * 1024.0f) / 1024.0f;
+        /* Leaning on x, so that much passes through the variance. */
+        t->in.dy[i] = rintf((0.5f * t->in.dy[i] + 0.5f * t->in.x[i] + 0.5f) * 1024.0f) / 1024.0f;
+    }
+    for (size_t c = 0; c < CHANNELS; ++c) {
+        t->in.weight[c] = rintf(t->in.weight[c] * 1024.0f) / 1024.0f;
+        t->in.bias[c] = rintf(t->in.bias[c] * 1024.0f) / 1024.0f;
+    }
+}
+
+/* The element's place: value j of channel c, counted over the samples. */
+static size_t place(const trial *t, size_t c, size_t j)
+{
+    const size_t plane = t->g.sample[0].plane;
+    return geometry_plane_start(&t->g, j / plane, c) + j % plane;
+}
+
+/* L of each channel: their losses do not mix. */
+static int losses(trial *t, runner *r, double *loss)
+{
+    char error[RUNNER_ERROR];
+    if (trial_run(t, r, error))
+        return tap_ok(0, "a forward pass: %s", error);
+    for (size_t c = 0; c < CHANNELS; ++c) {
+        loss[c] = 0.0;
+        for (size_t j = 0; j < t->g.values; ++j) {
+            const size_t i = place(t, c, j);
+            loss[c] += (double)t->out.of[OUT_Y].data[i] * t->in.dy[i];
+        }
+    }
+    return 1;
+}
+
+/* The difference quotient of each channel for its own number at at[c]. */
+static int difference(trial *t, runner *r, float *const *at, double *quotient)
+{
+    static const double steps[] = {1, -1, 2, -2}, weights[] = {8, -8, -1, 1};
+    double loss[CHANNELS];
+    memset(quotient, 0, sizeof *quotient * CHANNELS);
+    for (int k = 0; k < 4; ++k) {
+        float before[CHANNELS];
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            before[c] = *at[c];
+            *at[c] += (float)(steps[k] * h);
+        }
+        const int ran = losses(t, r, loss);
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            *at[c] = before[c];
+            quotient[c] += weights[k] * loss[c] / (12 * h);
+        }
+        if (!ran)
+            return 0;
+    }
+    return 1;
+}
+
+/* What the tolerances are made of, in float64. */
+typedef struct channel {
+    double mean, s0, invstd, dy_mean, product, rounding;
+} channel;
+
+static channel describe(const trial *t, size_t c)
+{
+    const double n = (double)t->g.values, weight = t->in.weight[c], bias = t->in.bias[c];
+    channel a = {0, 0, 0, 0, 0, 0};
+    double var = 0, most = 0;
+    for (size_t j = 0; j < t->g.values; ++j) {
+        a.mean += t->in.x[place(t, c, j)] / n;
+        a.dy_mean += t->in.dy[place(t, c, j)] / n;
+    }
+    for (size_t j = 0; j < t->g.values; ++j) {
+        const double d = t->in.x[place(t, c, j)] - a.mean;
+        var += d * d / n;
+        a.product += t->in.dy[place(t, c, j)] * d;
+        most = fmax(most, fabs(d));
+    }
+    a.s0 = t->p.eps_mode == SBN_EPS_CLAMP ? fmax(var, t->p.eps) : var + t->p.eps;
+    a.invstd = 1 / sqrt(a.s0);
+    for (size_t j = 0; j < t->g.values; ++j) {
+        const double d = t->in.x[place(t, c, j)] - a.mean, scale = fabs(weight) * a.invstd;
+        a.rounding += 1.5 * fabs(t->in.dy[place(t, c, j)]) * u *
+                      (10 * scale * fabs(d) + 4 * fabs(bias) + 9 * scale * most);
+    }
+    a.rounding *= 18 / (12 * h);
+    return a;
+}
+
+static double truncation(const trial *t, size_t c, const channel *a, double d, double dy)
+{
+    const double n = (double)t->g.values, slope = 2 * fabs(d) / n, bend = (1 - 1 / n) / n;
+    /* The largest r with slope r + bend r^2 = s0 / 2. */
+    const double radius = (-slope + sqrt(slope * slope + 2 * bend * a->s0)) / (2 * bend);
+    const double size = fabs(t->in.weight[c]) *
+                        (fabs(a->product) + fabs(dy - a->dy_mean) * radius) / sqrt(a->s0 / 2);
+    return 4 * pow(h, 4) * size / pow(radius - 2 * h, 5);
+}
+
+/* The worst of a kind of gradient, over a case. */
+typedef struct worst {
+    double ratio, error, rounding, truncation;
+} worst;
+
+static void judge(worst *w, double error, double rounding, double cut)
+{
+    const double ratio = fabs(error) / (rounding + cut);
+    if (!(ratio <= w->ratio))
+        *w = (worst){ratio, fabs(error), rounding, cut};
+}
+
+static void report(const char *device, const char *line, const char *what, worst w)
+{
+    tap_ok(w.ratio <= 1.0, "%s: %s: %s: error %.3g, tolerance %.3g + %.3g: %.3g of it", device,
+           line, what, w.error, w.rounding, w.truncation, w.ratio);
+}
+
+static void check(runner *r, const char *device, const char *line, int clamped)
+{
+    worst x = {0, 0, 0, 0}, weight = {0, 0, 0, 0}, bias = {0, 0, 0, 0};
+    double quotient[CHANNELS], mean_seen[CHANNELS] = {0}, var_seen[CHANNELS] = {0};
+    float *at[CHANNELS];
+    channel of[CHANNELS];
+    trial given, t;
+    char error[RUNNER_ERROR];
+    trial_make(&given, line, 1);
+    trial_make(&t, line, 1);
+    fill(&given);
+    fill(&t);
+    t.p.passes = PASS_FORWARD;
+    int ran = !trial_run(&given, r, error) || tap_ok(0, "%s: %s", line, error);
+    for (size_t c = 0; c < CHANNELS; ++c)
+        of[c] = describe(&given, c);
+    for (size_t j = 0; j < given.g.values && ran; ++j) {
+        for (size_t c = 0; c < CHANNELS; ++c)
+            at[c] = &t.in.x[place(&t, c, j)];
+        ran = difference(&t, r, at, quotient);
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            const size_t i = place(&given, c, j);
+            const double n = (double)given.g.values, d = given.in.x[i] - of[c].mean;
+            const double dy = given.in.dy[i], p = fabs(given.in.weight[c]) * of[c].invstd;
+            const double k = clamped ? 0 : fabs(of[c].product) / of[c].s0 / n;
+            const double cut = clamped ? 0 : truncation(&given, c, &of[c], d, dy);
+            /* dx's own bound of 8u per term, doubled for the sums that it is made of. */
+            const double own = 16 * u * p * (fabs(dy) + fabs(of[c].dy_mean) + 2 * k * fabs(d));
+            judge(&x, given.out.of[OUT_DX].data[i] - quotient[c], of[c].rounding + own, cut);
+            const double tolerance = of[c].rounding + own + cut;
+            mean_seen[c] = fmax(mean_seen[c], p * fabs(of[c].dy_mean) / tolerance);
+            var_seen[c] = fmax(var_seen[c], p * k * fabs(d) / tolerance);
+        }
+    }
+    for (size_t c = 0; c < CHANNELS; ++c)
+        at[c] = &t.in.weight[c];
+    ran = ran && difference(&t, r, at, quotient);
+    for (size_t c = 0; c < CHANNELS && ran; ++c)
+        judge(&weight, given.out.of[OUT_WEIGHT_GRAD].data[c] - quotient[c], of[c].rounding, 0);
+    for (size_t c = 0; c < CHANNELS; ++c)
+        at[c] = &t.in.bias[c];
+    ran = ran && difference(&t, r, at, quotient);
+    for (size_t c = 0; c < CHANNELS && ran; ++c)
+        judge(&bias, given.out.of[OUT_BIAS_GRAD].data[c] - quotient[c], of[c].rounding, 0);
+    if (ran) {
+        report(device, line, "dx", x);
+        report(device, line, "weight_grad", weight);
+        report(device, line, "bias_grad", bias);
+        for (size_t c = 0; c < CHANNELS; ++c)
+            tap_ok(mean_seen[c] >= 10 && (clamped ? var_seen[c] == 0 : var_seen[c] >= 10),
+                   "%s: %s: channel %zu: through the mean %.0f, through the variance %.0f "
+                   "tolerances",
+                   device, line, c, mean_seen[c], var_seen[c]);
+    }
+    trial_free(&given);
+    trial_free(&t);
+}
+
+static void check_device(runner *r, const char *device)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        check(r, device, cases[i].line, cases[i].clamped);
+}
+
+int main(void)
+{
+    return trial_every_device(check_device);
+}

@@ -1,0 +1,282 @@
+/*
+ * How passes follow each other: many forwards before their backwards, several
+ * under way, accumulation, recomputation.
+ */
+
+#include "support/fixture.h"
+#include "base/memory.h"
+
+enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
+
+static fixture device;
+static cl_command_queue queue;
+static sbn_group *group;
+static sbn_batchnorm *layer;
+static slice slices[BATCHES][REPLICAS];
+static sbn_shard shards[BATCHES][REPLICAS];
+
+static sbn_batchnorm *make_layer(sbn_average average, double momentum)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *made;
+    config.channels = CHANNELS;
+    config.average = average;
+    config.momentum = momentum;
+    must(sbn_batchnorm_create(group, &config, &made), "sbn_batchnorm_create");
+    return made;
+}
+
+static sbn_saved *make_saved(sbn_batchnorm *of)
+{
+    sbn_saved *made;
+    must(sbn_saved_create(of, &made), "sbn_saved_create");
+    return made;
+}
+
+static uint64_t digest_batch(int b)
+{
+    uint64_t digest = DIGEST_START;
+    for (int r = 0; r < REPLICAS; ++r) {
+        const slice *s = &slices[b][r];
+        digest = digest_buffer(digest, s, &s->shard.y, s->elements);
+        digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
+        digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
+        digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
+    }
+    return digest;
+}
+
+static uint64_t digest_running(const sbn_batchnorm *of)
+{
+    float values[2][CHANNELS];
+    int64_t batches;
+    must(sbn_batchnorm_get_running_stats(of, values[0], values[1], &batches), "get");
+    return digest_of(digest_of(DIGEST_START, values, sizeof values), &batches, sizeof batches);
+}
+
+static void reset_batches(void)
+{
+    for (int b = 0; b < BATCHES; ++b)
+        for (int r = 0; r < REPLICAS; ++r)
+            slice_reset(&slices[b][r]);
+}
+
+/* Each batch forward and backward at once: what every other order must give too. */
+static void train_in_turn(uint64_t right[BATCHES])
+{
+    sbn_saved *saved = make_saved(layer);
+    for (int b = 0; b < BATCHES; ++b) {
+        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(layer, shards[b], saved, 0, NULL), "sbn_backward");
+        right[b] = digest_batch(b);
+    }
+    sbn_saved_destroy(saved);
+}
+
+static int same_batches(const uint64_t right[BATCHES])
+{
+    int same = 1;
+    for (int b = 0; b < BATCHES; ++b)
+        same = same && digest_batch(b) == right[b];
+    return same;
+}
+
+static void check_orders(const uint64_t right[BATCHES], uint64_t running)
+{
+    sbn_saved *saved[BATCHES];
+    sbn_pass *passes[BATCHES];
+    static const int order[] = {3, 0, 4, 2, 1};
+    reset_batches();
+    sbn_batchnorm_reset_running_stats(layer);
+    for (int b = 0; b < BATCHES; ++b) {
+        saved[b] = make_saved(layer);
+        must(sbn_forward(layer, shards[b], saved[b], 0, NULL), "sbn_forward");
+    }
+    for (int b = BATCHES; b-- > 0;)
+        must(sbn_backward(layer, shards[b], saved[b], 0, NULL), "sbn_backward");
+    tap_ok(same_batches(right), "%d forwards of one layer before their backwards, reversed",
+           BATCHES);
+    tap_ok(digest_running(layer) == running, "the running statistics of the same forwards");
+
+    reset_batches();
+    sbn_batchnorm_reset_running_stats(layer);
+    for (int b = 0; b < BATCHES; ++b)
+        must(sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b]), "begin");
+    for (int b = 0; b < BATCHES; ++b)
+        must(sbn_pass_end(passes[order[b]], NULL), "end");
+    tap_ok(digest_running(layer) == running, "passes are combined in the order they began");
+    for (int b = 0; b < BATCHES; ++b)
+        must(sbn_backward_begin(layer, shards[order[b]], saved[order[b]], 0, &passes[b]), "begin");
+    int ready = 0;
+    while (!ready)
+        must(sbn_pass_progress(passes[BATCHES - 1], &ready), "progress");
+    for (int b = BATCHES; b-- > 0;)
+        must(sbn_pass_end(passes[b], NULL), "end");
+    tap_ok(same_batches(right), "%d passes under way, ended in other orders", BATCHES);
+    for (int b = 0; b < BATCHES; ++b)
+        sbn_saved_destroy(saved[b]);
+}
+
+/* Passes of two layers under way at once are as good as one after the other. */
+static void check_layers(const uint64_t right[BATCHES])
+{
+    sbn_batchnorm *other = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
+    sbn_saved *saved[2] = {make_saved(layer), make_saved(other)};
+    sbn_pass *passes[2];
+    reset_batches();
+    must(sbn_forward_begin(layer, shards[0], saved[0], 0, &passes[0]), "begin");
+    must(sbn_forward_begin(other, shards[1], saved[1], 0, &passes[1]), "begin");
+    must(sbn_pass_end(passes[1], NULL), "end");
+    must(sbn_pass_end(passes[0], NULL), "end");
+    must(sbn_backward_begin(other, shards[1], saved[1], 0, &passes[1]), "begin");
+    must(sbn_backward_begin(layer, shards[0], saved[0], 0, &passes[0]), "begin");
+    must(sbn_pass_end(passes[0], NULL), "end");
+    must(sbn_pass_end(passes[1], NULL), "end");
+    tap_ok(digest_batch(0) == right[0] && digest_batch(1) == right[1],
+           "two layers under way at once");
+    sbn_saved_destroy(saved[0]);
+    sbn_saved_destroy(saved[1]);
+    sbn_batchnorm_destroy(other);
+}
+
+static void check_recomputation(const uint64_t right[BATCHES])
+{
+    sbn_saved *saved = make_saved(layer), *later = make_saved(layer);
+    reset_batches();
+    must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, shards[0], saved, 0, NULL), "sbn_backward");
+    must(sbn_forward(layer, shards[1], later, 0, NULL), "sbn_forward");
+    const uint64_t running = digest_running(layer);
+    for (int r = 0; r < REPLICAS; ++r)
+        buffer_fill(&slices[0][r], &shards[0][r].y, slices[0][r].elements, PATTERN);
+    expect(sbn_recompute(layer, shards[0], saved), SBN_SUCCESS, "", "recomputation");
+    tap_ok(digest_batch(0) == right[0], "recomputation gives the bits of the forward");
+    tap_ok(digest_running(layer) == running, "recomputation updates nothing");
+    must(sbn_forward(layer, shards[0], saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+    tap_ok(digest_running(layer) == running, "SBN_KEEP_RUNNING_STATS keeps them");
+    sbn_saved_destroy(saved);
+    sbn_saved_destroy(later);
+}
+
+/* The weight and bias gradients of a batch's replicas. */
+static void read_gradients(int b, float to[REPLICAS][2 * CHANNELS])
+{
+    for (int r = 0; r < REPLICAS; ++r) {
+        buffer_read(&slices[b][r], &shards[b][r].weight_grad, CHANNELS, to[r]);
+        buffer_read(&slices[b][r], &shards[b][r].bias_grad, CHANNELS, to[r] + CHANNELS);
+    }
+}
+
+/* Twice into the same buffers: 0 + a, then + b, in floats. */
+static void check_accumulation(unsigned flags, const char *what)
+{
+    sbn_saved *saved = make_saved(layer);
+    float single[2][REPLICAS][2 * CHANNELS], sum[REPLICAS][2 * CHANNELS];
+    for (int b = 0; b < 2; ++b) {
+        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(layer, shards[b], saved, flags, NULL), "sbn_backward");
+        read_gradients(b, single[b]);
+    }
+    sbn_shard into[REPLICAS];
+    for (int b = 0; b < 2; ++b) {
+        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
+        for (int r = 0; r < REPLICAS; ++r) {
+            into[r] = shards[b][r];
+            into[r].weight_grad = shards[0][r].weight_grad;
+            into[r].bias_grad = shards[0][r].bias_grad;
+            if (b == 0) {
+                buffer_fill(&slices[0][r], &into[r].weight_grad, CHANNELS, 0.0f);
+                buffer_fill(&slices[0][r], &into[r].bias_grad, CHANNELS, 0.0f);
+            }
+        }
+        must(sbn_backward(layer, into, saved, flags | SBN_ACCUMULATE_GRADIENTS, NULL), "backward");
+    }
+    read_gradients(0, sum);
+    int same = 1;
+    for (int r = 0; r < REPLICAS; ++r)
+        for (int i = 0; i < 2 * CHANNELS; ++i)
+            same = same && sum[r][i] == single[0][r][i] + single[1][r][i];
+    tap_ok(same, "accumulated %s gradients are the sum of those of two batches", what);
+    sbn_saved_destroy(saved);
+}
+
+/* Outputs that are not wanted stay; a layer without an affine part has no gradients to write. */
+static void check_unwanted(const uint64_t right[BATCHES])
+{
+    sbn_saved *saved = make_saved(layer);
+    sbn_shard few[REPLICAS];
+    reset_batches();
+    for (int r = 0; r < REPLICAS; ++r) {
+        few[r] = shards[0][r];
+        few[r].dx.mem = few[r].bias_grad.mem = NULL;
+    }
+    must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
+    expect(sbn_backward(layer, few, saved, 0, NULL), SBN_SUCCESS, "", "backward without dx");
+    for (int r = 0; r < REPLICAS; ++r) {
+        few[r] = shards[0][r];
+        few[r].weight_grad.mem = NULL;
+    }
+    expect(sbn_backward(layer, few, saved, 0, NULL), SBN_SUCCESS, "",
+           "backward without weight_grad");
+    tap_ok(digest_batch(0) == right[0], "the others are as ever");
+
+    /* An event comes for whatever is wanted, and for nothing. */
+    int come = 0;
+    for (int wanted = 0; wanted < 4; ++wanted) {
+        cl_event events[REPLICAS] = {NULL};
+        for (int r = 0; r < REPLICAS; ++r) {
+            few[r] = shards[0][r];
+            few[r].event = &events[r];
+            if (!(wanted & 1))
+                few[r].dx.mem = NULL;
+            if (!(wanted & 2))
+                few[r].weight_grad.mem = few[r].bias_grad.mem = NULL;
+        }
+        must(sbn_backward(layer, few, saved, 0, NULL), "sbn_backward");
+        for (int r = 0; r < REPLICAS; ++r) {
+            come += events[r] && clWaitForEvents(1, &events[r]) == CL_SUCCESS;
+            if (events[r])
+                clReleaseEvent(events[r]);
+        }
+    }
+    tap_ok(come == 4 * REPLICAS && digest_batch(0) == right[0],
+           "%d events of %d came, and the same outputs", come, 4 * REPLICAS);
+    sbn_saved_destroy(saved);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    cl_command_queue queues[REPLICAS];
+    queue = queues[0] = queues[1] = fixture_queue(&device, 0);
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = queues;
+    config.replicas = REPLICAS;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    layer = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
+    for (int b = 0; b < BATCHES; ++b)
+        for (int r = 0; r < REPLICAS; ++r) {
+            slice_open(&slices[b][r], &device, queue, (size_t)r * PER_REPLICA, PER_REPLICA,
+                       CHANNELS, PLANE, 20u + (unsigned)b);
+            shards[b][r] = slices[b][r].shard;
+        }
+    uint64_t right[BATCHES];
+    train_in_turn(right);
+    check_orders(right, digest_running(layer));
+    check_layers(right);
+    check_recomputation(right);
+    check_accumulation(0, "local");
+    check_accumulation(SBN_GLOBAL_GRADIENTS, "global");
+    check_unwanted(right);
+    for (int b = 0; b < BATCHES; ++b)
+        for (int r = 0; r < REPLICAS; ++r)
+            slice_close(&slices[b][r]);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

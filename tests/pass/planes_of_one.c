@@ -1,0 +1,230 @@
+/*
+ * Planes of one element at the ends of what their sums hold (cl/rows_of_one.cl): x from 2^-17 and
+ * dy to 2^7, their products from 2^-50 to 2^6, with full mantissas, so that 64 rows need every
+ * bit; and a step beyond. What remains where sums cancel must be that of exact sums in integers,
+ * here of 128 bits. On every usable device.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "check/mix.h"
+#include "support/tap.h"
+#include "support/trial.h"
+
+#ifdef __SIZEOF_INT128__
+
+#define LARGEST 0x1.fffffep6f
+#define LEAST 0x1p-17f
+#define LEAST_ODD 0x1.000002p-17f
+
+typedef float value_of(size_t row, size_t c);
+
+/* Rows of one sign, then as many of the other: only what is tiny is left. */
+static float cancel(size_t row, size_t c, float large, float tiny)
+{
+    return row % 128 == c % 128 ? tiny : row / 128 % 2 ? -large : large;
+}
+
+static float cancelling(size_t row, size_t c)
+{
+    return cancel(row, c, LARGEST, LEAST_ODD);
+}
+
+static float cancelling_above(size_t row, size_t c)
+{
+    return cancel(row, c, 4 * LARGEST, LEAST_ODD);
+}
+
+static float cancelling_below(size_t row, size_t c)
+{
+    return cancel(row, c, LARGEST, LEAST_ODD / 2);
+}
+
+static float largest(size_t row, size_t c)
+{
+    (void)row;
+    return c % 2 ? -LARGEST : LARGEST;
+}
+
+static float least(size_t row, size_t c)
+{
+    (void)row;
+    return c % 2 ? -LEAST_ODD : LEAST_ODD;
+}
+
+/* Of all powers between, of any mantissa and sign; some are 0. */
+static float any(size_t row, size_t c)
+{
+    const uint64_t bits = mix(row, c);
+    const float v = ldexpf((float)((bits & 0x7fffff) | 0x800000),
+                           (int)(bits >> 32 & 255) % 24 - 40);
+    return bits >> 50 == 0 ? 0.0f : bits >> 63 ? -v : v;
+}
+
+/* A variance of 2^-80: one unit of x^2's lower digit would move it. */
+static float neighbours(size_t row, size_t c)
+{
+    const float v = row % 2 ? 0x1.6a09e6p-17f : 0x1.6a09eap-17f;
+    return c % 2 ? -v : v;
+}
+
+static float from_above(size_t row, size_t c)
+{
+    return row == 70 + c ? 0x1p7f : largest(row, c);
+}
+
+static float from_below(size_t row, size_t c)
+{
+    return row == 70 + c ? LEAST / 2 : least(row, c);
+}
+
+static float zeros(size_t row, size_t c)
+{
+    return row == 3 && c == 5 ? -LEAST : c % 2 ? -0.0f : 0.0f;
+}
+
+static const struct {
+    const char *what;
+    value_of *value;
+} patterns[] = {
+    {"sums that cancel", cancelling},
+    {"larger ones", cancelling_above},
+    {"less left", cancelling_below},
+    {"the largest", largest},
+    {"the least", least},
+    {"any between", any},
+    {"two neighbours", neighbours},
+    {"one at the top", from_above},
+    {"one below", from_below},
+    {"zeros", zeros},
+};
+
+/* Backward's x: of mean 0, so that x - mean is x, and of an odd mantissa. */
+static float balanced(size_t row, size_t c)
+{
+    return (row + c) % 2 ? -0x1.000002p0f : 0x1.000002p0f;
+}
+
+static float half_of_it(size_t row, size_t c)
+{
+    return balanced(row, c) / 2;
+}
+
+/* The same as cancelling, of dy; then of its products with x, of which the lowest bits remain. */
+static float gradient(size_t row, size_t c)
+{
+    return cancel(row, c, LARGEST, 0x1.000002p-49f);
+}
+
+static float product(size_t row, size_t c, float large)
+{
+    const float v = cancel(row, c, large, 0x1.000002p-50f);
+    return balanced(row, c) * (row % 128 == (c + 1) % 128 ? -0x1p-50f : v);
+}
+
+static float products(size_t row, size_t c)
+{
+    return product(row, c, 0x1.fffff8p5f);
+}
+
+static float products_above(size_t row, size_t c)
+{
+    return product(row, c, 0x1.fffff8p8f);
+}
+
+static const struct {
+    const char *what;
+    value_of *dy, *x;
+} gradients[] = {
+    {"dy that cancels", gradient, half_of_it},
+    {"products that cancel", products, balanced},
+    {"larger products", products_above, balanced},
+};
+
+static const char *const lines[] = {
+    "mb256ic19,r1,global,passes=fb",
+    "mb256ic300,r2,split100-156,last,global,passes=fb",
+    "mb256ic19,r1,form=gpu,global,passes=fb",
+};
+
+/* In units of 2^-41, and of 2^-82; differences of products of sums in units of 2^-82 too. */
+static int has_moments(const trial *t, size_t c, char *why, size_t size)
+{
+    const int64_t n = (int64_t)t->g.samples;
+    __int128 sum = 0, squares = 0;
+    for (size_t row = 0; row < t->g.samples; ++row) {
+        const __int128 x = (__int128)ldexp((double)t->in.x[geometry_plane_start(&t->g, row, c)],
+                                           41);
+        sum += x;
+        squares += x * x;
+    }
+    const double mean = ldexp((double)sum, -41) / (double)n;
+    const double var = ldexp((double)(n * squares - sum * sum), -82) / (double)n / (double)n;
+    const double came[] = {t->out.of[OUT_MEAN].data[c], t->out.of[OUT_VAR].data[c]};
+    snprintf(why, size, "channel %zu: mean %a, variance %a expected, %a, %a came", c, mean, var,
+             came[0], came[1]);
+    return came[0] == (float)mean && came[1] == (float)var;
+}
+
+/* dy in units of 2^-79, products in units of 2^-103; all x are as large. */
+static int has_gradients(const trial *t, size_t c, char *why, size_t size)
+{
+    __int128 sum = 0, product = 0;
+    for (size_t row = 0; row < t->g.samples; ++row) {
+        const size_t at = geometry_plane_start(&t->g, row, c);
+        const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79);
+        sum += dy;
+        product += dy * (__int128)ldexp((double)t->in.x[at], 24);
+    }
+    const double x = t->in.x[geometry_plane_start(&t->g, 0, c)];
+    const double invstd = 1 / sqrt(x * x + t->p.eps);
+    const double expected[] = {ldexp((double)sum, -79), ldexp((double)product, -103) * invstd};
+    const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
+    snprintf(why, size, "channel %zu: bias_grad %a, weight_grad %a expected, %a, %a came", c,
+             expected[0], expected[1], came[0], came[1]);
+    return came[0] == (float)expected[0] && came[1] == (float)expected[1];
+}
+
+static void check(runner *r, const char *device, const char *line, const char *what, value_of *x,
+                  value_of *dy)
+{
+    char why[RUNNER_ERROR];
+    trial t;
+    trial_make(&t, line, 1);
+    for (size_t row = 0; row < t.g.samples; ++row)
+        for (size_t c = 0; c < t.g.channels; ++c) {
+            const size_t at = geometry_plane_start(&t.g, row, c);
+            t.in.x[at] = x(row, c);
+            t.in.dy[at] = dy ? dy(row, c) : t.in.dy[at];
+        }
+    int good = !trial_run(&t, r, why);
+    for (size_t c = 0; c < t.g.channels && good; ++c)
+        good = dy ? has_gradients(&t, c, why, sizeof why) : has_moments(&t, c, why, sizeof why);
+    tap_ok(good, "%s: %s, %s: %s", device, line, what, why);
+    trial_free(&t);
+}
+
+static void check_device(runner *r, const char *device)
+{
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
+            check(r, device, lines[k], patterns[i].what, patterns[i].value, NULL);
+        for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
+            check(r, device, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
+    }
+}
+
+int main(void)
+{
+    return trial_every_device(check_device);
+}
+
+#else
+
+int main(void)
+{
+    tap_missing("no integers of 128 bits here");
+    return tap_done();
+}
+
+#endif

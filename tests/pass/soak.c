@@ -1,0 +1,178 @@
+/*
+ * Thousands of small passes over four members, or RANKS of them, with shapes,
+ * shards, delays and operations drawn at random: every member sees the same
+ * statistics, and neither handles nor memory grow. An argument gives the
+ * number of rounds.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "support/ranks.h"
+
+#ifndef RANKS
+#define RANKS 4
+#endif
+#ifndef ROUNDS
+#define ROUNDS 3000
+#endif
+enum { WARM_UP = 300 };
+
+static int rounds = ROUNDS;
+
+static uint64_t draw(uint64_t seed, uint64_t round, uint64_t what)
+{
+    uint64_t z = (seed * 0x9e3779b97f4a7c15u) ^ (round * 0xbf58476d1ce4e5b9u) ^ (what + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void delay(uint64_t random)
+{
+    if (random % 8)
+        return;
+    nanosleep(&(struct timespec){0, (long)(random >> 8) % 2000000}, NULL);
+}
+
+static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
+{
+    float mean[MEMBER_CHANNELS], var[MEMBER_CHANNELS];
+    uint64_t count;
+    if (sbn_saved_get(saved, mean, var, &count))
+        return digest;
+    digest = digest_of(digest, mean, sizeof mean);
+    digest = digest_of(digest, var, sizeof var);
+    return digest_of(digest, &count, sizeof count);
+}
+
+/* Both layers in one call; the second one's output goes elsewhere. */
+static const char *take_branches(member *m, uint64_t round, const sbn_shard *shard)
+{
+    sbn_shard elsewhere = *shard;
+    sbn_pass *pass = NULL;
+    elsewhere.y = shard->dx;
+    const sbn_branch list[] = {{m->layer, shard, m->saved, 0},
+                               {m->second, &elsewhere, m->second_saved, SBN_KEEP_RUNNING_STATS}};
+    if (sbn_forward_branches_begin(list, 2, &pass))
+        return "begin of branches";
+    delay(draw(7, round, (uint64_t)m->rank));
+    if (draw(8, round, (uint64_t)m->rank) % 2)
+        sbn_pass_progress(pass, NULL);
+    const int status = sbn_pass_end(pass, NULL);
+    return status && status != SBN_TOO_FEW_VALUES ? "end of branches" : NULL;
+}
+
+/* One or two forwards, sometimes backward, ended in either order. */
+static const char *take_passes(member *m, uint64_t round, const sbn_shard *shard)
+{
+    sbn_pass *one = NULL, *two = NULL;
+    const int status = sbn_forward_begin(m->layer, shard, m->saved, 0, &one);
+    const int both = draw(1, round, 1) % 2;
+    if (status)
+        return "begin";
+    delay(draw(3, round, (uint64_t)m->rank));
+    if (both && sbn_forward_begin(m->second, shard, m->second_saved, SBN_KEEP_RUNNING_STATS, &two))
+        return "the second begin";
+    if (draw(4, round, (uint64_t)m->rank) % 2)
+        sbn_pass_progress(one, NULL);
+    if (both && draw(5, round, (uint64_t)m->rank) % 2) {
+        sbn_pass *swap = one;
+        one = two;
+        two = swap;
+    }
+    const int ended = sbn_pass_end(one, NULL), ended_too = both ? sbn_pass_end(two, NULL) : ended;
+    /* Few values come up now and then: the same error for all, and nothing to go on with. */
+    if (ended == SBN_TOO_FEW_VALUES && ended_too == SBN_TOO_FEW_VALUES)
+        return NULL;
+    if (ended || ended_too)
+        return "end";
+    delay(draw(6, round, (uint64_t)m->rank));
+    if (draw(1, round, 2) % 2 && sbn_backward(m->layer, shard, m->saved, 0, NULL))
+        return "backward";
+    return NULL;
+}
+
+static const char *take_round(member *m, uint64_t round, sbn_shard *shard)
+{
+    shard->shape[2] = 1 + draw(1, round, 0) % 9;
+    shard->shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
+    return draw(1, round, 3) % 3 ? take_passes(m, round, shard) : take_branches(m, round, shard);
+}
+
+static int soak(member *m, uint64_t from, uint64_t to)
+{
+    sbn_shard shard = m->shards[0];
+    const char *wrong = NULL;
+    for (uint64_t round = from; round < to && !wrong; ++round) {
+        wrong = take_round(m, round, &shard);
+        m->digest = digest_saved(digest_saved(m->digest, m->saved), m->second_saved);
+        if (round % 64 == 0)
+            clFinish(m->queue);
+    }
+    clFinish(m->queue);
+    m->status = wrong != NULL;
+    snprintf(m->sentence, sizeof m->sentence, "%s: %s", wrong ? wrong : "no error",
+             sbn_last_error());
+    return 0;
+}
+
+static int warm_up(member *m)
+{
+    return soak(m, 0, WARM_UP);
+}
+
+static int go_on(member *m)
+{
+    return soak(m, WARM_UP, WARM_UP + (uint64_t)rounds);
+}
+
+/* Resident pages; 0 where the system does not say. */
+static long resident(void)
+{
+    long size = 0, pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%ld %ld", &size, &pages) != 2)
+        pages = 0;
+    fclose(file);
+    return pages;
+}
+
+int main(int argc, char **argv)
+{
+    fixture device;
+    members all;
+    size_t ones[RANKS], samples[RANKS];
+    for (int rank = 0; rank < RANKS; ++rank) {
+        ones[rank] = 1;
+        samples[rank] = 4;
+    }
+    members_begin(&argc, &argv);
+    if (fixture_open(&device))
+        return members_end(fixture_missing());
+    if (argc > 1)
+        rounds = atoi(argv[1]);
+    if (*tool())
+        rounds = 300;
+    const long at_start = sbn__handles_open();
+    members_open(&all, &device, RANKS, ones, samples, NULL);
+    members_do(&all, warm_up);
+    const long handles = sbn__handles_open(), pages = resident();
+    members_do(&all, go_on);
+    for (int rank = 0; rank < RANKS; ++rank)
+        tap_ok(!all.of[rank].status && all.of[rank].digest == all.of[0].digest,
+               "rank %d: %d rounds, the statistics of rank 0 (%s)", rank, rounds,
+               all.of[rank].sentence);
+    const long more = sbn__handles_open() - handles, kilobytes = (resident() - pages) * 4;
+    /* An event is kept here and there, until the next pass of the same memory. */
+    tap_ok(more <= 16 * RANKS, "%ld more handles than after %d rounds", more, WARM_UP);
+    tap_ok(kilobytes < 32 * 1024 || *tool(), "%ld KB more resident", kilobytes);
+    members_close(&all);
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    fixture_close(&device);
+    return members_end(tap_done());
+}

@@ -1,0 +1,174 @@
+#include "support/branch_set.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "group/group.h"
+
+static branch_set sets[MEMBERS_MAX];
+
+branch_set *branch_set_of(const member *m)
+{
+    return &sets[m->rank];
+}
+
+static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+{
+    branch_set *set = context;
+    ++set->starts[stream];
+    set->words[stream] += count;
+    return set->inner.start(set->inner.context, stream, words, count, request);
+}
+
+static int test(void *context, void *request, int *done)
+{
+    const branch_set *set = context;
+    return set->inner.test(set->inner.context, request, done);
+}
+
+static int missing(void *context, void *request, int *ranks)
+{
+    const branch_set *set = context;
+    return set->inner.missing(set->inner.context, request, ranks);
+}
+
+static void count_starts(branch_set *set, sbn_group *group)
+{
+    sbn_transport *transport = &group->transport;
+    set->inner = *transport;
+    if (!transport->start)
+        return;
+    transport->context = set;
+    transport->start = start;
+    transport->test = test;
+    transport->missing = transport->missing ? missing : NULL;
+}
+
+static sbn_batchnorm *make_layer(const member *m, const branch_shape *shape)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    config.name = shape->name;
+    config.channels = shape->channels;
+    must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
+    must(sbn_batchnorm_train(layer, !shape->fixed), "sbn_batchnorm_train");
+    return layer;
+}
+
+/* A few values of one channel. */
+static void put(const slice *s, branch_values values, int rank)
+{
+    if (values == usual || s->elements == 0 || (values == huge_on_rank_1 && rank != 1))
+        return;
+    const float value = values == nan_in_one ? NAN : 3e30f;
+    buffer_fill(s, &s->shard.x, s->plane, value);
+    buffer_fill(s, &s->shard.dy, s->plane, value);
+}
+
+static void open_branch(const member *m, const fixture *f, const branch_shape *shape, size_t i)
+{
+    branch_set *set = branch_set_of(m);
+    set->layers[i] = shape->again ? set->layers[i - 1] : make_layer(m, shape);
+    must(sbn_saved_create(set->layers[i], &set->saved[i]), "sbn_saved_create");
+    for (size_t r = 0; r < m->replicas; ++r) {
+        const size_t place = (size_t)m->rank + r + 2 * i;
+        slice_open(&set->slices[i][r], f, m->queue, 10 * (size_t)m->rank + 3 * r,
+                   place % 3 == 2 && !shape->full ? 0 : shape->samples, shape->channels,
+                   shape->plane, 50u + (unsigned)i);
+        put(&set->slices[i][r], shape->put, m->rank);
+        set->shards[i][r] = set->slices[i][r].shard;
+    }
+    set->forward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->flags};
+    set->backward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->back};
+}
+
+void branch_set_open(const member *m, const fixture *f, const branch_shape *shapes, size_t count)
+{
+    branch_set *set = branch_set_of(m);
+    memset(set, 0, sizeof *set);
+    set->count = count;
+    for (size_t i = 0; i < count; ++i)
+        open_branch(m, f, &shapes[i], i);
+    count_starts(set, m->group);
+    branch_set_reset(m);
+}
+
+void branch_set_close(const member *m)
+{
+    branch_set *set = branch_set_of(m);
+    for (size_t i = 0; i < set->count; ++i) {
+        for (size_t r = 0; r < m->replicas; ++r)
+            slice_close(&set->slices[i][r]);
+        sbn_saved_destroy(set->saved[i]);
+        if (i == 0 || set->layers[i] != set->layers[i - 1])
+            sbn_batchnorm_destroy(set->layers[i]);
+    }
+    if (set->inner.start)
+        m->group->transport = set->inner;
+}
+
+void branch_set_reset(const member *m)
+{
+    branch_set *set = branch_set_of(m);
+    enum { MOST = 128 };
+    float mean[MOST], var[MOST];
+    for (size_t i = 0; i < set->count; ++i) {
+        for (size_t c = 0; c < MOST; ++c) {
+            mean[c] = 0.25f * (float)(i + c % 5);
+            var[c] = 1.0f + 0.5f * (float)((i + c) % 3);
+        }
+        const int64_t batches = 3;
+        must(sbn_batchnorm_set_running_stats(set->layers[i], mean, var, &batches), "set");
+        for (size_t r = 0; r < m->replicas; ++r)
+            slice_reset(&set->slices[i][r]);
+    }
+    memset(set->results, 0, sizeof set->results);
+    for (size_t i = 0; i < BRANCHES_MAX; ++i)
+        set->results[0][i].size = set->results[1][i].size = sizeof(sbn_result);
+    memset(set->starts, 0, sizeof set->starts);
+    memset(set->words, 0, sizeof set->words);
+}
+
+static uint64_t digest_statistics(uint64_t digest, const branch_set *set, size_t i)
+{
+    enum { MOST = 128 };
+    float values[4][MOST] = {{0}};
+    int64_t batches;
+    uint64_t count = 0;
+    must(sbn_batchnorm_get_running_stats(set->layers[i], values[0], values[1], &batches), "get");
+    sbn_saved_get(set->saved[i], values[2], values[3], &count);
+    digest = digest_of(digest, values, sizeof values);
+    digest = digest_of(digest, &batches, sizeof batches);
+    return digest_of(digest, &count, sizeof count);
+}
+
+uint64_t branch_set_digest(const member *m)
+{
+    const branch_set *set = branch_set_of(m);
+    uint64_t digest = digest_of(DIGEST_START, set->results, sizeof set->results);
+    for (size_t i = 0; i < set->count; ++i) {
+        digest = digest_statistics(digest, set, i);
+        for (size_t r = 0; r < m->replicas; ++r) {
+            const slice *s = &set->slices[i][r];
+            digest = digest_buffer(digest, s, &s->shard.y, s->elements);
+            digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
+            digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+            digest = digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+        }
+    }
+    return digest;
+}
+
+uint64_t branch_set_state(const member *m)
+{
+    const branch_set *set = branch_set_of(m);
+    uint64_t digest = DIGEST_START;
+    for (size_t i = 0; i < set->count; ++i) {
+        digest = digest_statistics(digest, set, i);
+        for (size_t r = 0; r < m->replicas; ++r) {
+            const int untouched = slice_untouched(&set->slices[i][r]);
+            digest = digest_of(digest, &untouched, sizeof untouched);
+        }
+    }
+    return digest;
+}

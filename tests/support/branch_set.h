@@ -1,0 +1,54 @@
+/*
+ * The layers of one call, on one member: of different sizes, with shards of
+ * their own (some of them empty), and a count of what the member's transport is
+ * asked to add.
+ */
+#ifndef TESTS_SUPPORT_BRANCH_SET_H
+#define TESTS_SUPPORT_BRANCH_SET_H
+
+#include "support/ranks.h"
+
+enum { BRANCHES_MAX = 8 };
+
+/* What some values of a channel are: the usual ones, NaN, or too large for the narrow format. */
+typedef enum branch_values { usual, nan_in_one, huge, huge_on_rank_1 } branch_values;
+
+typedef struct branch_shape {
+    const char *name;
+    size_t channels, plane;
+    size_t samples;       /* of a replica; some have none */
+    unsigned flags, back; /* of the forward and the backward pass */
+    branch_values put;    /* into x and dy */
+    int fixed;            /* normalises by its running statistics */
+    int again;            /* the layer of the branch before, once more */
+    int full;             /* no replica is empty */
+} branch_shape;
+
+typedef struct branch_set {
+    size_t count;
+    sbn_batchnorm *layers[BRANCHES_MAX];
+    sbn_saved *saved[BRANCHES_MAX];
+    slice slices[BRANCHES_MAX][MEMBER_REPLICAS];
+    sbn_shard shards[BRANCHES_MAX][MEMBER_REPLICAS];
+    sbn_branch forward[BRANCHES_MAX], backward[BRANCHES_MAX];
+    sbn_result results[2][BRANCHES_MAX]; /* of the last forward and backward pass */
+    sbn_transport inner;
+    int starts[SBN_TAGS];
+    size_t words[SBN_TAGS];
+} branch_set;
+
+/* The set of a member that is here; its transport counts from now on. */
+branch_set *branch_set_of(const member *m);
+void branch_set_open(const member *m, const fixture *f, const branch_shape *shapes, size_t count);
+void branch_set_close(const member *m);
+
+/* Outputs to the pattern and running statistics to values of the layer's own; counts to 0. */
+void branch_set_reset(const member *m);
+
+/* Outputs, saved and running statistics of all layers. */
+uint64_t branch_set_digest(const member *m);
+
+/* The same of what a refused pass must leave alone; outputs have to be untouched. */
+uint64_t branch_set_state(const member *m);
+
+#endif

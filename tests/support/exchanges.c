@@ -1,0 +1,159 @@
+#include "support/exchanges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t standard[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
+size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
+
+void exchange_cut(unsigned seed)
+{
+    size_t left = EXCHANGE_FLOATS;
+    memcpy(exchange_counts, standard, sizeof standard);
+    for (int i = 0; seed && i < TENSORS; ++i) {
+        uint64_t z = ((uint64_t)seed << 8 | (unsigned)i) * 0x9e3779b97f4a7c15u;
+        z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9u;
+        exchange_counts[i] = i < TENSORS - 1 ? (size_t)(z >> 33) % (left / 2 + 1) : left;
+        left -= exchange_counts[i];
+    }
+}
+
+/* Patterns before each tensor and behind the last. */
+enum { GAP = 3, WHOLE = EXCHANGE_FLOATS + GAP * (TENSORS + 1) };
+
+float exchange_value(size_t replica, size_t i)
+{
+    uint64_t z = ((uint64_t)replica << 32 | i) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
+    /* 2^-20 ... 2^11, of both signs. */
+    const float power = (float)(1u << (z >> 5 & 31)) * 0x1p-20f;
+    return ((float)(z >> 40) * 0x1p-23f - 1) * power;
+}
+
+void tensors_open(exchange_tensors *t, const member *m)
+{
+    size_t bytes = 0;
+    memset(t, 0, sizeof *t);
+    t->replicas = m->replicas;
+    t->queue = m->queue;
+    for (size_t r = 0; r < t->replicas; ++r) {
+        cl_context context;
+        cl_int code = clGetCommandQueueInfo(m->queue, CL_QUEUE_CONTEXT, sizeof context, &context,
+                                            &bytes);
+        must(code, "clGetCommandQueueInfo");
+        t->mem[r] = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(float) * WHOLE, NULL, &code);
+        must(code, "clCreateBuffer");
+        size_t at = GAP;
+        for (int i = 0; i < TENSORS; ++i) {
+            /* An empty tensor needs no buffer. */
+            if (exchange_counts[i] > 0)
+                t->buffers[r][i] = (sbn_buffer){t->mem[r], at};
+            at += exchange_counts[i] + GAP;
+        }
+        t->of[r] = (sbn_tensors){.buffers = t->buffers[r], .event = &t->events[r]};
+    }
+}
+
+static void compose(float *whole, size_t replica)
+{
+    size_t at = 0, element = 0;
+    for (int i = 0; i < TENSORS; ++i) {
+        for (int k = 0; k < GAP; ++k)
+            whole[at++] = PATTERN;
+        for (size_t k = 0; k < exchange_counts[i]; ++k)
+            whole[at++] = exchange_value(replica, element++);
+    }
+    while (at < WHOLE)
+        whole[at++] = PATTERN;
+}
+
+void tensors_fill(exchange_tensors *t, size_t first)
+{
+    static _Thread_local float whole[WHOLE];
+    for (size_t r = 0; r < t->replicas; ++r) {
+        compose(whole, first + r);
+        must(clEnqueueWriteBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof whole, whole, 0, NULL,
+                                  NULL),
+             "clEnqueueWriteBuffer");
+    }
+}
+
+static void release_events(exchange_tensors *t)
+{
+    for (size_t r = 0; r < t->replicas; ++r) {
+        if (t->events[r])
+            clReleaseEvent(t->events[r]);
+        t->events[r] = NULL;
+    }
+}
+
+void tensors_close(exchange_tensors *t)
+{
+    clFinish(t->queue);
+    release_events(t);
+    for (size_t r = 0; r < t->replicas; ++r)
+        clReleaseMemObject(t->mem[r]);
+}
+
+static void read_whole(const exchange_tensors *t, size_t r, float *whole)
+{
+    must(clEnqueueReadBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof(float) * WHOLE, whole, 0, NULL,
+                             NULL),
+         "clEnqueueReadBuffer");
+}
+
+uint64_t tensors_digest(const exchange_tensors *t, float *to)
+{
+    static _Thread_local float whole[WHOLE], own[EXCHANGE_FLOATS];
+    uint64_t digest = 0;
+    for (size_t r = 0; r < t->replicas; ++r) {
+        size_t at = 0, element = 0;
+        read_whole(t, r, whole);
+        for (int i = 0; i < TENSORS; ++i) {
+            for (int k = 0; k < GAP; ++k)
+                if (whole[at++] != PATTERN)
+                    return 0;
+            memcpy(own + element, whole + at, sizeof(float) * exchange_counts[i]);
+            element += exchange_counts[i];
+            at += exchange_counts[i];
+        }
+        while (at < WHOLE)
+            if (whole[at++] != PATTERN)
+                return 0;
+        const uint64_t its = digest_of(DIGEST_START, own, sizeof own);
+        if (r > 0 && its != digest)
+            return 0;
+        digest = its;
+        if (r == 0 && to)
+            memcpy(to, own, sizeof own);
+    }
+    return digest;
+}
+
+int tensors_untouched(const exchange_tensors *t, size_t first)
+{
+    static _Thread_local float whole[WHOLE], expected[WHOLE];
+    for (size_t r = 0; r < t->replicas; ++r) {
+        compose(expected, first + r);
+        read_whole(t, r, whole);
+        if (memcmp(whole, expected, sizeof whole) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+uint64_t exchanges_digest(const members *all, const char *what)
+{
+    uint64_t digest = 0;
+    int odd = 0;
+    for (int rank = 0; rank < all->count; ++rank) {
+        const member *m = &all->of[rank];
+        odd += m->status != SBN_SUCCESS;
+        if (m->replicas == 0)
+            continue;
+        odd += !m->digest || (digest && m->digest != digest);
+        digest = m->digest;
+    }
+    tap_ok(!odd, "%s: all replicas have the same: %s", what, all->of[0].sentence);
+    return odd ? 0 : digest;
+}

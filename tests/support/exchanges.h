@@ -1,0 +1,48 @@
+/*
+ * Tensors for exchanges between members: odd sizes, offsets, values that depend
+ * on the replica's number among all, and patterns around them.
+ */
+#ifndef TESTS_SUPPORT_EXCHANGES_H
+#define TESTS_SUPPORT_EXCHANGES_H
+
+#include "support/ranks.h"
+
+enum { TENSORS = 7 };
+
+/* Sizes of the tensors; one is empty, some end within a block. */
+extern size_t exchange_counts[TENSORS];
+enum { EXCHANGE_FLOATS = 1 + 3000 + 1024 + 5 + 2049 + 70 };
+
+/* Other sizes, of as many elements in all; with seed 0 those of the beginning. */
+void exchange_cut(unsigned seed);
+
+typedef struct exchange_tensors {
+    size_t replicas;
+    cl_mem mem[MEMBER_REPLICAS];
+    sbn_buffer buffers[MEMBER_REPLICAS][TENSORS];
+    sbn_tensors of[MEMBER_REPLICAS];
+    cl_event events[MEMBER_REPLICAS];
+    cl_command_queue queue;
+} exchange_tensors;
+
+/* Element i of a replica's tensors, counted over all of them. */
+float exchange_value(size_t replica, size_t i);
+
+/* All of one member's tensors in one buffer per replica, filled for replicas from `first` on. */
+void tensors_open(exchange_tensors *t, const member *m);
+void tensors_fill(exchange_tensors *t, size_t first);
+void tensors_close(exchange_tensors *t);
+
+/*
+ * A digest of the replicas' elements, which must be the same on all of them and surrounded by
+ * patterns; 0 where they are not. `to` (or NULL) receives the elements of the first.
+ */
+uint64_t tensors_digest(const exchange_tensors *t, float *to);
+
+/* One check: all members ended well and with one digest, which is returned, or 0. */
+uint64_t exchanges_digest(const members *all, const char *what);
+
+/* Do they hold what tensors_fill wrote? */
+int tensors_untouched(const exchange_tensors *t, size_t first);
+
+#endif

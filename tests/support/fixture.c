@@ -1,0 +1,257 @@
+#include "support/fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Floats before and behind every buffer's contents. */
+enum { BEFORE = 5, BEHIND = 3 };
+
+void must(int code, const char *what)
+{
+    if (code == CL_SUCCESS)
+        return;
+    printf("Bail out! %s: %s: %s\n", what, sbn_strerror(code), sbn_last_error());
+    exit(99);
+}
+
+const char *tool(void)
+{
+    const char *name = getenv("SBN_TEST_UNDER");
+    return name ? name : "";
+}
+
+/* Oclgrind shows its own platform alone, whatever its name. */
+static int is_wanted(cl_platform_id platform)
+{
+    char name[128] = "";
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
+    return strcmp(tool(), "oclgrind") == 0 || strcmp(name, "Portable Computing Language") == 0;
+}
+
+int fixture_open(fixture *f)
+{
+    cl_platform_id platforms[16];
+    cl_uint count = 0;
+    memset(f, 0, sizeof *f);
+    if (clGetPlatformIDs(16, platforms, &count) != CL_SUCCESS)
+        return 1;
+    for (cl_uint i = 0; i < count && i < 16; ++i) {
+        cl_int code;
+        if (!is_wanted(platforms[i]) ||
+            clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &f->device, NULL) != CL_SUCCESS)
+            continue;
+        f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
+        must(code, "clCreateContext");
+        return 0;
+    }
+    return 1;
+}
+
+void fixture_close(fixture *f)
+{
+    clReleaseContext(f->context);
+}
+
+int fixture_missing(void)
+{
+    tap_missing("no PoCL device");
+    return tap_done();
+}
+
+cl_command_queue fixture_queue(const fixture *f, int out_of_order)
+{
+    cl_int code;
+    cl_command_queue_properties properties = 0;
+    clGetDeviceInfo(f->device, CL_DEVICE_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+    properties &= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    cl_command_queue queue = clCreateCommandQueue(f->context, f->device,
+                                                  out_of_order ? properties : 0, &code);
+    must(code, "clCreateCommandQueue");
+    return queue;
+}
+
+/* Some 24 bits that depend on everything: not a good generator, but a different batch for each. */
+static unsigned mix(unsigned seed, size_t n, size_t c, size_t i, unsigned salt)
+{
+    uint64_t z = (uint64_t)seed * 1000003u + n;
+    z = z * 1000003u + c;
+    z = z * 1000003u + i;
+    z = (z * 1000003u + salt) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
+    return (unsigned)(z >> 40);
+}
+
+float batch_x(unsigned seed, size_t n, size_t c, size_t i)
+{
+    return (float)c * 0.75f + (float)mix(seed, n, c, i, 1) * 0x1p-22f;
+}
+
+float batch_dy(unsigned seed, size_t n, size_t c, size_t i)
+{
+    return (float)mix(seed, n, c, i, 2) * 0x1p-23f - 0.875f;
+}
+
+static sbn_buffer make_buffer(const slice *s, const fixture *f, const float *from, size_t count)
+{
+    cl_int code;
+    const size_t bytes = sizeof(float) * (BEFORE + count + BEHIND);
+    const sbn_buffer made = {clCreateBuffer(f->context, CL_MEM_READ_WRITE, bytes, NULL, &code),
+                             BEFORE};
+    must(code, "clCreateBuffer");
+    const float pattern = PATTERN;
+    must(clEnqueueFillBuffer(s->queue, made.mem, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
+         "clEnqueueFillBuffer");
+    must(clFinish(s->queue), "clFinish");
+    if (from && count > 0)
+        must(clEnqueueWriteBuffer(s->queue, made.mem, CL_TRUE, sizeof(float) * BEFORE,
+                                  sizeof(float) * count, from, 0, NULL, NULL),
+             "clEnqueueWriteBuffer");
+    return made;
+}
+
+void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
+                size_t channels, size_t plane, unsigned seed)
+{
+    *s = (slice){.queue = queue, .samples = samples, .channels = channels, .plane = plane};
+    const size_t elements = s->elements = samples * channels * plane;
+    float *x = malloc(sizeof(float) * (elements + 1)), *dy = malloc(sizeof(float) * (elements + 1));
+    float *weight = malloc(sizeof(float) * channels), *bias = malloc(sizeof(float) * channels);
+    must(x && dy && weight && bias ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    for (size_t k = 0; k < elements; ++k) {
+        const size_t n = k / plane / channels, c = k / plane % channels, i = k % plane;
+        x[k] = batch_x(seed, first + n, c, i);
+        dy[k] = batch_dy(seed, first + n, c, i);
+    }
+    for (size_t c = 0; c < channels; ++c) {
+        weight[c] = 0.5f + 0.125f * (float)(c % 7);
+        bias[c] = 0.25f * (float)(c % 5) - 0.5f;
+    }
+    s->shard = (sbn_shard){
+        .dims = 3,
+        .shape = {samples, channels, plane},
+        .x = make_buffer(s, f, x, elements),
+        .y = make_buffer(s, f, NULL, elements),
+        .dy = make_buffer(s, f, dy, elements),
+        .dx = make_buffer(s, f, NULL, elements),
+        .weight = make_buffer(s, f, weight, channels),
+        .bias = make_buffer(s, f, bias, channels),
+        .weight_grad = make_buffer(s, f, NULL, channels),
+        .bias_grad = make_buffer(s, f, NULL, channels),
+    };
+    free(x);
+    free(dy);
+    free(weight);
+    free(bias);
+}
+
+void slice_close(slice *s)
+{
+    const sbn_buffer all[] = {s->shard.x,           s->shard.y,        s->shard.dy,
+                              s->shard.dx,          s->shard.weight,   s->shard.bias,
+                              s->shard.weight_grad, s->shard.bias_grad};
+    clFinish(s->queue);
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        clReleaseMemObject(all[i].mem);
+}
+
+void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to)
+{
+    if (count > 0)
+        must(clEnqueueReadBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                                 sizeof(float) * count, to, 0, NULL, NULL),
+             "clEnqueueReadBuffer");
+}
+
+void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value)
+{
+    if (count > 0)
+        must(clEnqueueFillBuffer(s->queue, buffer->mem, &value, sizeof value,
+                                 sizeof(float) * buffer->offset, sizeof(float) * count, 0, NULL,
+                                 NULL),
+             "clEnqueueFillBuffer");
+    must(clFinish(s->queue), "clFinish");
+}
+
+void slice_reset(const slice *s)
+{
+    buffer_fill(s, &s->shard.y, s->elements, PATTERN);
+    buffer_fill(s, &s->shard.dx, s->elements, PATTERN);
+    buffer_fill(s, &s->shard.weight_grad, s->channels, PATTERN);
+    buffer_fill(s, &s->shard.bias_grad, s->channels, PATTERN);
+}
+
+static int holds_pattern(const slice *s, const sbn_buffer *buffer, size_t count)
+{
+    const sbn_buffer whole = {buffer->mem, 0};
+    float *data = malloc(sizeof(float) * (BEFORE + count + BEHIND));
+    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    buffer_read(s, &whole, BEFORE + count + BEHIND, data);
+    int same = 1;
+    for (size_t i = 0; i < BEFORE + count + BEHIND; ++i)
+        same = same && data[i] == PATTERN;
+    free(data);
+    return same;
+}
+
+int slice_untouched(const slice *s)
+{
+    must(clFinish(s->queue), "clFinish");
+    return holds_pattern(s, &s->shard.y, s->elements) &&
+           holds_pattern(s, &s->shard.dx, s->elements) &&
+           holds_pattern(s, &s->shard.weight_grad, s->channels) &&
+           holds_pattern(s, &s->shard.bias_grad, s->channels);
+}
+
+#if defined(__GNUC__)
+void __lsan_disable(void) __attribute__((weak));
+void expect_leaks(void)
+{
+    if (__lsan_disable)
+        __lsan_disable();
+}
+#else
+void expect_leaks(void)
+{
+}
+#endif
+
+uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; ++i)
+        digest = (digest ^ byte[i]) * 1099511628211u;
+    return digest;
+}
+
+uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count)
+{
+    float *data = malloc(sizeof(float) * (count + 1));
+    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    buffer_read(s, buffer, count, data);
+    digest = digest_of(digest, data, sizeof(float) * count);
+    free(data);
+    return digest;
+}
+
+int holds_words(const char *sentence, const char *words)
+{
+    while (*words) {
+        char word[128];
+        const size_t length = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        if (!strstr(sentence, word))
+            return 0;
+        words += length + (words[length] == '|');
+    }
+    return 1;
+}
+
+int expect(int status, int expected, const char *words, const char *what)
+{
+    /* strerror's names are no calls that clear the sentence. */
+    const char *sentence = sbn_last_error();
+    const int spoken = expected == SBN_SUCCESS ? !*sentence : holds_words(sentence, words);
+    return tap_ok(status == expected && spoken, "%s: expected %s (%s), came %s: %s", what,
+                  sbn_strerror(expected), words, sbn_strerror(status), sentence);
+}

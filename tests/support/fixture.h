@@ -1,0 +1,80 @@
+/*
+ * What tests of the library's behaviour share: the first PoCL device, queues,
+ * one replica's buffers cut from a batch that depends on a seed alone, and
+ * judging of errors. A failure of the test's own OpenCL calls ends the program.
+ */
+#ifndef TESTS_SUPPORT_FIXTURE_H
+#define TESTS_SUPPORT_FIXTURE_H
+
+#include <syncbn.h>
+
+#include "support/tap.h"
+
+typedef struct fixture {
+    cl_device_id device;
+    cl_context context;
+} fixture;
+
+/* 0, or 1 where there is no device: the program's result is then fixture_missing(). */
+int fixture_open(fixture *f);
+void fixture_close(fixture *f);
+int fixture_missing(void);
+
+cl_command_queue fixture_queue(const fixture *f, int out_of_order);
+
+/* Ends the program unless code is CL_SUCCESS. */
+void must(int code, const char *what);
+
+/* What outputs hold before a pass writes them. */
+#define PATTERN (-12345.0f)
+
+/*
+ * The samples first ... first + samples - 1 of the batch with this seed, as
+ * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
+ */
+typedef struct slice {
+    cl_command_queue queue;
+    sbn_shard shard;
+    size_t samples, channels, plane, elements;
+} slice;
+
+void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
+                size_t channels, size_t plane, unsigned seed);
+void slice_close(slice *s);
+
+/* The values of x and dy on the host: sample n, channel c, position i. */
+float batch_x(unsigned seed, size_t n, size_t c, size_t i);
+float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
+
+/* Reads or fills `count` floats behind a buffer's offset, blocking. */
+void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
+void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
+
+/* Outputs to the pattern; do they all hold it still, outside their contents too? */
+void slice_reset(const slice *s);
+int slice_untouched(const slice *s);
+
+/*
+ * What a timeout abandons stays allocated, on purpose: LeakSanitizer does not report what the
+ * calling thread allocates from here on.
+ */
+void expect_leaks(void);
+
+/* FNV-1a over the bits, to be chained; start from DIGEST_START. */
+#define DIGEST_START 1469598103934665603u
+uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
+uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
+
+/*
+ * One check: the status came, and its sentence holds every one of `words`,
+ * which are separated by '|'. Success has an empty sentence.
+ */
+int expect(int status, int expected, const char *words, const char *what);
+
+/* Does `sentence` hold all the words? For sentences of other threads. */
+int holds_words(const char *sentence, const char *words);
+
+/* The tool that watches: "asan", "valgrind", "oclgrind" or "". */
+const char *tool(void);
+
+#endif

@@ -1,0 +1,79 @@
+#include "support/mpi_job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int own, in_all;
+
+int ranks_own(void)
+{
+    return own;
+}
+
+int ranks_in_all(void)
+{
+    return in_all;
+}
+
+/* On rank 0 the ranks on which a check failed are listed behind it. */
+static int judge(int condition)
+{
+    int *conditions = malloc(sizeof *conditions * (size_t)in_all), all = 1;
+    if (!conditions)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    condition = condition != 0;
+    MPI_Allgather(&condition, 1, MPI_INT, conditions, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int rank = 0; rank < in_all; ++rank) {
+        all = all && conditions[rank];
+        if (!conditions[rank])
+            tap_note("rank %d of the job fails the next check", rank);
+    }
+    free(conditions);
+    return all;
+}
+
+void ranks_begin(int *argc, char ***argv)
+{
+    ranks_begin_level(argc, argv, MPI_THREAD_FUNNELED);
+}
+
+void ranks_begin_level(int *argc, char ***argv, int level)
+{
+    int provided;
+    MPI_Init_thread(argc, argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    MPI_Comm_size(MPI_COMM_WORLD, &in_all);
+    tap_judge(judge);
+    if (own > 0 && !freopen("/dev/null", "w", stdout))
+        MPI_Abort(MPI_COMM_WORLD, 99);
+}
+
+/*
+ * MPICH 4.0.2 over TCP (UCX) hangs in MPI_Finalize, whatever the program, where a rank still
+ * wants an answer of one that has had all its own and waits in its process manager. So all stop
+ * together, after all have heard of each other: then nobody is answered early.
+ */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
+static void stop_together(void)
+{
+    int *numbers = calloc((size_t)in_all * 2, sizeof *numbers);
+    if (!numbers)
+        MPI_Abort(MPI_COMM_WORLD, 99);
+    MPI_Alltoall(numbers, 1, MPI_INT, numbers + in_all, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    free(numbers);
+    nanosleep(&(struct timespec){0, 300000000}, NULL);
+}
+#else
+static void stop_together(void)
+{
+}
+#endif
+
+int ranks_end(int result)
+{
+    stop_together();
+    MPI_Finalize();
+    return result;
+}

@@ -1,0 +1,90 @@
+#include "support/network.h"
+
+#include <string.h>
+
+const char *const network_names[LAYERS] = {"stem", "block.0.norm", "plain"};
+
+sbn_group *network_group(cl_command_queue queue, size_t replicas)
+{
+    const cl_command_queue queues[REPLICAS] = {queue, queue, queue};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *made;
+    config.queues = queues;
+    config.replicas = replicas;
+    must(sbn_group_create(&config, &made), "sbn_group_create");
+    return made;
+}
+
+sbn_parameters network_parameters(const network *n, float weight, float bias)
+{
+    float values[2][CHANNELS];
+    for (size_t c = 0; c < CHANNELS; ++c) {
+        values[0][c] = weight + (float)c;
+        values[1][c] = bias - (float)c;
+    }
+    return (sbn_parameters){buffer_of(n->device, n->queue, values[0], CHANNELS),
+                            buffer_of(n->device, n->queue, values[1], CHANNELS)};
+}
+
+void network_open(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
+                  size_t replicas)
+{
+    memset(n, 0, sizeof *n);
+    n->device = device;
+    n->queue = queue;
+    must(sbn_model_create(&n->model), "sbn_model_create");
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        config.name = network_names[i];
+        config.channels = CHANNELS;
+        config.momentum = 0.25;
+        config.affine = config.track_running_stats = i != 2;
+        must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
+        for (size_t r = 0; r < replicas && i != 2; ++r)
+            n->parameters[i][r] = network_parameters(n, 1.5f + (float)i, 0.5f);
+        must(sbn_model_add(n->model, network_names[i], n->layers[i],
+                           i == 2 ? NULL : n->parameters[i]),
+             "sbn_model_add");
+    }
+}
+
+static void release(sbn_parameters *p)
+{
+    if (p->weight.mem)
+        clReleaseMemObject(p->weight.mem);
+    if (p->bias.mem)
+        clReleaseMemObject(p->bias.mem);
+    *p = (sbn_parameters){{NULL, 0}, {NULL, 0}};
+}
+
+void network_close(network *n)
+{
+    clFinish(n->queue);
+    sbn_model_destroy(n->model);
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_destroy(n->layers[i]);
+        for (size_t r = 0; r < REPLICAS; ++r)
+            release(&n->parameters[i][r]);
+    }
+}
+
+int network_holds(const network *n, size_t layer, size_t replica, float weight, float bias)
+{
+    const slice s = {.queue = n->queue};
+    float got[2][CHANNELS];
+    buffer_read(&s, &n->parameters[layer][replica].weight, CHANNELS, got[0]);
+    buffer_read(&s, &n->parameters[layer][replica].bias, CHANNELS, got[1]);
+    int same = 1;
+    for (size_t c = 0; c < CHANNELS; ++c)
+        same = same && got[0][c] == weight && got[1][c] == bias;
+    return same;
+}
+
+int network_flags(const network *n)
+{
+    int bits = 0;
+    for (size_t i = 0; i < LAYERS; ++i)
+        bits |= sbn_batchnorm_is_training(n->layers[i]) << i | sbn_batchnorm_is_frozen(n->layers[i])
+                                                                   << (i + LAYERS);
+    return bits;
+}

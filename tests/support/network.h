@@ -1,0 +1,38 @@
+/*
+ * A small network for tests of models: three layers of four channels, of which "plain" has neither
+ * weight and bias nor running statistics.
+ */
+#ifndef TESTS_SUPPORT_NETWORK_H
+#define TESTS_SUPPORT_NETWORK_H
+
+#include "support/vectors.h"
+
+enum { LAYERS = 3, REPLICAS = 3, CHANNELS = 4, PLANE = 20, SAMPLES = 6 };
+
+extern const char *const network_names[LAYERS];
+
+typedef struct network {
+    const fixture *device;
+    cl_command_queue queue;
+    sbn_model *model;
+    sbn_batchnorm *layers[LAYERS];
+    sbn_parameters parameters[LAYERS][REPLICAS]; /* as many as were ever made */
+} network;
+
+/* A group of replicas on one queue. */
+sbn_group *network_group(cl_command_queue queue, size_t replicas);
+
+void network_open(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
+                  size_t replicas);
+void network_close(network *n);
+
+/* weight, weight + 1, ...; bias, bias - 1, ... */
+sbn_parameters network_parameters(const network *n, float weight, float bias);
+
+/* Are all of a replica's weights and biases these? */
+int network_holds(const network *n, size_t layer, size_t replica, float weight, float bias);
+
+/* Which layers train (07) and which are frozen (070), as bits. */
+int network_flags(const network *n);
+
+#endif

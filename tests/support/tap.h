@@ -1,0 +1,41 @@
+/* The lines of a test in TAP: one per check, the plan last. */
+#ifndef TESTS_SUPPORT_TAP_H
+#define TESTS_SUPPORT_TAP_H
+
+#if defined(__GNUC__)
+#define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define TAP_PRINTF(text, first)
+#endif
+
+/* Says beforehand how many checks there will be: one that is left out is then a failure. */
+void tap_plan(int checks);
+
+/* One check. What it says should name the case, the value expected and the value that came. */
+int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
+
+/*
+ * From now on a check's condition is what `judge` makes of it: the processes of a job decide
+ * together. One whose own condition does not hold says so on its standard error.
+ */
+void tap_judge(int (*judge)(int condition));
+
+/* One check that could not be made here, and why. Counts as passed. */
+void tap_skip(const char *format, ...) TAP_PRINTF(1, 2);
+
+/*
+ * For what a machine must not lack where CI=true is set (a device, a tool): a failure there,
+ * a skip elsewhere.
+ */
+void tap_missing(const char *format, ...) TAP_PRINTF(1, 2);
+
+/* A line for the log. */
+void tap_note(const char *format, ...) TAP_PRINTF(1, 2);
+
+/* The whole program has nothing to do here: call it before any check, and return its result. */
+int tap_skip_all(const char *format, ...) TAP_PRINTF(1, 2);
+
+/* Prints the plan, unless tap_plan did; main returns its result. */
+int tap_done(void);
+
+#endif

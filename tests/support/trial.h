@@ -1,0 +1,40 @@
+/*
+ * A problem (cli/problem.h) taken through its stages, so that a test can change the numbers
+ * between making and running it; and devices by name.
+ */
+#ifndef TESTS_SUPPORT_TRIAL_H
+#define TESTS_SUPPORT_TRIAL_H
+
+#include "check/devices.h"
+#include "check/runner.h"
+
+typedef struct trial {
+    problem p;
+    geometry g;
+    inputs in;
+    outputs out;
+} trial;
+
+/*
+ * Makes a trial of a line; lines are constants of the tests, so one that cannot be read ends the
+ * program. `replicas` is for lines that leave the number open. Free it in any case.
+ */
+void trial_make(trial *t, const char *line, size_t replicas);
+int trial_run(trial *t, runner *r, char *error);
+void trial_free(trial *t);
+
+/*
+ * A runner on the devices whose platform and name contain these texts, one device for each pair
+ * of a list that ends with NULL. Returns NULL with a sentence in `error` (RUNNER_ERROR characters)
+ * where one is missing or cannot be used.
+ */
+runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
+
+/*
+ * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
+ * the program's result. A device that fails otherwise ends the program.
+ */
+typedef void trial_check(runner *r, const char *device);
+int trial_every_device(trial_check *check);
+
+#endif

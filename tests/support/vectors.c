@@ -1,0 +1,69 @@
+#include "support/vectors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *data_path(const char *name)
+{
+    static char path[1024];
+    const char *top = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/tests/model/data/%s", top ? top : ".", name);
+    return path;
+}
+
+void vectors_open(sbn_tensor_file *file, const char *name)
+{
+    must(sbn__tensor_file_open(file, data_path(name)), name);
+}
+
+float *vectors_get(const sbn_tensor_file *file, const char *group, const char *name, size_t *count)
+{
+    char key[128];
+    snprintf(key, sizeof key, "%s%s%s", group, *group ? "." : "", name);
+    const sbn_tensor *tensor = sbn__tensor_header_find(&file->header, key);
+    if (!tensor)
+        return NULL;
+    float *values = malloc(sizeof(float) * (tensor->elements + 1));
+    must(values ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    must(sbn__tensor_read_floats(file, tensor, values), key);
+    if (count)
+        *count = (size_t)tensor->elements;
+    return values;
+}
+
+sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count)
+{
+    cl_int code;
+    const size_t before = 3;
+    const sbn_buffer made = {clCreateBuffer(f->context, CL_MEM_READ_WRITE,
+                                            sizeof(float) * (before + count), NULL, &code),
+                             before};
+    must(code, "clCreateBuffer");
+    const slice s = {.queue = queue};
+    if (values)
+        must(clEnqueueWriteBuffer(queue, made.mem, CL_TRUE, sizeof(float) * before,
+                                  sizeof(float) * count, values, 0, NULL, NULL),
+             "clEnqueueWriteBuffer");
+    else
+        buffer_fill(&s, &made, count, PATTERN);
+    return made;
+}
+
+void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expected, size_t count,
+                   double units, const char *what)
+{
+    double worst = 0.0, largest = 1.0;
+    float *got = malloc(sizeof(float) * (count + 1));
+    must(got ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    buffer_read(s, buffer, count, got);
+    for (size_t i = 0; i < count; ++i) {
+        const double off = fabs((double)got[i] - expected[i]);
+        /* Not fmax: a NaN is the worst. */
+        worst = off <= worst ? worst : off;
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    worst = worst / largest * 0x1p24;
+    tap_ok(worst <= units, "%s: %.2f of at most %g units off", what, worst, units);
+    free(got);
+}

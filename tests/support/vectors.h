@@ -1,0 +1,26 @@
+/* Tensors of the files in tests/data, on the host. What is not there ends the program. */
+#ifndef TESTS_SUPPORT_VECTORS_H
+#define TESTS_SUPPORT_VECTORS_H
+
+#include "support/fixture.h"
+#include "model/safetensors.h"
+
+/* The path of a file in tests/data, until the next call. */
+const char *data_path(const char *name);
+
+void vectors_open(sbn_tensor_file *file, const char *name);
+
+/* The tensor "group.name" as floats, to be freed; `count` may be NULL. NULL where it is not there. */
+float *vectors_get(const sbn_tensor_file *file, const char *group, const char *name, size_t *count);
+
+/* A buffer of these floats; of `count` patterns where they are NULL. */
+sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
+
+/*
+ * One check: floats of a buffer are within `units` units of 2^-24 of the largest expected one, or
+ * of 1.
+ */
+void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expected, size_t count,
+                   double units, const char *what);
+
+#endif

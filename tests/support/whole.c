@@ -1,0 +1,116 @@
+#include "support/whole.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+const char *const network_names[LAYERS] = {"1", "4.1", "6"};
+const size_t network_channels[LAYERS] = {4, 6, 24};
+char whole_folder[64], whole_path[80];
+slice whole_slice;
+
+static fixture device;
+static sbn_group *group;
+static long handles;
+
+int whole_begin(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (fixture_open(&device))
+        return 1;
+    handles = sbn__handles_open();
+    snprintf(whole_folder, sizeof whole_folder, "%.40s/syncbn-XXXXXX",
+             temporary ? temporary : "/tmp");
+    must(mkdtemp(whole_folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
+    snprintf(whole_path, sizeof whole_path, "%s/file", whole_folder);
+    whole_slice.queue = fixture_queue(&device, 1);
+    const cl_command_queue queues[REPLICAS] = {whole_slice.queue, whole_slice.queue};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = queues;
+    config.replicas = REPLICAS;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    return 0;
+}
+
+int whole_end(void)
+{
+    sbn_group_destroy(group);
+    tap_ok(sbn__handles_open() == handles, "no handle is left open");
+    clReleaseCommandQueue(whole_slice.queue);
+    fixture_close(&device);
+    unlink(whole_path);
+    tap_ok(rmdir(whole_folder) == 0, "no file is left");
+    return tap_done();
+}
+
+void network_open(network *n, size_t channels_of_second, int affine)
+{
+    must(sbn_model_create(&n->model), "sbn_model_create");
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        config.name = network_names[i];
+        config.channels = i == 1 ? channels_of_second : network_channels[i];
+        config.track_running_stats = i != 2;
+        config.affine = affine;
+        must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
+        for (size_t r = 0; r < REPLICAS; ++r)
+            n->parameters[i][r] = (sbn_parameters){
+                buffer_of(&device, whole_slice.queue, NULL, config.channels),
+                buffer_of(&device, whole_slice.queue, NULL, config.channels),
+            };
+        must(sbn_model_add(n->model, network_names[i], n->layers[i],
+                           affine ? n->parameters[i] : NULL),
+             "sbn_model_add");
+    }
+}
+
+void network_close(network *n)
+{
+    sbn_model_destroy(n->model);
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_destroy(n->layers[i]);
+        for (size_t r = 0; r < REPLICAS; ++r) {
+            clReleaseMemObject(n->parameters[i][r].weight.mem);
+            clReleaseMemObject(n->parameters[i][r].bias.mem);
+        }
+    }
+}
+
+uint64_t network_digest(const network *n)
+{
+    uint64_t digest = DIGEST_START;
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        float mean[MOST], var[MOST];
+        int64_t batches = 0;
+        must(sbn_batchnorm_get_config(n->layers[i], &config), "get");
+        for (size_t r = 0; r < REPLICAS; ++r) {
+            digest = digest_buffer(digest, &whole_slice, &n->parameters[i][r].weight,
+                                   config.channels);
+            digest = digest_buffer(digest, &whole_slice, &n->parameters[i][r].bias,
+                                   config.channels);
+        }
+        if (!config.track_running_stats)
+            continue;
+        must(sbn_batchnorm_get_running_stats(n->layers[i], mean, var, &batches), "get");
+        digest = digest_of(digest, mean, sizeof *mean * config.channels);
+        digest = digest_of(digest, var, sizeof *var * config.channels);
+        digest = digest_of(digest, &batches, sizeof batches);
+    }
+    return digest;
+}
+
+void whole_write(const char *header, size_t data)
+{
+    FILE *file = fopen(whole_path, "wb");
+    const uint64_t length = strlen(header);
+    for (int i = 0; i < 8; ++i)
+        putc((int)(length >> 8 * i & 255), file);
+    fputs(header, file);
+    for (size_t i = 0; i < data; ++i)
+        putc(255, file);
+    fclose(file);
+}

@@ -1,0 +1,267 @@
+#include "support/wraps.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const wraps_names[WRAPS] = {
+    "sbn__allocate",
+    "clCreateProgramWithSource",
+    "clBuildProgram",
+    "clCreateKernel",
+    "clCreateBuffer",
+    "clSetKernelArg",
+    "clEnqueueNDRangeKernel",
+    "clEnqueueReadBuffer",
+    "clEnqueueWriteBuffer",
+    "clEnqueueMarkerWithWaitList",
+    "clFlush",
+    "clGetEventInfo",
+    "clCreateProgramWithBinary",
+    "clCreateCommandQueue",
+    "clEnqueueMapBuffer",
+    "clEnqueueWriteBufferRect",
+};
+
+static atomic_long calls[WRAPS];
+static _Thread_local int wanted, countdown, failed = -1;
+
+long wraps_calls(int function)
+{
+    return atomic_load(&calls[function]);
+}
+
+void wraps_fail(int function, int n)
+{
+    wanted = function;
+    countdown = n;
+    failed = -1;
+}
+
+int wraps_failed(void)
+{
+    return failed;
+}
+
+/* Counts a call; 1 if this one is to fail. */
+static int fails(int function)
+{
+    atomic_fetch_add(&calls[function], 1);
+    if (countdown == 0 || (wanted != WRAP_ANY && wanted != function) || --countdown > 0)
+        return 0;
+    failed = function;
+    return 1;
+}
+
+/* __real_f is f; every f of the library is __wrap_f. Prototypes keep the compiler content. */
+#define WRAP(result, f, parameters) \
+    result __real_##f parameters; \
+    result __wrap_##f parameters; \
+    result __wrap_##f parameters
+
+WRAP(void *, sbn__allocate, (size_t size))
+{
+    return fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
+}
+
+WRAP(cl_program, clCreateProgramWithSource,
+     (cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code))
+{
+    if (fails(WRAP_CREATE_PROGRAM)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    return __real_clCreateProgramWithSource(context, count, texts, lengths, code);
+}
+
+WRAP(cl_program, clCreateProgramWithBinary,
+     (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
+      const unsigned char **binaries, cl_int *of_binaries, cl_int *code))
+{
+    if (fails(WRAP_CREATE_BINARY)) {
+        *code = CL_INVALID_BINARY;
+        return NULL;
+    }
+    return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, of_binaries,
+                                            code);
+}
+
+typedef void(CL_CALLBACK *build_callback)(cl_program, void *);
+
+WRAP(cl_int, clBuildProgram,
+     (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+      build_callback notify, void *data))
+{
+    if (fails(WRAP_BUILD))
+        return CL_BUILD_PROGRAM_FAILURE;
+    return __real_clBuildProgram(program, count, devices, options, notify, data);
+}
+
+WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))
+{
+    if (fails(WRAP_CREATE_KERNEL)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    return __real_clCreateKernel(program, name, code);
+}
+
+WRAP(cl_mem, clCreateBuffer,
+     (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code))
+{
+    if (fails(WRAP_CREATE_BUFFER)) {
+        *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+        return NULL;
+    }
+    return __real_clCreateBuffer(context, flags, size, host, code);
+}
+
+WRAP(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))
+{
+    return fails(WRAP_SET_ARG) ? CL_OUT_OF_RESOURCES
+                               : __real_clSetKernelArg(kernel, index, size, value);
+}
+
+WRAP(cl_int, clEnqueueNDRangeKernel,
+     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+      const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+      cl_event *event))
+{
+    if (fails(WRAP_LAUNCH))
+        return CL_OUT_OF_RESOURCES;
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
+                                         list, event);
+}
+
+WRAP(cl_int, clEnqueueReadBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+      void *out, cl_uint count, const cl_event *list, cl_event *event))
+{
+    if (fails(WRAP_READ))
+        return CL_OUT_OF_RESOURCES;
+    return __real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, out, count, list,
+                                      event);
+}
+
+WRAP(cl_int, clEnqueueWriteBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+      const void *in, cl_uint count, const cl_event *list, cl_event *event))
+{
+    if (fails(WRAP_WRITE))
+        return CL_OUT_OF_RESOURCES;
+    return __real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count, list,
+                                       event);
+}
+
+WRAP(cl_int, clEnqueueWriteBufferRect,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *to, const size_t *from,
+      const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice,
+      const void *in, cl_uint count, const cl_event *list, cl_event *event))
+{
+    if (fails(WRAP_WRITE_RECT))
+        return CL_OUT_OF_RESOURCES;
+    return __real_clEnqueueWriteBufferRect(queue, buffer, blocking, to, from, region, row, slice,
+                                           host_row, host_slice, in, count, list, event);
+}
+
+WRAP(cl_int, clEnqueueMarkerWithWaitList,
+     (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
+{
+    if (fails(WRAP_MARKER))
+        return CL_OUT_OF_RESOURCES;
+    return __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
+}
+
+WRAP(cl_command_queue, clCreateCommandQueue,
+     (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+      cl_int *code))
+{
+    if (fails(WRAP_CREATE_QUEUE)) {
+        *code = CL_OUT_OF_HOST_MEMORY;
+        return NULL;
+    }
+    return __real_clCreateCommandQueue(context, device, properties, code);
+}
+
+WRAP(void *, clEnqueueMapBuffer,
+     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
+      size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code))
+{
+    if (fails(WRAP_MAP)) {
+        *code = CL_MAP_FAILURE;
+        return NULL;
+    }
+    return __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
+                                     event, code);
+}
+
+WRAP(cl_int, clFlush, (cl_command_queue queue))
+{
+    return fails(WRAP_FLUSH) ? CL_OUT_OF_RESOURCES : __real_clFlush(queue);
+}
+
+static _Thread_local int until_condemned;
+static _Thread_local cl_event condemned;
+
+void wraps_condemn(int n)
+{
+    until_condemned = n;
+    condemned = NULL;
+}
+
+int wraps_condemned(void)
+{
+    return condemned != NULL;
+}
+
+WRAP(cl_int, clGetEventInfo,
+     (cl_event event, cl_event_info what, size_t size, void *value, size_t *needed))
+{
+    if (fails(WRAP_EVENT_INFO))
+        return CL_OUT_OF_RESOURCES;
+    const cl_int code = __real_clGetEventInfo(event, what, size, value, needed);
+    if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
+        return code;
+    if (until_condemned > 0 && --until_condemned == 0)
+        condemned = event;
+    if (event == condemned)
+        *(cl_int *)value = CL_OUT_OF_RESOURCES;
+    return CL_SUCCESS;
+}
+
+static struct {
+    cl_device_info question;
+    const void *said;
+    size_t size;
+} answers[2];
+static size_t answer_count;
+
+void wraps_device_says(cl_device_info question, const void *answer, size_t size)
+{
+    if (!answer) {
+        answer_count = 0;
+        return;
+    }
+    if (answer_count == sizeof answers / sizeof *answers)
+        abort();
+    answers[answer_count].question = question;
+    answers[answer_count].said = answer;
+    answers[answer_count++].size = size;
+}
+
+WRAP(cl_int, clGetDeviceInfo,
+     (cl_device_id device, cl_device_info what, size_t size, void *value, size_t *needed))
+{
+    size_t i = 0;
+    while (i < answer_count && answers[i].question != what)
+        ++i;
+    if (i == answer_count)
+        return __real_clGetDeviceInfo(device, what, size, value, needed);
+    if (needed)
+        *needed = answers[i].size;
+    if (value && size < answers[i].size)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, answers[i].said, answers[i].size);
+    return CL_SUCCESS;
+}

@@ -1,0 +1,141 @@
+#!/bin/sh
+# The command `syncbn bench`: its options, its table, its JSON, and what make
+# bench makes of that. Nothing here looks at how long anything took. Runs in the
+# build directory. Environment: srcdir, SYNCBN (the command).
+set -u
+: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+: "${POCL_DEVICES=pthread pthread}"
+export POCL_DEVICES
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+count=0
+# check WHAT CONDITION...: the condition is a command.
+check() {
+    count=$((count + 1))
+    what=$1
+    shift
+    if "$@"; then
+        echo "ok $count - $what"
+    else
+        echo "not ok $count - $what"
+        sed 's/^/# /' "$work/out" "$work/err"
+    fi
+}
+
+# run STATUS OPTIONS...: runs syncbn bench and says whether the status came.
+run() {
+    expected=$1
+    shift
+    "$SYNCBN" bench "$@" > "$work/out" 2> "$work/err"
+    status=$?
+    [ $status -eq "$expected" ]
+}
+
+# refuses WORDS OPTIONS...: wrong usage, with one sentence that holds the words, and no output.
+refuses() {
+    words=$1
+    shift
+    run 2 "$@" && grep -qF -- "$words" "$work/err" && [ "$(wc -l < "$work/err")" -eq 1 ] &&
+        [ ! -s "$work/out" ]
+}
+
+says() {
+    grep -qE -- "$1" "$work/out"
+}
+
+if ! "$SYNCBN" devices | grep -q '^     usable$'; then
+    echo '1..0 # SKIP there is no usable OpenCL device'
+    exit 0
+fi
+
+check 'help' run 0 --help
+check 'help names the options' says '--repeats N'
+check '--seconds that is no number' refuses '--seconds x: ' --seconds x
+check '--seconds below 0' refuses '--seconds -1: ' --seconds -1
+check '--seconds that never ends' refuses '--seconds inf: ' --seconds inf
+check '--repeats 0' refuses '--repeats 0: expected 1 to 1024' --repeats 0
+check '--repeats beyond what is kept' refuses '--repeats 1025: ' --repeats 1025
+check '--form of another kind' refuses '--form fpga: ' --form fpga
+check '--devices that do not exist' refuses '--devices names 99' --devices 99
+check 'an unknown option' refuses '--fast' --fast
+check 'a file that is missing' refuses "$work/none" --file "$work/none"
+check 'no problem' refuses 'mbx' mbx
+for setting in ooo passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5; do
+    check "a problem with $setting" refuses "${setting%%[0-9=,]*}" "mb4ic4ih3iw3,$setting"
+done
+check 'an empty batch' refuses 'an empty batch' mb0ic4
+
+echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
+check 'two problems' run 0 --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
+check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
+check 'the devices' says '^device 0: pthread'
+check 'the wire' says '^on the wire, forward: 2 messages, [0-9]+ bytes and [0-9]+ for each channel$'
+check 'the fastest copy is named, once a problem' [ "$(grep -c 'the fastest copy$' "$work/out")" -eq 2 ]
+for pass in forward backward evaluate; do
+    check "$pass of the library" says "^  $pass +syncbn .* GB/s .* of copy"
+done
+for other in unordered baseline; do
+    check "the library against $other" says "^  backward  syncbn takes .* against $other"
+done
+check 'synchronised against apart' says '^  forward   synchronised takes .* against apart$'
+check 'the workspace' says '^  workspace [0-9.]+ MB'
+
+check 'the JSON is well formed, with both problems' \
+    eval '[ "$(tools/bench/report/report data "$work/json" | wc -l)" -ge 1 ] &&
+          [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
+check 'the goals are read from it' \
+    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 15 ]'
+check 'JSON to stdout' run 0 --repeats 1 --json - mb4ic8
+cp "$work/out" "$work/json"
+check 'and nothing else is there' tools/bench/report/report goals "$work/json"
+check 'JSON that cannot be written' run 1 --repeats 1 --json "$work/none/json" mb4ic8
+check 'is said' grep -q "$work/none/json cannot be written: " "$work/err"
+check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
+    grep -q "is no report of syncbn bench" "$work/err"'
+
+# Verdicts, from numbers made up: two problems of 20 MB and one of next to nothing.
+problem() { # LINE LAYOUT BYTES SHARE QUOTIENT DIFFERENCE
+    cat << END
+{"problem": "$1", "layout": "$2", "bytes": $3, "workspace_bytes": 500000,
+ "fastest_onednn": {"forward": "onednn nhwc", "backward": "onednn nhwc"},
+ "series": [
+  {"contender": "unordered", "pass": "forward", "share_of_copy": {"median": 0.99}},
+  {"contender": "syncbn", "pass": "forward", "share_of_copy": {"median": $4}},
+  {"contender": "syncbn", "pass": "backward", "share_of_copy": {"median": $4}}],
+ "comparisons": [
+  {"of": "syncbn", "with": "onednn nhwc", "pass": "forward", "quotient": {"median": 0.5}},
+  {"of": "syncbn", "with": "onednn nhwc", "pass": "backward", "quotient": {"median": 1.25}},
+  {"of": "syncbn", "with": "unordered", "pass": "forward",
+   "quotient": {"median": $5}, "difference": {"median": $6}},
+  {"of": "synchronised", "with": "apart", "pass": "backward", "quotient": {"median": $5}}]}
+END
+}
+{
+    echo '{"devices": [{"type": "cpu"}], "problems": ['
+    problem mb32ic64ih50iw50 first 20480000 0.95 1.02 1e-4
+    echo ,
+    problem mb32ic64ih51iw51 first 21307392 0.88 1.04 1e-4
+    echo ,
+    problem mb2ic64 first 512 0.1 3 5e-5
+    echo ']}'
+} > "$work/json"
+tools/bench/report/report goals "$work/json" > "$work/out" 2> "$work/err"
+line() { # WHAT VALUE VERDICT REST
+    check "$1: $3" says "^$1.* +$2 .*$3 +$4"
+}
+line 'forward against three passes of a copy, >= 16 MB, channels first' 0.88 missed \
+    '1 of 2; worst: forward mb32ic64ih51iw51$'
+line 'backward against five passes of a copy, >= 16 MB, channels first' 0.88 met '2 of 2'
+check 'what was not measured is said' says '^forward .*channels last +not measured$'
+line "against oneDNN's best layout, > 4 MB, forward" '2.00 x' met '2 of 2'
+line "against oneDNN's best layout, > 4 MB, backward" '0.80 x' missed '0 of 2'
+line 'synchronising two devices, >= 16 MB, costs' '4.00 %' missed '1 of 2'
+line 'exact sums against unordered ones, >= 16 MB, cost' '4.00 %' met '2 of 2'
+line 'fixed cost of a pass beyond its kernels, 64 channels' '50.00 us' met '1 of 1'
+line 'workspace' 0.50 met '2 of 2'
+sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
+tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"
+line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
+echo "1..$count"

@@ -1,0 +1,120 @@
+/* Medians and quartiles by hand; and that rounds are what they say. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/timing.h"
+#include "support/tap.h"
+
+static void check_spread(const char *what, spread s, size_t count, double least, double quartile1,
+                         double median, double quartile3, double most)
+{
+    tap_ok(s.count == count && s.least == least && s.quartile1 == quartile1 && s.median == median &&
+               s.quartile3 == quartile3 && s.most == most,
+           "%s: %zu values %g %g %g %g %g expected, %zu values %g %g %g %g %g came", what, count,
+           least, quartile1, median, quartile3, most, s.count, s.least, s.quartile1, s.median,
+           s.quartile3, s.most);
+}
+
+static void check_spreads(void)
+{
+    const double odd[] = {5, 1, 4, 2, 3}, even[] = {4, 1, 3, 2}, one[] = {7};
+    const double holes[] = {NAN, 8, NAN, 2, 4}, none[] = {NAN, NAN};
+    const double a[] = {2, 9, NAN, 12}, b[] = {1, 3, 5, 6};
+    double many[SPREAD_MAX];
+    check_spread("five values", spread_of(odd, 5), 5, 1, 2, 3, 4, 5);
+    check_spread("four values", spread_of(even, 4), 4, 1, 1.75, 2.5, 3.25, 4);
+    check_spread("one value", spread_of(one, 1), 1, 7, 7, 7, 7, 7);
+    check_spread("rounds that were sat out", spread_of(holes, 5), 3, 2, 3, 4, 6, 8);
+    check_spread("quotients of rounds", spread_of_quotients(a, b, 4), 3, 2, 2, 2, 2.5, 3);
+    check_spread("differences of rounds", spread_of_differences(a, b, 4), 3, 1, 3.5, 6, 6, 6);
+    check_spread("scaled", spread_times(spread_of(even, 4), 2), 4, 2, 3.5, 5, 6.5, 8);
+    spread empty = spread_of(none, 2);
+    tap_ok(empty.count == 0 && isnan(empty.median) && isnan(empty.least) && isnan(empty.most),
+           "nothing measured: NaN expected, %g came", empty.median);
+    for (size_t i = 0; i < SPREAD_MAX; i++) {
+        many[i] = (double)((i * 7) % SPREAD_MAX);
+    }
+    check_spread("as many as fit", spread_of(many, SPREAD_MAX), SPREAD_MAX, 0, 255.75, 511.5,
+                 767.25, 1023);
+}
+
+/* A contender that writes down when it ran. */
+typedef struct fake {
+    int number, runs;
+    int fails_at; /* this run; 0: none */
+} fake;
+
+static int order[4096], ran;
+
+static int run(void *self, bench_pass pass)
+{
+    fake *f = self;
+    (void)pass;
+    if (ran < 4096) {
+        order[ran++] = f->number;
+    }
+    return ++f->runs == f->fails_at ? SBN_OUT_OF_MEMORY : SBN_SUCCESS;
+}
+
+enum { FAKES = 4 };
+
+static int time_fakes(fake fakes[FAKES], const timing_budget *budget, series list[FAKES],
+                      contender contenders[FAKES], size_t *rounds)
+{
+    ran = 0;
+    for (int i = 0; i < FAKES; i++) {
+        fakes[i].number = i;
+        /* The first of all spins: it is to come last in each round all the same. */
+        contenders[i] = (contender){.name = "fake", .self = &fakes[i], .run = run, .spins = i == 0};
+        list[i] = (series){.of = &contenders[i], .pass = BENCH_COPY};
+    }
+    return timing_run(list, FAKES, budget, rounds);
+}
+
+static void check_rounds(void)
+{
+    static series list[FAKES];
+    contender contenders[FAKES];
+    fake fakes[FAKES] = {{.runs = 0}};
+    size_t rounds;
+    int status = time_fakes(fakes, &(timing_budget){.rounds = 20}, list, contenders, &rounds);
+    tap_ok(!status && rounds == 20 && ran == FAKES * 21,
+           "20 rounds of %d and one before: status %d, %zu rounds, %d runs", FAKES, status, rounds,
+           ran);
+    int times = 1, last = 1, differ = 0;
+    for (int i = 0; i < FAKES; i++) {
+        times &= fakes[i].runs == 21 && spread_of(list[i].seconds, rounds).count == 20;
+    }
+    for (int round = 1; round <= 20; round++) {
+        const int *in = order + FAKES * round;
+        last &= in[FAKES - 1] == 0;
+        differ |= memcmp(in, order + FAKES, FAKES * sizeof *in) != 0;
+    }
+    tap_ok(times, "each ran once a round, and each round has its time");
+    tap_ok(last, "what spins comes last in each round");
+    tap_ok(differ, "rounds differ in their order");
+}
+
+static void check_budget(void)
+{
+    static series list[FAKES];
+    contender contenders[FAKES];
+    fake fakes[FAKES] = {{.runs = 0}};
+    size_t rounds;
+    int status = time_fakes(fakes, &(timing_budget){.seconds = 0}, list, contenders, &rounds);
+    tap_ok(!status && rounds == TIMING_LEAST, "no time left: %d rounds expected, %zu came",
+           TIMING_LEAST, rounds);
+
+    fake failing[FAKES] = {[2] = {.fails_at = 5}};
+    status = time_fakes(failing, &(timing_budget){.rounds = 20}, list, contenders, &rounds);
+    tap_ok(status == SBN_OUT_OF_MEMORY && failing[2].runs == 5 && rounds <= 4,
+           "a run that fails ends the timing: status %d after %zu rounds", status, rounds);
+}
+
+int main(void)
+{
+    check_spreads();
+    check_rounds();
+    check_budget();
+    return tap_done();
+}

@@ -1,0 +1,227 @@
+/*
+ * The benchmark does not time what is wrong: every kernel of its own, every
+ * copy, the library's passes and oneDNN's are in turn made to do nothing, or
+ * the wrong thing, and each time the run must fail with a sentence that names
+ * whose result it was. Linked with $(bench_wraps) of tests/local.mk.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "support/fixture.h"
+
+/* What is done wrong: one of these, or nothing. */
+static struct wrong {
+    const char *kernel; /* the kernel of this name is not run */
+    int copy;           /* clEnqueueCopyBuffer copies nothing */
+    int evaluate;       /* sbn_evaluate does nothing */
+    size_t forward;     /* sbn_forward over shards of so many samples does nothing */
+    size_t begin;       /* sbn_forward_begin over such shards takes dy for x */
+    int onednn;         /* primitives with so many arguments are not run */
+} wrong;
+
+cl_int __real_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_wait,
+                                     const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_wait,
+                                     const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const size_t *offset, const size_t *global,
+                                     const size_t *local, cl_uint num_wait,
+                                     const cl_event *wait_list, cl_event *event)
+{
+    char name[64] = "";
+    if (wrong.kernel) {
+        must(clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL),
+             "clGetKernelInfo");
+        if (strcmp(name, wrong.kernel) == 0) {
+            return CL_SUCCESS;
+        }
+    }
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, num_wait,
+                                         wait_list, event);
+}
+
+cl_int __real_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                  size_t from_offset, size_t to_offset, size_t size,
+                                  cl_uint num_wait, const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                  size_t from_offset, size_t to_offset, size_t size,
+                                  cl_uint num_wait, const cl_event *wait_list, cl_event *event);
+cl_int __wrap_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem from, cl_mem to,
+                                  size_t from_offset, size_t to_offset, size_t size,
+                                  cl_uint num_wait, const cl_event *wait_list, cl_event *event)
+{
+    /* All but the last float: a copy that is nearly right. */
+    return __real_clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset,
+                                      size - (wrong.copy ? sizeof(float) : 0), num_wait, wait_list,
+                                      event);
+}
+
+int __real_sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
+int __wrap_sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
+int __wrap_sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    return wrong.evaluate ? SBN_SUCCESS : __real_sbn_evaluate(layer, shards);
+}
+
+int __real_sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                       unsigned flags, sbn_result *result);
+int __wrap_sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                       unsigned flags, sbn_result *result);
+int __wrap_sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                       unsigned flags, sbn_result *result)
+{
+    static int first;
+    /* The first fills `saved`, without which backward would be an error. */
+    if (wrong.forward && shards->shape[0] == wrong.forward && first++) {
+        return SBN_SUCCESS;
+    }
+    return __real_sbn_forward(layer, shards, saved, flags, result);
+}
+
+int __real_sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                             unsigned flags, sbn_pass **pass);
+int __wrap_sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                             unsigned flags, sbn_pass **pass);
+int __wrap_sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                             unsigned flags, sbn_pass **pass)
+{
+    sbn_shard shard = *shards;
+    if (wrong.begin && shard.shape[0] == wrong.begin) {
+        shard.x = shard.dy;
+        return __real_sbn_forward_begin(layer, &shard, saved, flags, pass);
+    }
+    return __real_sbn_forward_begin(layer, shards, saved, flags, pass);
+}
+
+#ifdef HAVE_DNNL
+#include <dnnl.h>
+
+dnnl_status_t __real_dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                            int count, const dnnl_exec_arg_t *arguments);
+dnnl_status_t __wrap_dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                            int count, const dnnl_exec_arg_t *arguments);
+dnnl_status_t __wrap_dnnl_primitive_execute(const_dnnl_primitive_t primitive, dnnl_stream_t stream,
+                                            int count, const dnnl_exec_arg_t *arguments)
+{
+    return count == wrong.onednn
+               ? dnnl_success
+               : __real_dnnl_primitive_execute(primitive, stream, count, arguments);
+}
+#endif
+
+/* One run with one thing wrong; `named` begins the sentence, or is NULL where all is right. */
+static void check(bench *b, const char *line, const char *what, struct wrong how, const char *named)
+{
+    char error[RUNNER_ERROR];
+    problem p;
+    static bench_result result;
+    must(problem_parse(line, &p, error, sizeof error), line);
+    wrong = how;
+    bench_run(b, &p, &result);
+    wrong = (struct wrong){0};
+    if (named) {
+        tap_ok(!result.ok && strncmp(result.error, named, strlen(named)) == 0,
+               "%s, %s: a sentence about %s expected, \"%s\" came", line, what, named,
+               result.error);
+    } else {
+        tap_ok(result.ok, "%s, %s: right expected, \"%s\" came", line, what, result.error);
+    }
+    bench_result_free(&result);
+}
+
+static void check_kernels(bench *b)
+{
+    static const struct {
+        const char *line, *kernel, *named;
+    } list[] = {
+        {"mb4ic8ih6iw7", "copy_plain", "copy plain"},
+        {"mb4ic8ih6iw7", "copy_vector", "copy vector"},
+        {"mb4ic8ih6iw7", "copy_stream", "copy nontemporal"},
+        {"mb4ic8ih6iw7", "planes_forward", "unordered"},
+        {"mb4ic8ih6iw7", "finish_forward", "unordered"},
+        {"mb4ic8ih6iw7", "planes_y", "unordered: y"},
+        {"mb4ic8ih6iw7", "planes_backward", "unordered: "},
+        {"mb4ic8ih6iw7", "finish_backward", "unordered: "},
+        {"mb4ic8ih6iw7", "planes_dx", "unordered: dx"},
+        {"mb4ic8ih6iw7", "baseline_forward", "baseline"},
+        {"mb4ic8ih6iw7", "baseline_y", "baseline: y"},
+        {"mb4ic8ih6iw7", "baseline_backward", "baseline: "},
+        {"mb4ic8ih6iw7", "baseline_dx", "baseline: dx"},
+        {"mb4ic8ih6iw7,last", "rows_forward", "unordered"},
+        {"mb4ic8ih6iw7,last", "rows_y", "unordered: y"},
+        {"mb4ic8ih6iw7,last", "rows_backward", "unordered: "},
+        {"mb4ic8ih6iw7,last", "rows_dx", "unordered: dx"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        check(b, list[i].line, list[i].kernel, (struct wrong){.kernel = list[i].kernel},
+              list[i].named);
+    }
+}
+
+/* Both forms of the benchmark's kernels, both layouts, sizes that no vector divides. */
+static void check_right(bench *b)
+{
+    static const char *const lines[] = {
+        "mb4ic8ih6iw7",
+        "mb4ic8ih6iw7,last",
+        "mb3ic70ih5iw5,last",
+        "mb3ic130il3",
+        "mb33ic70",
+        "mb5ic20ih9iw11",
+        "mb6ic3ih40iw40",
+        "mb3ic5ih17iw3,plain",
+        "mb5ic300ih2iw2,last",
+        "mb7ic8ih6iw7,split5-1-1",
+        "mb2ic64",
+    };
+    char line[PROBLEM_LINE];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        check(b, lines[i], "nothing wrong", (struct wrong){0}, NULL);
+        snprintf(line, sizeof line, "%s,form=gpu", lines[i]);
+        check(b, line, "nothing wrong", (struct wrong){0}, NULL);
+    }
+}
+
+static void check_all(const fixture *f)
+{
+    char error[RUNNER_ERROR];
+    const device_info device = {.id = f->device, .type = "cpu", .form = SBN_FORM_CPU};
+    const device_info *devices[] = {&device};
+    const bench_config config = {.devices = devices, .num_devices = 1, .budget = {.rounds = 1}};
+    bench *b;
+    must(bench_open(&config, &b, error), error);
+    tap_ok(bench_wire(b, BENCH_FORWARD)->messages == 2 &&
+               bench_wire(b, BENCH_BACKWARD)->messages == 2 &&
+               bench_wire(b, BENCH_FORWARD)->bytes_per_channel % sizeof(int64_t) == 0 &&
+               bench_wire(b, BENCH_FORWARD)->bytes_per_channel > 0,
+           "a header and a reduction of words: 2 messages expected, %zu and %zu came",
+           bench_wire(b, BENCH_FORWARD)->messages, bench_wire(b, BENCH_BACKWARD)->messages);
+    check_right(b);
+    check_kernels(b);
+    check(b, "mb4ic8ih6iw7", "clEnqueueCopyBuffer", (struct wrong){.copy = 1},
+          "copy clEnqueueCopyBuffer: y is not x");
+    check(b, "mb4ic8ih6iw7", "sbn_evaluate", (struct wrong){.evaluate = 1}, "syncbn: evaluated");
+    check(b, "mb4ic8ih6iw7", "sbn_forward of two", (struct wrong){.forward = 2}, "synchronised: ");
+    check(b, "mb4ic8ih6iw7", "sbn_forward_begin of two", (struct wrong){.begin = 2}, "apart: ");
+#ifdef HAVE_DNNL
+    check(b, "mb4ic8ih6iw7", "oneDNN's forward", (struct wrong){.onednn = 5}, "onednn ");
+    check(b, "mb4ic8ih6iw7", "oneDNN's backward", (struct wrong){.onednn = 7}, "onednn ");
+#endif
+    bench_close(b);
+}
+
+int main(void)
+{
+    fixture f;
+    if (fixture_open(&f)) {
+        return fixture_missing();
+    }
+    check_all(&f);
+    fixture_close(&f);
+    return tap_done();
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Runs every list of problems in tests/inputs on each usable device alone and
+# on all of them as one group, by `syncbn check`. PoCL is asked for two of its
+# kinds of device, and rusticl for llvmpipe, unless the environment says else.
+# With CI=true a kind that is missing is a failure.
+# Environment: srcdir, SYNCBN (the command). Runs in the build directory.
+
+: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+: "${POCL_DEVICES=pthread basic}" "${RUSTICL_ENABLE=llvmpipe}"
+export POCL_DEVICES RUSTICL_ENABLE
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# "0  name" of every device that can be used.
+"$SYNCBN" devices | awk '
+    /^  [0-9]+  / { device = substr($0, 3) }
+    /^     usable$/ { print device }' > "$work/devices"
+
+count=0
+report() { # ok|"not ok", what
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+if [ "$CI" = true ]; then
+    for kind in pthread basic llvmpipe; do
+        if grep -q "  $kind" "$work/devices"; then
+            report ok "there is a device of kind $kind"
+        else
+            report 'not ok' "there is a device of kind $kind"
+        fi
+    done
+elif [ ! -s "$work/devices" ]; then
+    echo '1..0 # SKIP there is no usable OpenCL device'
+    exit 0
+fi
+
+# Every list, and in one process, for a group compiles its kernels anew.
+set --
+for list in "$srcdir"/tests/inputs/*; do
+    set -- "$@" --file "$list"
+done
+
+# run DEVICES OPTIONS...: the problems on one group, renumbered into this stream.
+run() {
+    devices=$1
+    shift
+    "$SYNCBN" check --tap --devices "$devices" "$@" > "$work/tap"
+    status=$?
+    while IFS= read -r line; do
+        case $line in
+        'ok '*) report ok "devices $devices: ${line#* - }" ;;
+        'not ok '*) report 'not ok' "devices $devices: ${line#* - }" ;;
+        '#'*) echo "$line" ;;
+        esac
+    done < "$work/tap"
+    # A crash leaves problems of the plan without a line.
+    planned=$(sed -n 's/^1\.\.//p' "$work/tap")
+    ran=$(grep -cE '^(not )?ok ' "$work/tap")
+    if [ "$ran" != "$planned" ]; then
+        report 'not ok' "devices $devices: $ran of $planned problems ran, exit status $status"
+    fi
+}
+
+all=
+while read -r device _; do
+    run "$device" "$@"
+    all=$all${all:+,}$device
+done < "$work/devices"
+case $all in
+*,*) run "$all" "$@" ;;
+esac
+echo "1..$count"

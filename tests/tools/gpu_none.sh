@@ -1,0 +1,78 @@
+#!/bin/sh
+# tests/gpu.sh where there is no GPU: it says so and runs nothing; and its dry run on a
+# CPU, whose reports are looked at. With PoCL alone, by an ICD folder of its own.
+# Environment: srcdir. Runs in the build directory.
+
+: "${srcdir:=.}"
+unset POCL_DEVICES
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
+if [ ! -e "$pocl" ]; then
+    echo "1..0 # SKIP there is no $pocl"
+    exit 0
+fi
+mkdir "$work/vendors" && cp "$pocl" "$work/vendors" || exit 1
+OCL_ICD_VENDORS=$work/vendors
+export OCL_ICD_VENDORS
+
+count=0
+# result WHAT CONDITION...: passes when the command does.
+result() {
+    what=$1
+    shift
+    count=$((count + 1))
+    if "$@"; then
+        echo "ok $count - $what"
+    else
+        echo "not ok $count - $what"
+        sed 's/^/# /' "$work/out" "$work/err"
+    fi
+}
+
+# gpu STATUS OPTIONS...
+gpu() {
+    expected=$1
+    shift
+    sh "$srcdir/tests/gpu.sh" "$@" > "$work/out" 2> "$work/err" < /dev/null
+    status=$?
+    result "gpu.sh $1: exit status $expected, $status came" [ $status -eq "$expected" ]
+}
+
+says() {
+    result "it says: $1" grep -qE -- "$1" "$work/out"
+}
+
+gpu 0 --help
+says ' 77 there is no GPU\.$'
+gpu 2 --fast
+result 'an unknown option' grep -q 'gpu.sh: there is no option --fast' "$work/err"
+gpu 2 --out
+result 'no value' grep -q 'gpu.sh: --out lacks its value' "$work/err"
+gpu 2 --out "$work"
+result 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
+gpu 2 --out "$work/none" --build "$work/nowhere"
+result 'a build directory that is missing' grep -q 'nowhere is no folder' "$work/err"
+
+gpu 77 --out "$work/none" --build .
+says '^There is no GPU here that OpenCL knows: nothing was run'
+result 'it leaves the devices and no results' \
+    eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
+          [ ! -e "$work/none/bench.json" ]'
+
+gpu 0 --any-device --quick --out "$work/any" --build .
+says '^DRY RUN on any device .*: this says nothing about GPUs'
+problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
+says "^bits: $problems of $problems problems have the recorded bits\$"
+says "^bits_of_three: $problems problems, 0 failed"
+says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
+says '^bench: 3 problems timed, with right results$'
+says '^workspace, .* met '
+says '^All right. All of it is in '
+result 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
+result 'JSON of the bits' \
+    [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
+result 'JSON of the benchmark' tools/bench/report/report goals "$work/any/bench.json"
+result 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
+echo "1..$count"

@@ -1,0 +1,97 @@
+/* The line that names a problem: what is read is what is printed, and errors say what is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "check/problem.h"
+#include "support/tap.h"
+
+/* Lines that are canonical already. */
+static const char *const canonical[] = {
+    "mb32ic64",
+    "mb1ic1il7",
+    "mb32ic64ih112iw112",
+    "mb2ic3id4ih5iw6,last,r3,shuffle9,off3,data=large_mean,grad=one,seed7",
+    "mb32ic4ih7iw7,split5-0-27",
+    "mb6ic4ih7iw7,split3-3,sizes7x7-14x5",
+    "mb0ic4il0,split0-0,sizes3-0",
+    "mb4ic4,eps=0.001,clamp,momentum=0.3,cumulative,plain,untracked,keep,accumulate,global",
+    "mb4ic4,eps=0,passes=fe,ooo,form=gpu",
+    "mb4ic4,eps=0.1234567890123,momentum=0.9999999,passes=e",
+    "mb4ic4,data=tiny_var,grad=ninf,form=cpu",
+};
+
+/* Other spellings, and what they are printed as. */
+static const char *const spellings[][2] = {
+    {"ic64mb32iw5ih7", "mb32ic64ih7iw5"},
+    {"mb4ic4,first,r2,seed1,off0,eps=1e-5,momentum=0.10,form=auto,passes=rebf", "mb4ic4,r2"},
+    {"mb4ic4,r2,split1-3", "mb4ic4,split1-3"},
+    {"mb4ic4,grad=zero,data=exact,last", "mb4ic4,last,data=exact,grad=zero"},
+};
+
+/* Lines that are wrong, and a word of the sentence that says so. */
+static const char *const wrong[][2] = {
+    {"", "mb and ic"},
+    {"mb4", "ic"},
+    {"mb4ic0", "at least 1"},
+    {"mb4ic4ih3", "space"},
+    {"mb4ic4id3", "space"},
+    {"mb4ic4il3iw3", "space"},
+    {"mb4mb4ic4", "twice"},
+    {"mb4ic-4", "number"},
+    {"mb4ic4xx3", "expected mb"},
+    {"mb4ic99999999999999999999", "number"},
+    {"mb4ic4,", "no setting"},
+    {"mb4ic4,r", "no setting"},
+    {"mb4ic4,r0", "replicas"},
+    {"mb4ic4,r65", "replicas"},
+    {"mb4ic4,r3,split1-3", "another number"},
+    {"mb4ic4,split1-2", "adds up to 3"},
+    {"mb4ic4,split1--3", "numbers"},
+    {"mb4ic4il3,sizes3-3", "split"},
+    {"mb4ic4il3,split2-2,sizes3", "split"},
+    {"mb4ic4il3,split2-2,sizes3x3-3x3", "expected"},
+    {"mb4ic4,split2-2,sizes3-3", "space"},
+    {"mb4ic4il3,split2-2,sizes3-3,shuffle1", "shuffle"},
+    {"mb4ic4,data=nonsense", "kind"},
+    {"mb4ic4,eps=-1", "eps"},
+    {"mb4ic4,eps=nan", "eps"},
+    {"mb4ic4,momentum=1.5", "momentum"},
+    {"mb4ic4,passes=b", "need f"},
+    {"mb4ic4,passes=x", "fber"},
+    {"mb4ic4,form=tpu", "cpu"},
+    {"mb4ic4,size=3", "no setting"},
+    {"mb100000ic100000", "2^31"},
+};
+
+static void reads_as(const char *line, const char *expected)
+{
+    problem p, again;
+    char error[256] = "", printed[PROBLEM_LINE] = "", what[PROBLEM_LINE + 300];
+    int good = problem_parse(line, &p, error, sizeof error) == 0;
+    if (good) {
+        problem_print(&p, printed, sizeof printed);
+        good = strcmp(printed, expected) == 0 &&
+               problem_parse(printed, &again, error, sizeof error) == 0 &&
+               problem_equal(&p, &again);
+    }
+    snprintf(what, sizeof what, "%s -> %s%s", line, printed, error);
+    tap_ok(good, "printed and read again: %s", what);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++) {
+        reads_as(canonical[i], canonical[i]);
+    }
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        reads_as(spellings[i][0], spellings[i][1]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        problem p;
+        char error[256] = "", what[PROBLEM_LINE + 300];
+        int refused = problem_parse(wrong[i][0], &p, error, sizeof error) != 0;
+        snprintf(what, sizeof what, "\"%s\": %s", wrong[i][0], error);
+        tap_ok(refused && strstr(error, wrong[i][1]), "refused: %s", what);
+    }
+    return tap_done();
+}

@@ -1,0 +1,279 @@
+/*
+ * The checker's own test: a small model of the library, in floats and blocks
+ * as the design says, is accepted on every kind of data; the same model with
+ * one deliberate fault is not. A tolerance that lets a fault through is vacuous.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/bounds.h"
+#include "check/compare.h"
+#include "support/tap.h"
+
+typedef enum fault_kind {
+    NONE,
+    UNBIASED,    /* normalises by n - 1 */
+    PER_REPLICA, /* each replica's own statistics */
+    ULPS_Y,      /* one y, dx or mean is 64 units in the last place off */
+    ULPS_DX,
+    ULPS_MEAN,
+    NO_EPS,
+    NO_MEAN_GRADIENT, /* dx without the mean of dy */
+    NO_VAR_GRADIENT,  /* dx without the term through the variance */
+    ONE_MISSING,      /* the last value is left out of the sums */
+    RUNNING_BIASED,   /* running_var from the biased variance */
+    STALE_RUNNING,    /* running statistics not updated */
+    FLIPPED_BIT,      /* recomputation one unit off */
+    NAIVE_Y,          /* y = a x + b: the mean cancels late */
+    NAIVE_DX          /* dx without taking the mean from dy first */
+} fault_kind;
+
+/* On exact data nothing but the apply's own roundings is tolerated. */
+static const char plain_data[] = "mb8ic4ih14iw14,r2";
+static const char exact_data[] = "mb8ic4ih16iw16,r2,data=exact,grad=exact";
+
+static const struct {
+    fault_kind fault;
+    const char *name, *problem;
+} faults[] = {
+    {UNBIASED, "unbiased variance", plain_data},
+    {PER_REPLICA, "per-replica statistics", plain_data},
+    {ULPS_Y, "one y 64 ulp off", plain_data},
+    {ULPS_DX, "one dx 64 ulp off", plain_data},
+    {ULPS_MEAN, "one mean 64 ulp off", plain_data},
+    {NO_EPS, "eps left out", plain_data},
+    {NO_MEAN_GRADIENT, "dx without the mean of dy", plain_data},
+    {NO_VAR_GRADIENT, "dx without the variance's term", plain_data},
+    {ONE_MISSING, "one value left out", plain_data},
+    {RUNNING_BIASED, "running_var biased", plain_data},
+    {STALE_RUNNING, "running statistics not updated", plain_data},
+    {FLIPPED_BIT, "recomputed y one ulp off", plain_data},
+    {NAIVE_Y, "y = a x + b", exact_data},
+    {NAIVE_DX, "dx = p dy + ...", exact_data},
+    {UNBIASED, "unbiased variance", exact_data},
+};
+
+/* A block in floats: lanes in order, then folded. */
+static float lanes(const float *a, const float *b, size_t n)
+{
+    float lane[BOUND_LANES] = {0};
+    for (size_t i = 0; i < n; i++) {
+        lane[i % BOUND_LANES] = fmaf(a[i], b ? b[i] : 1.0f, lane[i % BOUND_LANES]);
+    }
+    for (int half = BOUND_LANES / 2; half; half /= 2) {
+        for (int l = 0; l < half; l++) {
+            lane[l] += lane[l + half];
+        }
+    }
+    return lane[0];
+}
+
+/* sum a and sum (a - ma)(b - mb) of one plane, the latter from float blocks around pivots. */
+static void sum_plane(const float *a, float ma, const float *b, float mb, size_t n, double *first,
+                      double *second)
+{
+    float e[BOUND_BLOCK], d[BOUND_BLOCK];
+    for (size_t from = 0; from < n; from += BOUND_BLOCK) {
+        size_t count = n - from < BOUND_BLOCK ? n - from : BOUND_BLOCK;
+        size_t first_ones = count < BOUND_LANES ? count : BOUND_LANES;
+        float pivot = lanes(a + from, NULL, first_ones) * (1.0f / (float)first_ones);
+        for (size_t i = 0; i < count; i++) {
+            e[i] = a[from + i] - pivot;
+            d[i] = b ? b[from + i] - mb : e[i];
+        }
+        double e_sum = lanes(e, NULL, count), d_sum = lanes(d, NULL, count), p = pivot;
+        double shift = b ? p : p - ma;
+        *first += (double)count * p + e_sum;
+        *second += lanes(e, d, count) + shift * d_sum;
+        *second += b ? 0 : shift * e_sum + (double)count * shift * shift;
+    }
+}
+
+typedef struct sums {
+    double n, first, second;
+} sums;
+
+/* Over the samples of one replica, or all (replica -1). */
+static sums sum_over(const geometry *g, const float *a, float ma, const float *b, float mb,
+                     size_t c, int replica, fault_kind fault)
+{
+    sums s = {0, 0, 0};
+    for (size_t i = 0; i < g->samples; i++) {
+        const sample_place *at = &g->sample[i];
+        if (replica >= 0 && at->replica != (size_t)replica) {
+            continue;
+        }
+        size_t start = geometry_plane_start(g, i, c);
+        size_t n = at->plane - (fault == ONE_MISSING && i + 1 == g->samples);
+        sum_plane(a + start, ma, b ? b + start : NULL, mb, n, &s.first, &s.second);
+        s.n += (double)at->plane;
+    }
+    return s;
+}
+
+static float ulps(float value, int count)
+{
+    for (int i = 0; i < count; i++) {
+        value = nextafterf(value, INFINITY);
+    }
+    return value;
+}
+
+/* Mean and variance that replica `r` normalises with. */
+static void moments(const geometry *g, const inputs *in, size_t c, int r, fault_kind fault,
+                    double *mean, double *var)
+{
+    int of = fault == PER_REPLICA ? r : -1;
+    /* Any float near the mean serves as the point that second moments are taken around. */
+    float near = in->x[geometry_plane_start(g, 0, c)];
+    sums s = sum_over(g, in->x, near, NULL, 0, c, of, fault);
+    *mean = s.first / s.n;
+    *var = (s.second - (s.first - s.n * near) * (s.first - s.n * near) / s.n) /
+           (fault == UNBIASED ? s.n - 1 : s.n);
+    *var = *var < 0 ? 0 : *var;
+    *mean = isfinite(*mean) ? *mean : NAN;
+}
+
+static void apply(const problem *p, const geometry *g, const inputs *in, size_t c, fault_kind fault,
+                  outputs *out)
+{
+    for (size_t r = 0; r < g->replicas; r++) {
+        double mean, var;
+        moments(g, in, c, (int)r, fault, &mean, &var);
+        float m = (float)mean, low = (float)(mean - m);
+        float invstd = (float)(1 / sqrt(var + (fault == NO_EPS ? 0 : p->eps)));
+        int of = fault == PER_REPLICA ? (int)r : -1;
+        sums all = sum_over(g, in->dy, 0, in->x, m, c, of, fault);
+        sums own = sum_over(g, in->dy, 0, in->x, m, c, (int)r, fault);
+        double s = all.second - low * all.first;
+        float weight = in->weight[c], a = weight * invstd, b = in->bias[c] - a * low;
+        float mean_dy = (float)(all.first / all.n);
+        float rest = -a * (float)(all.first / all.n - mean_dy);
+        float q = fault == NO_VAR_GRADIENT ? 0 : -a * (float)(s / all.n * invstd * invstd);
+        mean_dy = fault == NO_MEAN_GRADIENT ? 0 : mean_dy;
+        rest -= q * low;
+        float m_y = fault == NAIVE_Y ? 0 : m;
+        b -= fault == NAIVE_Y ? a * m : 0;
+        rest -= fault == NAIVE_DX ? a * mean_dy : 0;
+        mean_dy = fault == NAIVE_DX ? 0 : mean_dy;
+        for (size_t i = 0; i < g->samples; i++) {
+            size_t start = geometry_plane_start(g, i, c), end = start + g->sample[i].plane;
+            for (size_t k = start; g->sample[i].replica == r && k < end; k++) {
+                out->of[OUT_Y].data[k] = fmaf(a, in->x[k] - m_y, b);
+                out->of[OUT_AGAIN].data[k] = out->of[OUT_Y].data[k];
+                out->of[OUT_DX].data[k] = fmaf(a, in->dy[k] - mean_dy, fmaf(q, in->x[k] - m, rest));
+            }
+        }
+        out->of[OUT_WEIGHT_GRAD].data[r * g->channels + c] =
+            (float)((own.second - low * own.first) * invstd);
+        out->of[OUT_BIAS_GRAD].data[r * g->channels + c] = (float)own.first;
+    }
+}
+
+static void statistics(const problem *p, const geometry *g, const inputs *in, size_t c,
+                       fault_kind fault, outputs *out)
+{
+    double mean, var, n = (double)g->values;
+    moments(g, in, c, 0, fault, &mean, &var);
+    out->of[OUT_MEAN].data[c] = (float)mean;
+    out->of[OUT_VAR].data[c] = (float)var;
+    double share = fault == STALE_RUNNING ? 0 : p->momentum;
+    double unbiased = fault == RUNNING_BIASED ? var : var * n / (n - 1);
+    float old_mean = in->running_mean[c], old_var = in->running_var[c];
+    out->of[OUT_RUNNING_MEAN].data[c] = (float)(old_mean + share * (mean - old_mean));
+    out->of[OUT_RUNNING_VAR].data[c] = (float)(old_var + share * (unbiased - old_var));
+}
+
+/* The largest value of an output: there 64 units are 64 roundings of what was computed. */
+static float *largest(outputs *out, output_id id)
+{
+    float *at = out->of[id].data;
+    for (size_t i = 0; i < out->of[id].count; i++) {
+        at = out->of[id].data[i] > *at ? &out->of[id].data[i] : at;
+    }
+    return at;
+}
+
+static void spoil(outputs *out, fault_kind fault)
+{
+    float *y = largest(out, OUT_Y), *again = out->of[OUT_AGAIN].data + (y - out->of[OUT_Y].data);
+    float *dx = largest(out, OUT_DX), *mean = largest(out, OUT_MEAN);
+    *y = ulps(*y, fault == ULPS_Y ? 64 : 0);
+    *again = ulps(*again, fault == ULPS_Y ? 64 : fault == FLIPPED_BIT);
+    *dx = ulps(*dx, fault == ULPS_DX ? 64 : 0);
+    *mean = ulps(*mean, fault == ULPS_MEAN ? 64 : 0);
+}
+
+/* Runs the model on a problem and judges it. */
+static int accepted(const char *line, fault_kind fault, char *why, size_t size)
+{
+    problem p;
+    geometry g;
+    inputs in;
+    outputs out;
+    comparison result;
+    if (problem_parse(line, &p, why, size) || geometry_make(&p, 2, &g) ||
+        inputs_make(&p, &g, &in)) {
+        abort();
+    }
+    memset(&out, 0, sizeof out);
+    for (int id = 0; id < OUTPUTS; id++) {
+        int elements = id == OUT_Y || id == OUT_AGAIN || id == OUT_DX;
+        int gradient = id == OUT_WEIGHT_GRAD || id == OUT_BIAS_GRAD;
+        size_t count = elements ? g.elements : gradient ? g.channels * g.replicas : g.channels;
+        if (id != OUT_EVAL && output_make(&out, (output_id)id, count)) {
+            abort();
+        }
+    }
+    for (size_t c = 0; c < g.channels; c++) {
+        apply(&p, &g, &in, c, fault, &out);
+        statistics(&p, &g, &in, c, fault, &out);
+    }
+    spoil(&out, fault);
+    out.count = g.values;
+    out.batches = in.batches + 1;
+    if (compare(&p, &g, &in, &out, &result)) {
+        abort();
+    }
+    for (int id = 0; id < OUTPUTS; id++) {
+        int length = snprintf(why, size, " %s %.2g", output_names[id], result.of[id].ratio);
+        why += length;
+        size -= (size_t)length;
+    }
+    outputs_free(&out);
+    inputs_free(&in);
+    geometry_free(&g);
+    return result.ok;
+}
+
+int main(void)
+{
+    static const char *const right[] = {
+        "mb8ic4ih14iw14",
+        "mb2ic2ih61iw67",
+        "mb9ic5",
+        "mb8ic4ih14iw14,data=large_mean,grad=one",
+        "mb8ic4ih14iw14,data=tiny_var",
+        "mb8ic4ih14iw14,data=outlier,grad=outlier",
+        "mb8ic4ih14iw14,data=constant,grad=constant",
+        "mb8ic4ih14iw14,data=denormal,grad=denormal",
+        "mb8ic4ih14iw14,data=wide,grad=wide",
+        "mb8ic4ih14iw14,data=exact,grad=exact",
+        "mb9ic4ih16iw16,data=exact,grad=exact",
+        "mb8ic4ih14iw14,data=inf",
+        "mb8ic4ih14iw14,grad=nan",
+        "mb8ic4ih14iw14,split1-0-7",
+    };
+    char why[1024];
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        int good = accepted(right[i], NONE, why, sizeof why);
+        tap_ok(good, "the model is accepted: %s:%s", right[i], why);
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        int good = !accepted(faults[i].problem, faults[i].fault, why, sizeof why);
+        tap_ok(good, "refused: %s:%s", faults[i].name, why);
+    }
+    return tap_done();
+}

@@ -1,0 +1,86 @@
+/* One problem measured: every contender timed in turns, then every result checked. */
+#ifndef TOOLS_BENCH_BENCH_H
+#define TOOLS_BENCH_BENCH_H
+
+#include "bench/onednn.h"
+#include "bench/wire.h"
+#include "check/devices.h"
+#include "check/queues.h"
+#include "bench/timing.h"
+
+enum { BENCH_MAX_SERIES = 64, BENCH_MAX_CONTENDERS = 32 };
+
+typedef struct bench_config {
+    const device_info *const *devices; /* one context each; the first is measured alone */
+    size_t num_devices;
+    const char *build_options; /* for the library, or NULL */
+    timing_budget budget;
+} bench_config;
+
+typedef struct bench bench;
+
+/* Statuses and `error` as of runner_create. */
+int bench_open(const bench_config *config, bench **made, char *error);
+void bench_close(bench *b);
+
+/* What its passes send, counted once. */
+const wire *bench_wire(const bench *b, bench_pass pass);
+
+/* What was measured. */
+typedef struct bench_result {
+    int ok;
+    char error[RUNNER_ERROR]; /* why not */
+    size_t elements;          /* of the tensor */
+    size_t workspace;         /* bytes of device memory that the library took for its passes */
+    size_t rounds;
+    size_t count;
+    series *series;
+    contender contenders[BENCH_MAX_CONTENDERS]; /* closed, but for their names */
+    const char *copy;                           /* the fastest one's name */
+    double seconds;                             /* in all */
+} bench_result;
+
+/* 0 if the problem can be measured, or a sentence that says why not. */
+const char *bench_refuses(const problem *p);
+
+/* Always fills `result`; free it with bench_result_free. */
+void bench_run(bench *b, const problem *p, bench_result *result);
+void bench_result_free(bench_result *result);
+
+/* A series of the result; NULL if there is none. */
+const series *bench_series(const bench_result *result, const char *contender, bench_pass pass);
+
+/* Bytes that a pass must at least move. */
+double bench_bytes(const bench_result *result, bench_pass pass);
+
+/*
+ * Of a series, the share of the copy's speed at which it moved its bytes, by
+ * the rounds' own quotients: 1 is as fast as copying.
+ */
+spread bench_share_of_copy(const bench_result *result, const series *s);
+
+/*
+ * Two contenders' one pass, by the rounds' own quotients and differences of seconds: a quotient
+ * above 1 says that `of` takes longer than `with`.
+ */
+typedef struct comparison_of {
+    bench_pass pass;
+    const char *of, *with;
+    spread quotient, difference;
+} comparison_of;
+
+enum { BENCH_MAX_COMPARISONS = 32 };
+
+/*
+ * The library with every other implementation, and the replicas synchronised with those apart.
+ * Returns how many there are.
+ */
+size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);
+
+/* The fastest copy's name; NULL before any was timed. */
+const char *bench_copy_fastest(const bench_result *result);
+
+/* oneDNN's fastest layout in a pass, a contender's name; NULL without oneDNN. */
+const char *bench_onednn_fastest(const bench_result *result, bench_pass pass);
+
+#endif

@@ -1,0 +1,84 @@
+/* What a result says once its series are set against each other. */
+#include <string.h>
+
+#include "bench/bench.h"
+
+const series *bench_series(const bench_result *result, const char *name, bench_pass pass)
+{
+    return timing_find(result->series, result->count, name, pass);
+}
+
+double bench_bytes(const bench_result *result, bench_pass pass)
+{
+    return bench_pass_moves[pass] * (double)result->elements * sizeof(float);
+}
+
+spread bench_share_of_copy(const bench_result *result, const series *s)
+{
+    const series *copy = bench_series(result, result->copy, BENCH_COPY);
+    double moves = bench_pass_moves[s->pass] / bench_pass_moves[BENCH_COPY];
+    return spread_times(spread_of_quotients(copy->seconds, s->seconds, result->rounds), moves);
+}
+
+/* Whom a contender is compared with, by name; NULL: with nobody. */
+static const char *counterpart(const char *name)
+{
+    return strcmp(name, "synchronised") == 0                           ? "apart"
+           : strcmp(name, "syncbn") == 0 || strcmp(name, "apart") == 0 ? NULL
+                                                                       : "syncbn";
+}
+
+size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < result->count && count < BENCH_MAX_COMPARISONS; i++) {
+        const series *s = &result->series[i];
+        const char *other = counterpart(s->of->name);
+        const series *with = other ? bench_series(result, other, s->pass) : NULL;
+        if (!with) {
+            continue;
+        }
+        /* The library comes first; of the replicas, those that are synchronised. */
+        int swap = strcmp(other, "syncbn") == 0;
+        const series *a = swap ? with : s, *b = swap ? s : with;
+        list[count++] = (comparison_of){.pass = s->pass,
+                                        .of = a->of->name,
+                                        .with = b->of->name,
+                                        .quotient = spread_of_quotients(a->seconds, b->seconds,
+                                                                        result->rounds),
+                                        .difference = spread_of_differences(a->seconds, b->seconds,
+                                                                            result->rounds)};
+    }
+    return count;
+}
+
+/* The series of a pass with the least median, of those whose contender's name begins so. */
+static const series *fastest(const bench_result *result, bench_pass pass, const char *prefix)
+{
+    const series *found = NULL;
+    double least = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        const series *s = &result->series[i];
+        if (s->pass != pass || strncmp(s->of->name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        double median = spread_of(s->seconds, result->rounds).median;
+        if (!found || median < least) {
+            found = s;
+            least = median;
+        }
+    }
+    return found;
+}
+
+const char *bench_onednn_fastest(const bench_result *result, bench_pass pass)
+{
+    const series *found = fastest(result, pass, BENCH_ONEDNN);
+    return found ? found->of->name : NULL;
+}
+
+const char *bench_copy_fastest(const bench_result *result)
+{
+    const series *found = fastest(result, BENCH_COPY, "");
+    return found ? found->of->name : NULL;
+}

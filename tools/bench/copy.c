@@ -1,0 +1,109 @@
+/* Copies of the tensor. */
+#include "bench/copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/kernels.h"
+
+/* Elements that an item copies in vectors. */
+enum { CPU_STRIP = 4096, GPU_STRIP = 4 };
+
+typedef struct copy {
+    scene *scene;
+    const char *name;
+    bench_kernel kernel; /* none: clEnqueueCopyBuffer */
+} copy;
+
+static int run(void *self, bench_pass pass)
+{
+    (void)pass;
+    copy *c = self;
+    scene *s = c->scene;
+    const tensors *t = s->job.tensors;
+    int status;
+    if (c->kernel.kernel) {
+        status = bench_enqueue(s, &c->kernel);
+    } else {
+        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
+                                     t->count[TENSOR_X] * sizeof(float), 0, NULL, NULL);
+        if (status) {
+            return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
+        }
+    }
+    return status ? status : bench_finish(s);
+}
+
+/* y holds x, bit for bit, and nothing beside it. */
+static int check(void *self)
+{
+    copy *c = self;
+    scene *s = c->scene;
+    const tensors *t = s->job.tensors;
+    size_t count = t->count[TENSOR_Y];
+    int spoilt = 0, status = tensors_overwrite(t, TENSOR_Y);
+    status = status ? status : run(c, BENCH_COPY);
+    float *y = status ? NULL : malloc((count + 1) * sizeof *y);
+    if (y) {
+        status = tensors_read(t, TENSOR_Y, y, &spoilt);
+        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X], count * sizeof *y) != 0)) {
+            snprintf(s->error, sizeof s->error, "copy %s: y is not x%s", c->name,
+                     spoilt ? ", or was written outside its contents" : "");
+            status = RUNNER_SPOILT;
+        }
+        free(y);
+        return status == RUNNER_SPOILT || !status ? status
+                                                  : job_failed_here(s->error, c->name, status);
+    }
+    return status ? status : job_failed_here(s->error, c->name, SBN_OUT_OF_MEMORY);
+}
+
+static void close(void *self)
+{
+    copy *c = self;
+    bench_kernel_release(&c->kernel);
+    free(c);
+}
+
+static int make(scene *s, cl_program program, const char *name, const char *kernel, size_t strip,
+                contender *made, size_t *count)
+{
+    const tensors *t = s->job.tensors;
+    const cl_ulong n = t->count[TENSOR_X], step = strip;
+    const bench_argument arguments[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(t->mem[TENSOR_Y]),
+                                        BENCH_ARG(n), BENCH_ARG(step)};
+    int gpu = s->form == SBN_FORM_GPU;
+    copy *c = calloc(1, sizeof *c);
+    if (!c) {
+        return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
+    }
+    c->scene = s;
+    c->name = name;
+    int status = SBN_SUCCESS;
+    if (kernel) {
+        status = bench_kernel_make(s, program, kernel, arguments, 4, (n + strip - 1) / strip,
+                                   strip == 1 || gpu ? 256 : 1, &c->kernel);
+        if (status || !c->kernel.kernel) {
+            close(c);
+            return status; /* or the device has no such kernel */
+        }
+    }
+    made[(*count)++] = (contender){.name = name,
+                                   .passes = 1u << BENCH_COPY,
+                                   .self = c,
+                                   .run = run,
+                                   .check = check,
+                                   .close = close};
+    return SBN_SUCCESS;
+}
+
+int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count)
+{
+    size_t strip = s->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
+    *count = 0;
+    int status = make(s, program, "plain", "copy_plain", 1, made, count);
+    status = status ? status : make(s, program, "vector", "copy_vector", strip, made, count);
+    status = status ? status : make(s, program, "nontemporal", "copy_stream", strip, made, count);
+    return status ? status : make(s, program, "clEnqueueCopyBuffer", NULL, 0, made, count);
+}

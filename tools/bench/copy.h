@@ -1,0 +1,16 @@
+/* The speed of copying x to y on the device: what passes are measured by. */
+#ifndef TOOLS_BENCH_COPY_H
+#define TOOLS_BENCH_COPY_H
+
+#include "bench/contender.h"
+
+enum { BENCH_COPIES = 4 };
+
+/*
+ * Contenders "plain", "vector", "nontemporal" (where the compiler has it) and
+ * "clEnqueueCopyBuffer". Writes up to BENCH_COPIES of them; *count is also
+ * right after an error, so that those made can be closed.
+ */
+int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count);
+
+#endif

@@ -1,0 +1,42 @@
+/* The benchmark's own kernels, built once for a device. */
+#ifndef TOOLS_BENCH_KERNELS_H
+#define TOOLS_BENCH_KERNELS_H
+
+#include "bench/contender.h"
+
+/* Builds the program for a scene's device and form; the caller releases it. */
+int bench_program_make(scene *s, cl_program *program);
+
+/* A kernel argument: BENCH_ARG of a variable. */
+typedef struct bench_argument {
+    size_t size;
+    const void *value;
+} bench_argument;
+
+#define BENCH_ARG(variable) \
+    { \
+        sizeof(variable), &(variable) \
+    }
+
+/* A kernel whose arguments are set and whose range is known: ready to be run again and again. */
+typedef struct bench_kernel {
+    cl_kernel kernel; /* NULL: the program has none of this name */
+    size_t items, local;
+} bench_kernel;
+
+/*
+ * Items are those that are needed; they are rounded up to whole groups of `local`. A program
+ * without a kernel of this name is no error.
+ */
+int bench_kernel_make(scene *s, cl_program program, const char *name,
+                      const bench_argument *arguments, size_t count, size_t items, size_t local,
+                      bench_kernel *made);
+void bench_kernel_release(bench_kernel *k);
+
+/* Enqueues it on the scene's queue. */
+int bench_enqueue(scene *s, const bench_kernel *k);
+
+/* Waits for the scene's queue. */
+int bench_finish(scene *s);
+
+#endif

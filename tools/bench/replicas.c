@@ -1,0 +1,284 @@
+/* Several replicas, synchronised and apart. */
+#include "bench/replicas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/judge.h"
+#include "check/compare.h"
+
+enum { DEFAULT_REPLICAS = 2 };
+
+/* One replica by itself: the share of `together`'s that it is, as a problem of its own. */
+typedef struct alone {
+    problem p;
+    geometry g;
+    inputs in; /* parts of the scene's */
+    job job;   /* its tensors and shards are of the replicas together */
+    outputs out;
+} alone;
+
+typedef struct replicas {
+    scene *scene;
+    problem p;
+    geometry g;
+    job together;
+    outputs out;
+    size_t count;
+    cl_command_queue *queue;
+    alone *apart;
+    int closed; /* of the two contenders that share this */
+} replicas;
+
+void apart_groups_free(apart_groups *kept)
+{
+    while (kept->count) {
+        sbn_group_destroy(kept->group[--kept->count]);
+    }
+}
+
+static int make_groups(scene *s, apart_groups *kept, const replicas *r, const char *build_options)
+{
+    if (kept->count == r->count && kept->form == r->p.form &&
+        memcmp(kept->queue, r->queue, r->count * sizeof *r->queue) == 0) {
+        return SBN_SUCCESS;
+    }
+    apart_groups_free(kept);
+    kept->form = r->p.form;
+    for (size_t i = 0; i < r->count; i++) {
+        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+        config.queues = &r->queue[i];
+        config.replicas = 1;
+        config.form = r->p.form;
+        config.build_options = build_options;
+        int status = sbn_group_create(&config, &kept->group[i]);
+        if (status) {
+            return job_failed(s->error, "sbn_group_create", status);
+        }
+        kept->queue[i] = r->queue[i];
+        kept->count++;
+    }
+    return SBN_SUCCESS;
+}
+
+static int finish(const replicas *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        cl_int status = clFinish(r->queue[i]);
+        if (status) {
+            return job_failed_here(r->scene->error, "clFinish", status);
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+static int run_together(void *self, bench_pass pass)
+{
+    replicas *r = self;
+    int status = pass == BENCH_FORWARD ? job_forward(&r->together, NULL)
+                                       : job_backward(&r->together, NULL);
+    return status ? status : finish(r);
+}
+
+/* All begin before the first ends, so that they run side by side as they do together. */
+static int run_apart(void *self, bench_pass pass)
+{
+    replicas *r = self;
+    sbn_pass *begun[PROBLEM_MAX_REPLICAS];
+    size_t count = 0;
+    int status = SBN_SUCCESS;
+    for (; count < r->count && !status; count += !status) {
+        job *j = &r->apart[count].job;
+        j->shards->y = tensors_buffer(j->tensors, TENSOR_Y);
+        status = pass == BENCH_FORWARD
+                     ? sbn_forward_begin(j->layer, j->shards, j->saved, 0, &begun[count])
+                     : sbn_backward_begin(j->layer, j->shards, j->saved, 0, &begun[count]);
+        if (status) {
+            job_failed(r->scene->error, "beginning a pass apart", status);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        int ended = sbn_pass_end(begun[i], NULL);
+        status = status || !ended ? status : job_failed(r->scene->error, "sbn_pass_end", ended);
+    }
+    return status ? status : finish(r);
+}
+
+static int overwrite(replicas *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        int status = bench_overwrite(r->scene, &r->together.tensors[i]);
+        if (status) {
+            return status;
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+/* The bits are those of one replica with the whole batch, which have been verified. */
+static int check_together(void *self)
+{
+    static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX};
+    replicas *r = self;
+    int status = overwrite(r);
+    status = status ? status : run_together(r, BENCH_FORWARD);
+    status = status ? status : run_together(r, BENCH_BACKWARD);
+    status = status ? status : job_collect(&r->together);
+    for (size_t i = 0; i < sizeof same / sizeof *same && !status; i++) {
+        const output *got = &r->out.of[same[i]], *right = &r->scene->right.of[same[i]];
+        if (digest_floats(got->data, got->count) != digest_floats(right->data, right->count)) {
+            snprintf(r->scene->error, RUNNER_ERROR,
+                     "synchronised: the bits of %s are not those of one replica",
+                     output_names[same[i]]);
+            status = RUNNER_SPOILT;
+        }
+    }
+    return status;
+}
+
+static int check_apart(void *self)
+{
+    replicas *r = self;
+    int status = overwrite(r);
+    for (size_t i = 0; i < r->count && !status; i++) {
+        status = job_reset(&r->apart[i].job);
+    }
+    status = status ? status : run_apart(r, BENCH_FORWARD);
+    status = status ? status : run_apart(r, BENCH_BACKWARD);
+    for (size_t i = 0; i < r->count && !status; i++) {
+        alone *a = &r->apart[i];
+        status = job_collect(&a->job);
+        status = status ? status
+                        : bench_judge_library(r->scene, "apart", &a->p, &a->g, &a->in, &a->out);
+    }
+    return status;
+}
+
+static void close(void *self)
+{
+    replicas *r = self;
+    if (++r->closed < 2) {
+        return;
+    }
+    for (size_t i = 0; r->apart && i < r->count; i++) {
+        sbn_saved_destroy(r->apart[i].job.saved);
+        sbn_batchnorm_destroy(r->apart[i].job.layer);
+        geometry_free(&r->apart[i].g);
+        outputs_free(&r->apart[i].out);
+    }
+    free(r->apart);
+    job_close(&r->together);
+    outputs_free(&r->out);
+    geometry_free(&r->g);
+    free(r);
+}
+
+static int open_together(replicas *r, queues *q)
+{
+    sbn_group *group;
+    scene *s = r->scene;
+    int status = queues_group(q, &r->p, r->count, &group, &r->queue);
+    if (status) {
+        return job_failed(s->error, "making the group of replicas", status);
+    }
+    r->together = (job){.p = &r->p, .g = &r->g, .in = &s->in, .out = &r->out, .error = s->error};
+    status = job_open(&r->together, group, r->queue);
+    return status ? status : finish(r);
+}
+
+/* Samples are dealt in order: a replica's are one run of the batch. */
+static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
+{
+    alone *a = &r->apart[i];
+    scene *s = r->scene;
+    a->p = r->p;
+    problem_set_replicas(&a->p, 1);
+    a->p.samples = r->g.shape[i][0];
+    a->in = s->in;
+    a->in.x += r->g.sample[first].start;
+    a->in.dy += r->g.sample[first].start;
+    int status = geometry_make(&a->p, 1, &a->g);
+    if (status) {
+        return job_failed_here(s->error, "laying out a replica", status);
+    }
+    a->job = (job){.p = &a->p,
+                   .g = &a->g,
+                   .in = &a->in,
+                   .out = &a->out,
+                   .error = s->error,
+                   .replicas = 1,
+                   .tensors = &r->together.tensors[i],
+                   .shards = &r->together.shards[i]};
+    return job_make_layer(&a->job, group);
+}
+
+static int open_apart(replicas *r, const apart_groups *kept)
+{
+    size_t first = 0;
+    int status = SBN_SUCCESS;
+    r->apart = calloc(r->count, sizeof *r->apart);
+    if (!r->apart) {
+        return job_failed_here(r->scene->error, "replicas apart", SBN_OUT_OF_MEMORY);
+    }
+    for (size_t i = 0; i < r->count && !status; i++) {
+        status = open_alone(r, i, first, kept->group[i]);
+        first += r->g.shape[i][0];
+    }
+    return status;
+}
+
+static int has_own_statistics(const geometry *g)
+{
+    for (size_t i = 0; i < g->replicas; i++) {
+        if (g->shape[i][0] * g->plane[i] < 2) {
+            return 0;
+        }
+    }
+    return g->replicas > 1;
+}
+
+static contender contender_of(replicas *r, const char *name, int (*run)(void *, bench_pass),
+                              int (*check)(void *))
+{
+    return (contender){.name = name,
+                       .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
+                       .self = r,
+                       .run = run,
+                       .check = check,
+                       .close = close};
+}
+
+int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
+                        apart_groups *kept, contender *made, size_t *count)
+{
+    replicas *r = calloc(1, sizeof *r);
+    *count = 0;
+    if (!r) {
+        return job_failed_here(s->error, "replicas", SBN_OUT_OF_MEMORY);
+    }
+    r->scene = s;
+    r->p = *p;
+    r->p.passes = PASS_FORWARD | PASS_BACKWARD;
+    int status = geometry_make(&r->p, DEFAULT_REPLICAS, &r->g);
+    if (status) {
+        free(r);
+        return job_failed_here(s->error, "laying out replicas", status);
+    }
+    r->count = r->g.replicas;
+    int possible = has_own_statistics(&r->g);
+    if (possible) {
+        status = open_together(r, q);
+        status = status ? status : make_groups(s, kept, r, build_options);
+        status = status ? status : open_apart(r, kept);
+    }
+    if (status || !possible) {
+        r->closed = 1;
+        close(r);
+        return status;
+    }
+    made[0] = contender_of(r, "synchronised", run_together, check_together);
+    made[1] = contender_of(r, "apart", run_apart, check_apart);
+    *count = 2;
+    return SBN_SUCCESS;
+}

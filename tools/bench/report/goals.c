@@ -1,0 +1,223 @@
+/*
+ * The goals, and their verdicts. A goal is judged by the worst of all problems
+ * and passes that it is about: by medians, never by a lucky round.
+ */
+#include "bench/report/goals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/report/results.h"
+
+static const double mega = 1e6;
+
+typedef enum layouts { FIRST = 1, LAST = 2, BOTH = 3 } layouts;
+
+typedef struct goal {
+    const char *what;
+    const char *unit;
+    double limit;
+    int at_least; /* the value is to be `limit` or more; else or less */
+    double (*value)(const json_t *problem, const char *pass); /* NaN: not measured */
+    int (*about)(const json_t *problem);
+    layouts layouts;
+    const char *pass; /* NULL: both */
+} goal;
+
+static int from_16_mb(const json_t *problem)
+{
+    return results_bytes(problem) >= 16 * mega;
+}
+
+static int above_4_mb(const json_t *problem)
+{
+    return results_bytes(problem) > 4 * mega;
+}
+
+static int from_64_mb(const json_t *problem)
+{
+    return results_bytes(problem) >= 64 * mega;
+}
+
+/* Of batch 32 and more: with 2 images there is nothing but the fixed cost. */
+static int small_planes(const json_t *problem)
+{
+    size_t plane = results_extent(problem, "ih") * results_extent(problem, "iw");
+    return plane <= 49 && results_bytes(problem) >= 2 * mega;
+}
+
+static int tiny(const json_t *problem, size_t channels)
+{
+    return results_extent(problem, "ic") == channels && results_extent(problem, "mb") == 2 &&
+           results_extent(problem, "ih") == 0;
+}
+
+static int tiny_64(const json_t *problem)
+{
+    return tiny(problem, 64);
+}
+
+static int tiny_2048(const json_t *problem)
+{
+    return tiny(problem, 2048);
+}
+
+static int any(const json_t *problem)
+{
+    return !tiny_64(problem) && !tiny_2048(problem);
+}
+
+static double share(const json_t *problem, const char *pass)
+{
+    return results_share_of_copy(problem, LIBRARY, pass);
+}
+
+static double onednn_best(const json_t *problem, const char *pass)
+{
+    const char *fastest = results_onednn(problem, pass);
+    return fastest ? 1 / results_quotient(problem, LIBRARY, fastest, pass) : NAN;
+}
+
+static double onednn_nchw(const json_t *problem, const char *pass)
+{
+    return 1 / results_quotient(problem, LIBRARY, "onednn nchw", pass);
+}
+
+static double baseline(const json_t *problem, const char *pass)
+{
+    return 1 / results_quotient(problem, LIBRARY, "baseline", pass);
+}
+
+static double synchronising(const json_t *problem, const char *pass)
+{
+    return 100 * (results_quotient(problem, "synchronised", "apart", pass) - 1);
+}
+
+static double exactness(const json_t *problem, const char *pass)
+{
+    return 100 * (results_quotient(problem, LIBRARY, "unordered", pass) - 1);
+}
+
+static double beyond_kernels(const json_t *problem, const char *pass)
+{
+    return 1e6 * results_difference(problem, LIBRARY, "unordered", pass);
+}
+
+/* A share of what is allowed, which is 1 MB or 1 % of the tensor. */
+static double workspace(const json_t *problem, const char *pass)
+{
+    (void)pass;
+    return results_workspace(problem) / fmax(mega, results_bytes(problem) / 100);
+}
+
+static const goal on_a_cpu[] = {
+    {"forward against three passes of a copy, >= 16 MB, channels first", "", 0.90, 1, share,
+     from_16_mb, FIRST, "forward"},
+    {"forward against three passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
+     from_16_mb, LAST, "forward"},
+    {"backward against five passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
+     from_16_mb, FIRST, "backward"},
+    {"backward against five passes of a copy, >= 16 MB, channels last", "", 0.75, 1, share,
+     from_16_mb, LAST, "backward"},
+    {"the same for 7x7 planes and (1024,1024), forward", "", 0.60, 1, share, small_planes, BOTH,
+     "forward"},
+    {"the same for 7x7 planes and (1024,1024), backward", "", 0.60, 1, share, small_planes, BOTH,
+     "backward"},
+    {"against oneDNN's best layout, > 4 MB, forward", " x", 1, 1, onednn_best, above_4_mb, BOTH,
+     "forward"},
+    {"against oneDNN's best layout, > 4 MB, backward", " x", 1, 1, onednn_best, above_4_mb, BOTH,
+     "backward"},
+    {"against oneDNN given nchw, > 4 MB", " x", 4, 1, onednn_nchw, above_4_mb, BOTH, NULL},
+    {"against the plain baseline kernel, > 4 MB", " x", 5, 1, baseline, above_4_mb, BOTH, NULL},
+    {"synchronising two devices, >= 16 MB, costs", " %", 3, 0, synchronising, from_16_mb, BOTH,
+     NULL},
+    {"exact sums against unordered ones, >= 16 MB, cost", " %", 5, 0, exactness, from_16_mb, BOTH,
+     NULL},
+    {"fixed cost of a pass beyond its kernels, 64 channels", " us", 60, 0, beyond_kernels, tiny_64,
+     BOTH, NULL},
+    {"fixed cost of a pass beyond its kernels, 2048 channels", " us", 150, 0, beyond_kernels,
+     tiny_2048, BOTH, NULL},
+    {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
+     "forward"},
+};
+
+static const goal on_a_gpu[] = {
+    {"forward against three passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
+     from_64_mb, FIRST, "forward"},
+    {"forward against three passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
+     from_64_mb, LAST, "forward"},
+    {"backward against five passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
+     from_64_mb, FIRST, "backward"},
+    {"backward against five passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
+     from_64_mb, LAST, "backward"},
+    {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
+     "forward"},
+};
+
+/* The worst value so far, and how many met the goal. */
+typedef struct tally {
+    size_t values, met;
+    double worst;
+    const char *problem, *pass;
+} tally;
+
+static int meets(const goal *g, double value)
+{
+    return g->at_least ? value >= g->limit : value <= g->limit;
+}
+
+static void count(const goal *g, const json_t *problem, const char *pass, tally *t)
+{
+    double value = g->value(problem, pass);
+    if (isnan(value)) {
+        return;
+    }
+    if (!t->values || (g->at_least ? value < t->worst : value > t->worst)) {
+        t->worst = value;
+        t->problem = results_line(problem);
+        t->pass = pass;
+    }
+    t->values++;
+    t->met += meets(g, value) != 0;
+}
+
+static tally judge(const goal *g, const json_t *report)
+{
+    static const char *const passes[] = {"forward", "backward"};
+    tally t = {0, 0, NAN, "", ""};
+    size_t index;
+    json_t *problem;
+    json_array_foreach((json_t *)results_problems(report), index, problem)
+    {
+        int in_layout = g->layouts & (results_is_last(problem) ? LAST : FIRST);
+        for (size_t i = 0; i < 2 && in_layout && g->about(problem); i++) {
+            if (!g->pass || strcmp(g->pass, passes[i]) == 0) {
+                count(g, problem, passes[i], &t);
+            }
+        }
+    }
+    return t;
+}
+
+static void print(const goal *g, const tally *t)
+{
+    if (!t->values) {
+        printf("%-66s  not measured\n", g->what);
+        return;
+    }
+    printf("%-66s %8.2f%-3s  goal %s %g%-3s  %s", g->what, t->worst, g->unit,
+           g->at_least ? ">=" : "<=", g->limit, g->unit, t->met == t->values ? "met   " : "missed");
+    printf("  %zu of %zu; worst: %s %s\n", t->met, t->values, t->pass, t->problem);
+}
+
+void goals_print(const json_t *report)
+{
+    int gpu = results_first_device_is(report, "gpu");
+    const goal *goals = gpu ? on_a_gpu : on_a_cpu;
+    size_t number = gpu ? sizeof on_a_gpu / sizeof *on_a_gpu : sizeof on_a_cpu / sizeof *on_a_cpu;
+    for (size_t i = 0; i < number; i++) {
+        tally t = judge(&goals[i], report);
+        print(&goals[i], &t);
+    }
+}

@@ -1,0 +1,36 @@
+/* The numbers that `syncbn bench --json` wrote, as goals and plots ask for them. */
+#ifndef TOOLS_BENCH_REPORT_RESULTS_H
+#define TOOLS_BENCH_REPORT_RESULTS_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+/* The library's name among the contenders. */
+#define LIBRARY "syncbn"
+
+/* Problems of a report; NULL if it has none. */
+const json_t *results_problems(const json_t *report);
+
+/* Is the first device, on which all but the replicas run, of this type ("cpu", "gpu")? */
+int results_first_device_is(const json_t *report, const char *type);
+
+const char *results_line(const json_t *problem);
+double results_bytes(const json_t *problem);
+int results_is_last(const json_t *problem);
+
+/* The element of a line "mb32ic64ih7iw7" behind a key, "ic": 64; 0 if it has none. */
+size_t results_extent(const json_t *problem, const char *key);
+
+/* Medians; NaN where it was not measured. */
+double results_share_of_copy(const json_t *problem, const char *contender, const char *pass);
+double results_quotient(const json_t *problem, const char *of, const char *with, const char *pass);
+double results_difference(const json_t *problem, const char *of, const char *with,
+                          const char *pass);
+
+/* oneDNN's fastest layout, a contender's name, or NULL. */
+const char *results_onednn(const json_t *problem, const char *pass);
+
+double results_workspace(const json_t *problem);
+
+#endif

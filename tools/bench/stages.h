@@ -1,0 +1,30 @@
+/*
+ * A contender made of the benchmark's own kernels: a few of them in a row for
+ * each pass, forward and backward, without the host between.
+ */
+#ifndef TOOLS_BENCH_STAGES_H
+#define TOOLS_BENCH_STAGES_H
+
+#include "bench/kernels.h"
+
+enum { STAGES_MAX = 3, STAGES_BUFFERS = 3 };
+
+typedef struct stages {
+    const char *name;
+    scene *scene;
+    size_t count[BENCH_PASSES];
+    bench_kernel kernel[BENCH_PASSES][STAGES_MAX];
+    cl_mem buffer[STAGES_BUFFERS]; /* what the kernels pass on */
+} stages;
+
+/* A buffer of so many floats, which closing releases. */
+int stages_buffer(stages *s, size_t which, size_t floats);
+
+/* The next kernel of a pass; the program must have it. */
+int stages_add(stages *s, bench_pass pass, cl_program program, const char *name,
+               const bench_argument *arguments, size_t count, size_t items, size_t local);
+
+/* The contender: its results are judged roughly. `s` is on the heap and goes with it. */
+contender stages_contender(stages *s);
+
+#endif

@@ -1,0 +1,99 @@
+/* Timing in turns. */
+#include "bench/timing.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "check/check.h"
+#include "check/mix.h"
+
+enum { MAX_SERIES = 64 };
+
+/* Longer than an OpenMP thread waits busily for work. */
+static const struct timespec rest = {0, 25 * 1000 * 1000};
+
+/* The order of a round: permuted, those whose threads spin behind all others. */
+static void deal(const series *list, size_t count, uint64_t round, size_t *order)
+{
+    size_t first = 0;
+    for (int spins = 0; spins < 2; spins++) {
+        size_t last = first;
+        for (size_t i = 0; i < count; i++) {
+            if (list[i].of->spins == spins) {
+                order[last++] = i;
+            }
+        }
+        for (size_t i = last; i > first + 1; i--) {
+            size_t j = first + (size_t)(mix(round, i) % (i - first)), kept = order[i - 1];
+            order[i - 1] = order[j];
+            order[j] = kept;
+        }
+        first = last;
+    }
+}
+
+static int run_once(const series *s, double *seconds)
+{
+    double start = check_clock();
+    int status = s->of->run(s->of->self, s->pass);
+    *seconds = check_clock() - start;
+    return status;
+}
+
+/* Where a round ends: threads that spin would take the next one's time. */
+static void settle(const series *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].of->spins) {
+            nanosleep(&rest, NULL);
+            return;
+        }
+    }
+}
+
+int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds)
+{
+    double spent[MAX_SERIES] = {0}, start = 0, ignored;
+    size_t order[MAX_SERIES], most = budget->rounds ? budget->rounds : SPREAD_MAX;
+    int status = SBN_SUCCESS;
+    *rounds = 0;
+    count = count < MAX_SERIES ? count : MAX_SERIES;
+    for (size_t i = 0; i < count && !status; i++) {
+        status = run_once(&list[i], &ignored);
+    }
+    settle(list, count);
+    start = check_clock();
+    for (size_t round = 0; round < most && !status; round++) {
+        double elapsed = check_clock() - start;
+        if (!budget->rounds && round >= TIMING_LEAST && elapsed >= budget->seconds) {
+            break;
+        }
+        deal(list, count, round, order);
+        for (size_t i = 0; i < count; i++) {
+            list[i].seconds[round] = NAN;
+        }
+        for (size_t i = 0; i < count && !status; i++) {
+            series *s = &list[order[i]];
+            double *at = &s->seconds[round];
+            if (budget->rounds || round < TIMING_LEAST ||
+                spent[order[i]] <= 2 * elapsed / (double)count) {
+                status = run_once(s, at);
+                spent[order[i]] += *at;
+            }
+        }
+        settle(list, count);
+        ++*rounds;
+    }
+    return status;
+}
+
+const series *timing_find(const series *list, size_t count, const char *name, bench_pass pass)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].pass == pass && strcmp(list[i].of->name, name) == 0) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}

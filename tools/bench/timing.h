@@ -1,0 +1,35 @@
+/*
+ * Timing in turns: every round runs each series once, in an order of its own,
+ * so that the machine's drifts, and what one run leaves in caches for the
+ * next, meet all of them alike.
+ */
+#ifndef TOOLS_BENCH_TIMING_H
+#define TOOLS_BENCH_TIMING_H
+
+#include "bench/contender.h"
+#include "bench/spread.h"
+
+/* One contender's one pass, and its seconds in each round; NaN where it sat out. */
+typedef struct series {
+    const contender *of;
+    bench_pass pass;
+    double seconds[SPREAD_MAX];
+} series;
+
+typedef struct timing_budget {
+    double seconds; /* rounds go on for so long, and at least TIMING_LEAST of them */
+    size_t rounds;  /* or for so many, if not 0 */
+} timing_budget;
+
+enum { TIMING_LEAST = 7 };
+
+/*
+ * Runs rounds after one that is not timed. A series that has had more than
+ * twice its share of the time sits rounds out, once it has TIMING_LEAST. Sets *rounds.
+ */
+int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds);
+
+/* A series of the list by contender and pass; NULL if there is none. */
+const series *timing_find(const series *list, size_t count, const char *contender, bench_pass pass);
+
+#endif

@@ -1,0 +1,10 @@
+/* Sums in any order, in floats: bench_unordered.cl. What the library's exact sums are compared with. */
+#ifndef TOOLS_BENCH_UNORDERED_H
+#define TOOLS_BENCH_UNORDERED_H
+
+#include "bench/contender.h"
+
+/* "unordered", forward and backward. */
+int bench_unordered_open(scene *s, cl_program program, contender *made);
+
+#endif

@@ -1,0 +1,160 @@
+/* The reduction's stated bound; derived in bounds.h. */
+#include "check/bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double steps(size_t n)
+{
+    return (double)((n + BOUND_LANES - 1) / BOUND_LANES) + BOUND_FOLDS + 2;
+}
+
+/*
+ * A block of one tensor. Its pivot is the mean of the first elements in the narrow format, of all
+ * in the wide one; which was taken is not known here, so both are bounded.
+ */
+typedef struct block {
+    const float *at;
+    size_t n;
+    double k, pivot[2], pivot_error;
+} block;
+
+static block block_of(const float *plane, size_t from, size_t plane_size)
+{
+    size_t left = plane_size - from;
+    block b = {.at = plane + from, .n = left < BOUND_BLOCK ? left : BOUND_BLOCK};
+    double total = 0, size = 0;
+    b.k = steps(b.n);
+    for (size_t i = 0; i < b.n; i++) {
+        total += b.at[i];
+        size += fabs(b.at[i]);
+        if (i + 1 == BOUND_LANES || i + 1 == b.n) {
+            b.pivot[i + 1 > BOUND_LANES] = total / (double)(i + 1);
+            b.pivot_error = fmax(b.pivot_error, b.k * BOUND_UNIT * size / (double)(i + 1));
+        }
+    }
+    if (b.n <= BOUND_LANES) {
+        b.pivot[1] = b.pivot[0];
+    }
+    return b;
+}
+
+/* Largest |value - pivot|. */
+static double distance(const block *b, double value)
+{
+    return fmax(fabs(value - b->pivot[0]), fabs(value - b->pivot[1])) + b->pivot_error;
+}
+
+static void forward_bounds(const problem *p, const geometry *g, const float *x, size_t c,
+                           const reference_channel *ch, channel_bounds *bound)
+{
+    double sum = 0, squares = 0, n = (double)g->values;
+    for (size_t s = 0; s < g->samples; s++) {
+        const float *plane = x + geometry_plane_start(g, s, c);
+        for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
+            block b = block_of(plane, from, g->sample[s].plane);
+            double first = 0, second = 0;
+            for (size_t i = 0; i < b.n; i++) {
+                double d = distance(&b, b.at[i]);
+                first += d;
+                second += d * d;
+            }
+            first *= b.k * BOUND_UNIT;
+            sum += first;
+            squares += (b.k + 2) * BOUND_UNIT * second + 2 * distance(&b, ch->mean) * first;
+        }
+    }
+    bound->mean = sum / n + BOUND_CUT_MEAN + BOUND_TWO_FLOATS * fabs(ch->mean);
+    bound->var = (squares + sum * sum / n) / n + BOUND_CUT_VAR + BOUND_UNDERFLOW;
+    if (ch->invstd == 0) {
+        return; /* the variance overflowed: 0 whatever its error */
+    }
+    double low = reference_invstd(p, fmax(ch->var - bound->var, 0));
+    double high = reference_invstd(p, ch->var + bound->var);
+    bound->invstd = fmax(low / ch->invstd - 1, 1 - high / ch->invstd);
+    bound->may_clamp = p->eps_mode == SBN_EPS_CLAMP && ch->var - bound->var <= p->eps &&
+                       p->eps <= ch->var + bound->var;
+}
+
+/* Bounds of one plane's part of the gradients' sums. */
+static void gradient_bounds(const float *x, const float *dy, size_t plane,
+                            const reference_channel *ch, const channel_bounds *bound,
+                            gradient_sums *sums)
+{
+    double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
+    for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
+        block b = block_of(dy, from, plane);
+        double g = distance(&b, 0), e_sum = 0, ed_sum = 0, d_sum = 0;
+        for (size_t i = 0; i < b.n; i++) {
+            double e = distance(&b, b.at[i]), d = fabs(x[from + i] - ch->mean) + off;
+            e_sum += e;
+            ed_sum += e * d;
+            d_sum += d;
+        }
+        double dy_error = b.k * BOUND_UNIT * e_sum + (double)b.n * BOUND_CUT_GRADIENT;
+        sums->dy += dy_error;
+        sums->dy_centered += (b.k + 2) * BOUND_UNIT * (ed_sum + g * d_sum) +
+                             BOUND_UNIT * fabs(ch->mean) * dy_error +
+                             (double)b.n * (BOUND_CUT_GRADIENT + BOUND_UNDERFLOW);
+    }
+}
+
+static void backward_bounds(const geometry *g, const inputs *in, const reference *ref, size_t c,
+                            bounds *b)
+{
+    channel_bounds *bound = &b->channel[c];
+    const reference_channel *ch = &ref->channel[c];
+    for (size_t s = 0; s < g->samples; s++) {
+        size_t start = geometry_plane_start(g, s, c);
+        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound,
+                        &b->local[c * g->replicas + g->sample[s].replica]);
+    }
+    for (size_t r = 0; r < g->replicas; r++) {
+        gradient_sums *local = &b->local[c * g->replicas + r];
+        bound->all.dy += local->dy;
+        bound->all.dy_centered += local->dy_centered;
+        local->dy_centered += bound->mean * fabs(ref->local[c * g->replicas + r].dy);
+    }
+    bound->all.dy_centered += bound->mean * fabs(ch->all.dy);
+}
+
+/* Sums of exact data are not rounded anywhere. */
+static void forget_exact(const problem *p, const geometry *g, size_t c, bounds *b)
+{
+    channel_bounds *bound = &b->channel[c];
+    int exact_x = p->data == DATA_EXACT, exact_dy = p->grad == DATA_EXACT;
+    if (exact_x) {
+        bound->mean = bound->var = bound->invstd = 0;
+    }
+    for (size_t r = 0; r <= g->replicas && exact_dy; r++) {
+        gradient_sums *sums = r < g->replicas ? &b->local[c * g->replicas + r] : &bound->all;
+        sums->dy = 0;
+        sums->dy_centered = exact_x ? 0 : sums->dy_centered;
+    }
+}
+
+int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
+                bounds *b)
+{
+    b->replicas = g->replicas;
+    b->channel = calloc(g->channels, sizeof *b->channel);
+    b->local = calloc(g->channels * g->replicas, sizeof *b->local);
+    if (!b->channel || !b->local) {
+        bounds_free(b);
+        return SBN_OUT_OF_MEMORY;
+    }
+    for (size_t c = 0; c < g->channels && g->values > 0; c++) {
+        forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
+        backward_bounds(g, in, ref, c, b);
+        forget_exact(p, g, c, b);
+    }
+    return SBN_SUCCESS;
+}
+
+void bounds_free(bounds *b)
+{
+    free(b->channel);
+    free(b->local);
+    memset(b, 0, sizeof *b);
+}

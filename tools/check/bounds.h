@@ -1,0 +1,76 @@
+/*
+ * How far the library may be from the exact sums: the reduction's own stated
+ * bound, computed for each channel from its definition and its data. u = 2^-24.
+ *
+ * A plane (one sample, one channel) is cut into blocks; only inside a block
+ * is anything rounded, everything after it is exact integers. In a block of n
+ * elements a sum goes through ceil(n / 16) additions in a lane and 4 folds of
+ * the 16 lanes; with one rounding for each term and one to spare,
+ *
+ *   k = ceil(n / 16) + 4 + 2.
+ *
+ * Forward. The pivot p is a float near the mean m_p of the block's first 16
+ * elements, in the wide format of all: |p - m_p| <= k u mean|x| of the same.
+ * With d = x - p, A = sum d and Q = sum d^2 by fma,
+ *
+ *   |error of sum x|             <= k u sum|d|                         =: a
+ *   |error of sum (x - mean)^2|  <= (k + 2) u sum d^2 + 2 |p - mean| a
+ *
+ * the second because sum x^2 is formed as n p^2 + 2 p A + Q with the same A,
+ * so that an error of A meets p in one and the mean in the other sum. Over the
+ * channel there is also (sum of the a)^2 / N.
+ *
+ * Backward. g is the pivot of dy, e = dy - g, d = x - m_hi, where m_hi is the
+ * mean as one float: |d| <= |x - mean| + u |mean| + error of the mean.
+ *
+ *   |error of sum dy|            <= k u sum|e|
+ *   |error of sum dy (x - mean)| <= (k + 2) u (sum|e||d| + |g| sum|d|)
+ *                                   + u |mean| error(sum dy) + error(mean) |sum dy|
+ *
+ * To these come what the format of the fixed-point sums cuts off and what the
+ * squares lose to float's underflow.
+ *
+ * Data of the kind `exact` (inputs.c) has sums that no step rounds: its bounds
+ * are 0, so that what remains of a tolerance is the apply's own roundings.
+ */
+#ifndef TOOLS_CHECK_BOUNDS_H
+#define TOOLS_CHECK_BOUNDS_H
+
+#include "check/reference.h"
+
+/* Rounding unit of float. */
+#define BOUND_UNIT 0x1p-24
+
+/* The reduction's shape: change these with the kernels' block size and lane count. */
+enum { BOUND_BLOCK = 256, BOUND_LANES = 16, BOUND_FOLDS = 4 };
+
+/* The narrow format's cut, for each value that is summed. */
+#define BOUND_CUT_MEAN 0x1p-63
+#define BOUND_CUT_VAR 0x1p-78
+#define BOUND_CUT_GRADIENT 0x1p-94
+
+/* Underflow of the squares in float. */
+#define BOUND_UNDERFLOW 0x1p-148
+
+/* The mean travels as two floats: 48 bits. */
+#define BOUND_TWO_FLOATS 0x1p-48
+
+typedef struct channel_bounds {
+    double mean, var;  /* absolute */
+    double invstd;     /* relative, from var; infinite when var + eps is not bounded away from 0 */
+    int may_clamp;     /* with the error of var either side of eps is possible */
+    gradient_sums all; /* absolute */
+} channel_bounds;
+
+typedef struct bounds {
+    size_t replicas;
+    channel_bounds *channel;
+    gradient_sums *local; /* as in reference */
+} bounds;
+
+/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
+int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
+                bounds *b);
+void bounds_free(bounds *b);
+
+#endif

@@ -1,0 +1,72 @@
+/* One problem from its line to the judgement. */
+#include "check/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+double check_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void own_failure(check_result *result, const char *what, int status)
+{
+    result->status = status;
+    snprintf(result->error, sizeof result->error, "%s: %s", what, sbn_strerror(status));
+}
+
+static void judge(const problem *p, const inputs *in, const digests *recorded, check_result *result)
+{
+    int one_value = result->geometry.values == 1 && p->passes & PASS_FORWARD;
+    if (one_value) {
+        result->refused = result->ok = result->status == SBN_TOO_FEW_VALUES;
+        if (!result->status) {
+            snprintf(result->error, sizeof result->error,
+                     "one value per channel in training must be SBN_TOO_FEW_VALUES");
+        }
+        return;
+    }
+    if (result->status) {
+        return;
+    }
+    int status = compare(p, &result->geometry, in, &result->outputs, &result->comparison);
+    if (status) {
+        own_failure(result, "comparing", status);
+        return;
+    }
+    digests_take(&result->geometry, in, &result->outputs, &result->digests);
+    result->ok = result->comparison.ok;
+    result->bits_known = recorded && recorded->order;
+    if (result->bits_known &&
+        digests_differ(recorded, &result->digests, result->error, sizeof result->error)) {
+        result->ok = 0;
+    }
+}
+
+void check_run(runner *r, const problem *p, const digests *recorded, check_result *result)
+{
+    inputs in;
+    double start = check_clock();
+    memset(result, 0, sizeof *result);
+    int status = geometry_make(p, runner_replicas(r), &result->geometry);
+    if (!status) {
+        status = inputs_make(p, &result->geometry, &in);
+    }
+    if (status) {
+        own_failure(result, "making inputs", status);
+        return;
+    }
+    result->status = runner_run(r, p, &result->geometry, &in, &result->outputs, result->error);
+    judge(p, &in, recorded, result);
+    inputs_free(&in);
+    result->seconds = check_clock() - start;
+}
+
+void check_free(check_result *result)
+{
+    outputs_free(&result->outputs);
+    geometry_free(&result->geometry);
+}

@@ -1,0 +1,135 @@
+/* Reading a problem's results back. */
+#include "check/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int job_failed(char *error, const char *call, int status)
+{
+    const char *sentence = sbn_last_error();
+    snprintf(error, RUNNER_ERROR, "%s: %s%s%s", call, sbn_strerror(status), *sentence ? ": " : "",
+             sentence);
+    return status;
+}
+
+int job_failed_here(char *error, const char *call, int status)
+{
+    snprintf(error, RUNNER_ERROR, "%s: %s", call, sbn_strerror(status));
+    return status;
+}
+
+/* An output that this process has some of, from all ranks. */
+static int join(job *j, output_id id)
+{
+    output *o = &j->out->of[id];
+    int status = j->ranks ? j->ranks->join(j->ranks->context, o->data, o->count) : SBN_SUCCESS;
+    return status ? job_failed_here(j->error, "joining the ranks' results", status) : SBN_SUCCESS;
+}
+
+/* Reads a tensor of every replica and puts it where global order, or replica order, wants it. */
+static int collect(job *j, tensor_id from, output_id to)
+{
+    int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
+    size_t channels = j->p->channels;
+    int status = output_make(j->out, to, vector ? j->g->replicas * channels : j->g->elements);
+    for (size_t r = 0; r < j->replicas && !status; r++) {
+        int spoilt = 0;
+        float *share = malloc((j->tensors[r].count[from] + 1) * sizeof *share);
+        status = share ? tensors_read(&j->tensors[r], from, share, &spoilt) : SBN_OUT_OF_MEMORY;
+        if (!status && vector) {
+            memcpy(j->out->of[to].data + (j->first + r) * channels, share,
+                   channels * sizeof *share);
+        } else if (!status) {
+            geometry_gather(j->g, j->p->layout, j->first + r, share, j->out->of[to].data);
+        }
+        free(share);
+        if (spoilt) {
+            snprintf(j->error, RUNNER_ERROR, "%s of replica %zu: written outside its contents",
+                     output_names[to], j->first + r);
+            return RUNNER_SPOILT;
+        }
+    }
+    return status ? job_failed_here(j->error, "reading results", status) : join(j, to);
+}
+
+static int collect_tensors(job *j)
+{
+    const struct {
+        unsigned wanted;
+        tensor_id from;
+        output_id to;
+    } list[] = {
+        {j->p->passes & PASS_FORWARD, TENSOR_Y, OUT_Y},
+        {j->p->passes & PASS_RECOMPUTE, TENSOR_AGAIN, OUT_AGAIN},
+        {j->p->passes & PASS_EVALUATE, TENSOR_EVAL, OUT_EVAL},
+        {j->p->passes & PASS_BACKWARD, TENSOR_DX, OUT_DX},
+        {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD},
+        {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
+    };
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++) {
+        if (list[i].wanted) {
+            status = collect(j, list[i].from, list[i].to);
+        }
+    }
+    return status;
+}
+
+/* What the library holds on the host. */
+static int collect_statistics(job *j)
+{
+    outputs *out = j->out;
+    int status = SBN_SUCCESS;
+    if (j->p->passes & PASS_FORWARD) {
+        status = output_make(out, OUT_MEAN, j->p->channels);
+        status = status ? status : output_make(out, OUT_VAR, j->p->channels);
+        if (!status) {
+            status = sbn_saved_get(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
+                                   &out->count);
+        }
+    }
+    if (!status && j->p->track) {
+        status = output_make(out, OUT_RUNNING_MEAN, j->p->channels);
+        status = status ? status : output_make(out, OUT_RUNNING_VAR, j->p->channels);
+        if (!status) {
+            status = sbn_batchnorm_get_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
+                                                     out->of[OUT_RUNNING_VAR].data, &out->batches);
+        }
+    }
+    if (status) {
+        return job_failed(j->error, "reading statistics", status);
+    }
+    /* Every rank has all of them: only where they are the same do they stay as they are. */
+    static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
+        status = out->of[all[i]].data ? join(j, all[i]) : SBN_SUCCESS;
+    }
+    return status;
+}
+
+/* The group's sums must be the same bits on every replica. */
+static int judge_shared(job *j)
+{
+    static const output_id shared[] = {OUT_WEIGHT_GRAD, OUT_BIAS_GRAD};
+    size_t channels = j->p->channels;
+    for (size_t i = 0; i < 2; i++) {
+        const float *data = j->out->of[shared[i]].data;
+        for (size_t r = 1; data && r < j->g->replicas; r++) {
+            if (digest_floats(data, channels) != digest_floats(data + r * channels, channels)) {
+                snprintf(j->error, RUNNER_ERROR, "%s differs between replicas 0 and %zu",
+                         output_names[shared[i]], r);
+                return RUNNER_SPOILT;
+            }
+        }
+    }
+    return SBN_SUCCESS;
+}
+
+int job_collect(job *j)
+{
+    int status = collect_tensors(j);
+    status = status ? status : collect_statistics(j);
+    int global = (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0;
+    return status || !global ? status : judge_shared(j);
+}

@@ -1,0 +1,52 @@
+/*
+ * Judging outputs against the reference. Every element has a tolerance of its
+ * own, derived and never a constant; with a = weight invstd, p = a,
+ * t = invstd^2 sum(dy (x - mean)) / N, q = -p t, u = 2^-24:
+ *
+ *   y    4u (|a (x - mean)| + |bias|)                    the apply's roundings
+ *        + |a| (error(mean) + |x - mean| error(invstd))  the reduction's bound
+ *
+ *   dx   8u (|p (dy - g)| + |q (x - mean)| + |r|),  g = mean of dy,
+ *                                                   |r| <= u (|p g| + |q mean|)
+ *        + |p| (|dy - g| error(invstd) + error(g)
+ *               + |x - mean| error(t) + |t| error(mean))
+ *
+ * error() is bounds.h's, invstd's being relative; products of errors are
+ * included by factors 1 + error(invstd). Evaluation is judged from the running
+ * statistics that the library itself returned, so it has the first line alone.
+ *
+ * Not-finite values: where the reference is NaN the output must be; where it
+ * is an infinity the output must be that infinity or NaN. Exact data, whose
+ * sums need no rounding, must give the correctly rounded mean, variance and
+ * sum of dy: tolerance 0. So must a recomputed y the bits of y.
+ */
+#ifndef TOOLS_CHECK_COMPARE_H
+#define TOOLS_CHECK_COMPARE_H
+
+#include "check/outputs.h"
+#include "check/reference.h"
+
+typedef struct verdict {
+    int judged;       /* 0: the problem has no such output */
+    size_t failures;  /* values beyond their tolerance */
+    size_t unbounded; /* values that no bound holds for: eps is 0, the variance may be */
+    double ratio;     /* the largest error / tolerance */
+    /* Where that was: */
+    double error, tolerance, got, expected;
+    size_t index; /* into the output's data */
+} verdict;
+
+typedef struct comparison {
+    verdict of[OUTPUTS];
+    int counts_ok; /* values per channel, batches tracked */
+    int ok;        /* everything above */
+} comparison;
+
+/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY; *result is the judgement. */
+int compare(const problem *p, const geometry *g, const inputs *in, const outputs *out,
+            comparison *result);
+
+/* Where an output's element lies, in words: "sample 3 channel 0 position 17". */
+void compare_where(const geometry *g, output_id id, size_t index, char *text, size_t size);
+
+#endif

@@ -1,0 +1,35 @@
+/* Every OpenCL platform and device of the machine, and whether it can be used. */
+#ifndef TOOLS_CHECK_DEVICES_H
+#define TOOLS_CHECK_DEVICES_H
+
+#include <syncbn.h>
+
+typedef struct device_info {
+    cl_device_id id;
+    size_t platform; /* index into platforms */
+    char *name, *vendor, *driver, *version;
+    const char *type; /* "cpu", "gpu", "accelerator", "custom" */
+    cl_uint compute_units;
+    cl_ulong memory;      /* bytes */
+    sbn_kernel_form form; /* that SBN_FORM_AUTO would choose */
+    int usable;
+    char *reason; /* why not */
+} device_info;
+
+typedef struct platform_info {
+    char *name, *vendor, *version;
+    size_t devices;
+} platform_info;
+
+/* Devices are numbered through all platforms: that is the number of --devices. */
+typedef struct device_list {
+    size_t platforms, devices;
+    platform_info *platform;
+    device_info *device;
+} device_list;
+
+/* Returns SBN_SUCCESS (also when there is no device at all), or a negative status. */
+int devices_list(device_list *list);
+void devices_free(device_list *list);
+
+#endif

@@ -1,0 +1,135 @@
+/* Digests behind a problem. */
+#include "check/digests.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/mix.h"
+#include "exact/format.h"
+
+static uint64_t of_inputs(const geometry *g, const inputs *in)
+{
+    const float *const tensors[] = {in->x, in->dy};
+    const float *const vectors[] = {in->weight,      in->bias,         in->weight_before,
+                                    in->bias_before, in->running_mean, in->running_var};
+    uint64_t digest = (uint64_t)in->batches;
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        digest = mix(digest, digest_floats(tensors[i], g->elements));
+    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        digest = mix(digest, digest_floats(vectors[i], g->channels));
+    }
+    return digest;
+}
+
+void digests_take(const geometry *g, const inputs *in, const outputs *out, digests *d)
+{
+    d->order = SBN_ORDER_VERSION;
+    d->inputs = of_inputs(g, in);
+    for (int id = 0; id < OUTPUTS; id++) {
+        d->of[id] = out->of[id].digest;
+    }
+}
+
+/* Where the digest of this name belongs; NULL if there is none. */
+static uint64_t *place(digests *d, const char *name, size_t length)
+{
+    if (length == strlen("inputs") && strncmp(name, "inputs", length) == 0) {
+        return &d->inputs;
+    }
+    for (int id = 0; id < OUTPUTS; id++) {
+        if (length == strlen(output_names[id]) && strncmp(name, output_names[id], length) == 0) {
+            return &d->of[id];
+        }
+    }
+    return NULL;
+}
+
+/* One word, of `length` characters. Returns 0 or -1. */
+static int read_word(const char *word, size_t length, digests *d)
+{
+    size_t name = strcspn(word, "=");
+    const char *value = word + name + 1;
+    char *end;
+    if (name >= length || !isxdigit((unsigned char)*value)) {
+        return -1;
+    }
+    if (name == strlen("order") && strncmp(word, "order", name) == 0) {
+        d->order = strtoul(value, &end, 10);
+        return end == word + length && d->order ? 0 : -1;
+    }
+    uint64_t *digest = place(d, word, name);
+    if (!digest || length - name - 1 != 16) {
+        return -1;
+    }
+    *digest = strtoull(value, &end, 16);
+    return end == word + length ? 0 : -1;
+}
+
+int digests_parse(const char *words, digests *d, char *error, size_t error_size)
+{
+    static const char blanks[] = " \t";
+    size_t length;
+    memset(d, 0, sizeof *d);
+    words += strspn(words, blanks);
+    int any = *words != 0;
+    for (; *words; words += length, words += strspn(words, blanks)) {
+        length = strcspn(words, blanks);
+        if (read_word(words, length, d)) {
+            snprintf(error, error_size,
+                     "\"%.*s\" is no digest: expected order=1, inputs= or an output's name= with "
+                     "16 hexadecimal digits",
+                     (int)length, words);
+            return -1;
+        }
+    }
+    if (any && !(d->order && d->inputs)) {
+        snprintf(error, error_size, "digests need order= and inputs= among them");
+        return -1;
+    }
+    return 0;
+}
+
+void digests_print(const digests *d, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    if (d->order) {
+        used = (size_t)snprintf(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
+    }
+    for (int id = 0; id < OUTPUTS && used < size; id++) {
+        if (d->of[id]) {
+            used += (size_t)snprintf(text + used, size - used, " %s=%016" PRIx64, output_names[id],
+                                     d->of[id]);
+        }
+    }
+}
+
+int digests_differ(const digests *recorded, const digests *here, char *text, size_t size)
+{
+    size_t used = 0;
+    if (recorded->order != here->order) {
+        snprintf(text, size, "digests of order %lu of summation cannot be compared with order %lu",
+                 recorded->order, here->order);
+        return 1;
+    }
+    if (recorded->inputs != here->inputs) {
+        snprintf(text, size,
+                 "the inputs are not those of the digests: %016" PRIx64 " came, %016" PRIx64
+                 " was recorded",
+                 here->inputs, recorded->inputs);
+        return 1;
+    }
+    for (int id = 0; id < OUTPUTS && used < size; id++) {
+        if (recorded->of[id] != here->of[id]) {
+            used += (size_t)snprintf(text + used, size - used,
+                                     "%s%s %016" PRIx64 " instead of %016" PRIx64,
+                                     used ? ", " : "other bits than recorded: ", output_names[id],
+                                     here->of[id], recorded->of[id]);
+        }
+    }
+    return used > 0;
+}

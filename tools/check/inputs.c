@@ -1,0 +1,202 @@
+/* Generating a problem's numbers; the kinds are named in problem.h. */
+#include "check/inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/mix.h"
+
+/* What each random number is for: no two uses share a stream. */
+enum stream {
+    STREAM_X,
+    STREAM_DY,
+    STREAM_SHIFT,
+    STREAM_SCALE,
+    STREAM_WEIGHT,
+    STREAM_BIAS,
+    STREAM_WEIGHT_BEFORE,
+    STREAM_BIAS_BEFORE,
+    STREAM_MEAN,
+    STREAM_VAR
+};
+
+static uint64_t key(uint64_t seed, enum stream stream, uint64_t place)
+{
+    return mix(mix(seed, stream), place);
+}
+
+/* Sums of exact data need no rounding while the library sums planes in blocks of this size. */
+enum { EXACT_BLOCK = 1024 };
+
+static int power_of_two(size_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/*
+ * Integers that come in pairs of opposite sign around an offset, so that every
+ * block of a plane has a sum that is known: the block's mean is the offset,
+ * exactly. It is the channel's mean, large against the spread, and changes
+ * from sample to sample in pairs of opposite sign too: the channel's mean is an
+ * integer and no sum of the batch needs rounding. An offset other than 0 needs
+ * a power of two of elements in each block, for else the reciprocal that forms
+ * the mean would round. Where it does, the two of a pair stand in neighbouring
+ * lanes of the reduction: their roundings mirror each other and cancel.
+ */
+static void fill_exact(float *plane, size_t n, uint64_t k, int offset)
+{
+    offset = power_of_two(n % EXACT_BLOCK) ? offset : 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = mix(k, i / 2);
+        int distance = i + 1 == n && n % 2 ? 0 : 1 + (int)(bits % 3);
+        int sign = (bits >> 8 & 1) == (i & 1) ? 1 : -1;
+        plane[i] = (float)(offset + sign * distance);
+    }
+}
+
+/* The offset of a sample's plane: see above. Pairs need planes of one size. */
+static int exact_offset(const problem *p, uint64_t seed, size_t s, size_t c)
+{
+    int mean = (int)(key(seed, STREAM_SHIFT, c) % 4001) - 2000;
+    int step = (int)(mix(key(seed, STREAM_SCALE, c), s / 2) % 5);
+    if (p->has_sizes) {
+        return 0;
+    }
+    if (s % 2 == 0 && s + 1 == p->samples) {
+        return mean;
+    }
+    return s % 2 ? mean - step : mean + step;
+}
+
+/* One plane: channel c of one sample, whose own key is k. */
+static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, size_t c, uint64_t k)
+{
+    float shift = mix_uniform(key(seed, STREAM_SHIFT, c));
+    float spread = 1.0f + 0.5f * mix_uniform(key(seed, STREAM_SCALE, c));
+    float wide = ldexpf(1, (int)(key(seed, STREAM_SCALE, c) % 81) - 40);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = mix(k, i);
+        float normal = mix_normal(bits);
+        switch (kind) {
+        case DATA_LARGE_MEAN: plane[i] = 1000.0f + 0.003f * mix_uniform(bits); break;
+        case DATA_ONE: plane[i] = 1.0f + 1e-5f * mix_uniform(bits); break;
+        case DATA_TINY_VAR: plane[i] = shift + 1e-5f * normal; break;
+        case DATA_CONSTANT: plane[i] = shift; break;
+        case DATA_ZERO: plane[i] = 0; break;
+        case DATA_DENORMAL:
+            plane[i] = ldexpf((float)((int32_t)(bits >> 44) - (1 << 19)), -149);
+            break;
+        case DATA_WIDE: plane[i] = wide * (shift + spread * normal); break;
+        case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, 80); break;
+        default: plane[i] = shift + spread * normal;
+        }
+    }
+}
+
+/* The one value that makes a kind what it is: an outlier, a NaN, an infinity. */
+static void fill_special(const geometry *g, float *tensor, data_kind kind)
+{
+    if (g->values == 0) {
+        return;
+    }
+    if (kind == DATA_OUTLIER) {
+        for (size_t s = 0; s < g->samples; s++) {
+            if (g->sample[s].plane) {
+                for (size_t c = 0; c < g->channels; c++) {
+                    tensor[geometry_plane_start(g, s, c)] = 1e6f;
+                }
+                return;
+            }
+        }
+    }
+    if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF) {
+        return;
+    }
+    size_t s = g->samples / 2;
+    while (g->sample[s].plane == 0) {
+        s = (s + 1) % g->samples;
+    }
+    tensor[geometry_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
+                                                                                       ? NAN
+                                                                                   : kind ==
+                                                                                           DATA_INF
+                                                                                       ? INFINITY
+                                                                                       : -INFINITY;
+}
+
+static void fill(const problem *p, const geometry *g, enum stream stream, data_kind kind,
+                 float *tensor)
+{
+    uint64_t seed = mix(p->seed, stream);
+    for (size_t s = 0; s < g->samples; s++) {
+        for (size_t c = 0; c < g->channels; c++) {
+            float *plane = tensor + geometry_plane_start(g, s, c);
+            size_t n = g->sample[s].plane;
+            uint64_t k = mix(mix(seed, s), c);
+            if (kind == DATA_EXACT) {
+                fill_exact(plane, n, k, exact_offset(p, seed, s, c));
+            } else {
+                fill_plane(plane, n, kind, seed, c, k);
+            }
+        }
+    }
+    fill_special(g, tensor, kind);
+}
+
+/* Weights of both signs, none near 0, where relative errors would mean little. */
+static float weight(uint64_t bits)
+{
+    float size = 1.0f + 0.5f * mix_uniform(bits);
+    return bits & 1 ? size : -size;
+}
+
+static void fill_channels(const problem *p, size_t channels, inputs *in)
+{
+    for (size_t c = 0; c < channels; c++) {
+        in->weight[c] = weight(key(p->seed, STREAM_WEIGHT, c));
+        in->bias[c] = mix_normal(key(p->seed, STREAM_BIAS, c));
+        in->weight_before[c] = mix_normal(key(p->seed, STREAM_WEIGHT_BEFORE, c));
+        in->bias_before[c] = mix_normal(key(p->seed, STREAM_BIAS_BEFORE, c));
+        in->running_mean[c] = mix_normal(key(p->seed, STREAM_MEAN, c));
+        in->running_var[c] = 1.5f + mix_uniform(key(p->seed, STREAM_VAR, c));
+    }
+}
+
+int inputs_make(const problem *p, const geometry *g, inputs *in)
+{
+    float **tensors[] = {&in->x, &in->dy};
+    float **vectors[] = {&in->weight,      &in->bias,         &in->weight_before,
+                         &in->bias_before, &in->running_mean, &in->running_var};
+    int missing = 0;
+    memset(in, 0, sizeof *in);
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+        missing |= !(*tensors[i] = malloc((g->elements + 1) * sizeof(float)));
+    }
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        missing |= !(*vectors[i] = malloc(g->channels * sizeof(float)));
+    }
+    if (missing) {
+        inputs_free(in);
+        return SBN_OUT_OF_MEMORY;
+    }
+    fill(p, g, STREAM_X, p->data, in->x);
+    fill(p, g, STREAM_DY, p->grad, in->dy);
+    fill_channels(p, g->channels, in);
+    in->batches = 3;
+    return SBN_SUCCESS;
+}
+
+void inputs_free(inputs *in)
+{
+    free(in->x);
+    free(in->dy);
+    free(in->weight);
+    free(in->bias);
+    free(in->weight_before);
+    free(in->bias_before);
+    free(in->running_mean);
+    free(in->running_var);
+    memset(in, 0, sizeof *in);
+}

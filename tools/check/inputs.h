@@ -1,0 +1,22 @@
+/*
+ * The numbers of a problem: tensors in global logical order (geometry.h), so
+ * that the same global batch results under any split, layout or device.
+ */
+#ifndef TOOLS_CHECK_INPUTS_H
+#define TOOLS_CHECK_INPUTS_H
+
+#include "check/layout.h"
+
+typedef struct inputs {
+    float *x, *dy;                      /* `elements` each */
+    float *weight, *bias;               /* `channels` each, as all below */
+    float *weight_before, *bias_before; /* gradients that a backward may add to */
+    float *running_mean, *running_var;  /* before the forward pass */
+    int64_t batches;                    /* tracked before it */
+} inputs;
+
+/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
+int inputs_make(const problem *p, const geometry *g, inputs *in);
+void inputs_free(inputs *in);
+
+#endif

@@ -1,0 +1,51 @@
+/* One problem under way: its layer, its buffers, its passes, its results. */
+#ifndef TOOLS_CHECK_JOB_H
+#define TOOLS_CHECK_JOB_H
+
+#include "check/runner.h"
+#include "check/tensors.h"
+
+typedef struct job {
+    const problem *p;
+    const geometry *g;
+    const inputs *in;
+    outputs *out;
+    char *error;
+    const runner_ranks *ranks; /* NULL: all replicas are here */
+    size_t first, replicas;    /* of this process */
+    tensors *tensors;
+    sbn_shard *shards;
+    cl_event *done; /* of each replica's last pass */
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+} job;
+
+/* Writes a failed call of the library into `error`, with the library's sentence; returns status. */
+int job_failed(char *error, const char *call, int status);
+
+/* A failed OpenCL call of our own, for which the library has no sentence. */
+int job_failed_here(char *error, const char *call, int status);
+
+/*
+ * Makes layer, buffers and shards for p, g and in, which stay the caller's and must live as long.
+ * Statuses as of runner_run; job_close in any case.
+ */
+int job_open(job *j, sbn_group *group, cl_command_queue *queue);
+void job_close(job *j);
+
+/* The layer and what its forward saves, for a job whose buffers are another's. */
+int job_make_layer(job *j, sbn_group *group);
+
+/* Running statistics as they are before the passes. */
+int job_reset(job *j);
+
+/* The passes; each has ended on the device only where its queue says so. */
+int job_forward(job *j, sbn_result *result);
+int job_backward(job *j, sbn_result *result);
+int job_evaluate(job *j);
+int job_recompute(job *j);
+
+/* After the passes: reads everything back into the job's outputs. */
+int job_collect(job *j);
+
+#endif

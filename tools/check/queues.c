@@ -1,0 +1,162 @@
+/* Contexts, queues and groups, kept between problems. */
+#include "check/queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Groups kept at once; one more starts afresh. */
+enum { KEPT = 16 };
+
+typedef struct kept_group {
+    size_t replicas, here; /* in all, and of this process */
+    int out_of_order;
+    sbn_kernel_form form;
+    sbn_group *group;
+    cl_command_queue queue[PROBLEM_MAX_REPLICAS];
+} kept_group;
+
+struct queues {
+    size_t devices;
+    cl_device_id *device;
+    cl_context *context; /* a device that is named twice has one context */
+    sbn_kernel_form form;
+    char *build_options;
+    const runner_ranks *ranks;
+    size_t groups;
+    kept_group kept[KEPT];
+};
+
+int queues_open(const runner_config *config, queues **made)
+{
+    int status = SBN_SUCCESS;
+    queues *q = calloc(1, sizeof *q);
+    *made = NULL;
+    if (!q) {
+        return SBN_OUT_OF_MEMORY;
+    }
+    q->form = config->form;
+    q->ranks = config->ranks;
+    q->device = calloc(config->num_devices, sizeof *q->device);
+    q->context = calloc(config->num_devices, sizeof *q->context);
+    q->build_options = config->build_options ? strdup(config->build_options) : NULL;
+    if (!q->device || !q->context || (config->build_options && !q->build_options)) {
+        queues_close(q);
+        return SBN_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < config->num_devices && !status; i++) {
+        cl_device_id device = q->device[i] = config->devices[i];
+        size_t first = 0;
+        while (q->device[first] != device) {
+            first++;
+        }
+        if (first < i) {
+            q->context[i] = q->context[first];
+            status = clRetainContext(q->context[i]);
+        } else {
+            q->context[i] = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+        }
+        q->devices += !status;
+    }
+    if (status) {
+        queues_close(q);
+        return status;
+    }
+    *made = q;
+    return SBN_SUCCESS;
+}
+
+void queues_close(queues *q)
+{
+    queues_forget_groups(q);
+    for (size_t i = 0; i < q->devices; i++) {
+        clReleaseContext(q->context[i]);
+    }
+    free(q->device);
+    free(q->context);
+    free(q->build_options);
+    free(q);
+}
+
+size_t queues_devices(const queues *q)
+{
+    return q->devices;
+}
+
+static void forget(kept_group *k)
+{
+    sbn_group_destroy(k->group);
+    for (size_t r = 0; r < k->here && k->queue[r]; r++) {
+        clReleaseCommandQueue(k->queue[r]);
+    }
+    memset(k, 0, sizeof *k);
+}
+
+void queues_forget_groups(queues *q)
+{
+    while (q->groups) {
+        forget(&q->kept[--q->groups]);
+    }
+}
+
+/* Out-of-order where the device has such queues; elsewhere the same events on an ordered one. */
+static cl_command_queue make_queue(cl_context context, cl_device_id device, int out_of_order,
+                                   cl_int *status)
+{
+    cl_command_queue_properties has = 0, order = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof has, &has, NULL);
+    return clCreateCommandQueue(context, device, out_of_order ? has & order : 0, status);
+}
+
+static int make_group(queues *q, kept_group *k)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_transport transport;
+    cl_int status = CL_SUCCESS;
+    size_t first;
+    k->here = ranks_replicas(q->ranks, k->replicas, &first);
+    for (size_t r = 0; r < k->here && !status; r++) {
+        size_t device = (first + r) % q->devices;
+        k->queue[r] = make_queue(q->context[device], q->device[device], k->out_of_order, &status);
+    }
+    if (!status && q->ranks) {
+        config.transport = &transport;
+        status = q->ranks->transport(q->ranks->context, &transport);
+    }
+    if (status) {
+        return status;
+    }
+    config.queues = k->queue;
+    config.replicas = k->here;
+    config.form = k->form;
+    config.build_options = q->build_options;
+    return sbn_group_create(&config, &k->group);
+}
+
+int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group,
+                 cl_command_queue **queue)
+{
+    sbn_kernel_form form = q->form == SBN_FORM_AUTO ? p->form : q->form;
+    kept_group *k = NULL;
+    for (size_t i = 0; i < q->groups; i++) {
+        if (q->kept[i].replicas == replicas && q->kept[i].out_of_order == p->out_of_order &&
+            q->kept[i].form == form) {
+            k = &q->kept[i];
+        }
+    }
+    if (!k) {
+        if (q->groups == KEPT) {
+            queues_forget_groups(q);
+        }
+        k = &q->kept[q->groups];
+        *k = (kept_group){.replicas = replicas, .out_of_order = p->out_of_order, .form = form};
+        int status = make_group(q, k);
+        if (status) {
+            forget(k);
+            return status;
+        }
+        q->groups++;
+    }
+    *group = k->group;
+    *queue = k->queue;
+    return SBN_SUCCESS;
+}

@@ -1,0 +1,24 @@
+/*
+ * What a runner keeps between problems: a context for each device, a queue
+ * for each replica, and the groups made so far, for a group compiles kernels.
+ */
+#ifndef TOOLS_CHECK_QUEUES_H
+#define TOOLS_CHECK_QUEUES_H
+
+#include "check/runner.h"
+
+typedef struct queues queues;
+
+int queues_open(const runner_config *config, queues **made);
+void queues_close(queues *q);
+
+size_t queues_devices(const queues *q);
+
+/* The group for a problem over so many replicas, and its queues; both stay q's. */
+int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group,
+                 cl_command_queue **queue);
+
+/* Ends all groups and their queues. */
+void queues_forget_groups(queues *q);
+
+#endif

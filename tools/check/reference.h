@@ -1,0 +1,50 @@
+/*
+ * Batch normalisation in float64 from its definition, sharing no source with
+ * the library: two passes for mean and variance, compensated sums, the exact
+ * x, one channel after the other.
+ *
+ *   Ioffe & Szegedy 2015, algorithm 1 and section 3; running statistics as in
+ *   PyTorch's BatchNorm (running_var from the unbiased variance).
+ */
+#ifndef TOOLS_CHECK_REFERENCE_H
+#define TOOLS_CHECK_REFERENCE_H
+
+#include "check/inputs.h"
+
+/* Sums over the samples of one replica, or of all. */
+typedef struct gradient_sums {
+    double dy;          /* sum of dy */
+    double dy_centered; /* sum of dy (x - mean) */
+} gradient_sums;
+
+typedef struct reference_channel {
+    double mean,
+        var; /* biased; NaN when the channel holds a NaN or an infinity, the mean by IEEE */
+    double invstd;
+    int clamped; /* eps replaced the variance: no gradient passes through it */
+    gradient_sums all;
+    double running_mean, running_var; /* after the forward pass */
+} reference_channel;
+
+typedef struct reference {
+    size_t replicas;
+    double count;
+    reference_channel *channel;
+    gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
+    double share;         /* of this batch in the running statistics; 0: not updated */
+    int64_t batches;      /* after the forward pass */
+} reference;
+
+/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
+int reference_make(const problem *p, const geometry *g, const inputs *in, reference *ref);
+void reference_free(reference *ref);
+
+/* 1 / sqrt(var + eps), or its clamped form. */
+double reference_invstd(const problem *p, double var);
+
+/* y = weight (x - mean) invstd + bias; dx as in pass.h. `weight` is 1 where there is none. */
+double reference_y(const reference_channel *ch, double weight, double bias, double x);
+double reference_dx(const reference *ref, const reference_channel *ch, double weight, double x,
+                    double dy);
+
+#endif

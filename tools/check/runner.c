@@ -1,0 +1,91 @@
+/* Running a problem: group, layer, shards, passes. */
+#include "check/runner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/job.h"
+#include "check/queues.h"
+
+struct runner {
+    queues *queues;
+    const runner_ranks *ranks;
+};
+
+int runner_create(const runner_config *config, runner **made, char *error)
+{
+    runner *r = calloc(1, sizeof *r);
+    *made = NULL;
+    int status = r ? queues_open(config, &r->queues) : SBN_OUT_OF_MEMORY;
+    if (status) {
+        free(r);
+        return job_failed_here(error, "opening the devices", status);
+    }
+    r->ranks = config->ranks;
+    *made = r;
+    return SBN_SUCCESS;
+}
+
+void runner_destroy(runner *r)
+{
+    if (r) {
+        queues_close(r->queues);
+        free(r);
+    }
+}
+
+size_t runner_replicas(const runner *r)
+{
+    return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
+}
+
+static int run_passes(job *j)
+{
+    unsigned passes = j->p->passes;
+    int status = SBN_SUCCESS;
+    sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
+    if (passes & PASS_FORWARD) {
+        status = job_forward(j, &forward);
+    }
+    if (!status && passes & PASS_BACKWARD) {
+        status = job_backward(j, &backward);
+    }
+    if (!status && passes & PASS_EVALUATE) {
+        status = job_evaluate(j);
+    }
+    if (!status && passes & PASS_RECOMPUTE) {
+        status = job_recompute(j);
+    }
+    j->out->wide = forward.wide || backward.wide;
+    return status;
+}
+
+static int run(job *j, sbn_group *group, cl_command_queue *queue)
+{
+    int status = job_open(j, group, queue);
+    status = status ? status : run_passes(j);
+    status = status ? status : job_collect(j);
+    outputs_digest(j->out, (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0, j->p->channels);
+    return status;
+}
+
+int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in, outputs *out,
+               char *error)
+{
+    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = r->ranks};
+    cl_command_queue *queue;
+    sbn_group *group;
+    memset(out, 0, sizeof *out);
+    *error = 0;
+    int status = queues_group(r->queues, p, g->replicas, &group, &queue);
+    if (status) {
+        return job_failed(error, "making the group", status);
+    }
+    status = run(&j, group, queue);
+    job_close(&j);
+    if (status && status != SBN_TOO_FEW_VALUES) {
+        /* A group may have failed for good: the next problem gets another. */
+        queues_forget_groups(r->queues);
+    }
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * Running a problem with the library: a group over chosen devices, a layer,
+ * buffers with guards around their contents, the passes, and everything read
+ * back into global logical order (outputs.h).
+ *
+ * Replica r of a problem runs on devices[r % num_devices]; name a device twice
+ * to give it two of three replicas. Each device has one context; groups are
+ * kept between problems, so kernels are compiled once.
+ */
+#ifndef TOOLS_CHECK_RUNNER_H
+#define TOOLS_CHECK_RUNNER_H
+
+#include "check/inputs.h"
+#include "check/outputs.h"
+#include "check/ranks.h"
+
+enum { RUNNER_ERROR = 1024 };
+
+typedef struct runner_config {
+    const cl_device_id *devices;
+    size_t num_devices;
+    sbn_kernel_form form;      /* instead of the problem's, unless SBN_FORM_AUTO */
+    const char *build_options; /* for the library, or NULL */
+    const runner_ranks *ranks; /* NULL: this process alone */
+} runner_config;
+
+typedef struct runner runner;
+
+/*
+ * Functions return SBN_SUCCESS or a negative status, and then write one
+ * sentence into `error`, RUNNER_ERROR characters: which call failed and the
+ * library's own sentence.
+ */
+int runner_create(const runner_config *config, runner **made, char *error);
+void runner_destroy(runner *r);
+
+/* Replicas of a problem that leaves their number open: one per device, in each rank. */
+size_t runner_replicas(const runner *r);
+
+/*
+ * Runs the problem's passes, forward, backward, evaluation, recomputation in
+ * that order, and fills `out`, digests included; free it with outputs_free,
+ * after a failure too. A write outside a buffer's contents, or gradients that
+ * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
+ */
+enum { RUNNER_SPOILT = -29999 };
+int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in, outputs *out,
+               char *error);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * One replica's buffers: its shares of a problem's tensors, each at an offset
+ * and between guards, in its own memory object.
+ */
+#ifndef TOOLS_CHECK_TENSORS_H
+#define TOOLS_CHECK_TENSORS_H
+
+#include "check/inputs.h"
+#include "check/outputs.h"
+
+typedef enum tensor_id {
+    TENSOR_X, /* the inputs */
+    TENSOR_DY,
+    TENSOR_WEIGHT,
+    TENSOR_BIAS,
+    TENSOR_WEIGHT_GRAD, /* written, and read when gradients accumulate */
+    TENSOR_BIAS_GRAD,
+    TENSOR_Y, /* written */
+    TENSOR_AGAIN,
+    TENSOR_EVAL,
+    TENSOR_DX,
+    TENSORS
+} tensor_id;
+
+typedef struct tensors {
+    cl_command_queue queue; /* borrowed */
+    cl_mem mem[TENSORS];
+    size_t offset[TENSORS], count[TENSORS]; /* in elements */
+    cl_event uploaded[TENSORS];             /* what the passes wait for */
+    cl_uint uploads;
+    float *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
+} tensors;
+
+/*
+ * Makes those of replica r's buffers that the problem's passes touch on `queue` and starts to fill
+ * them. What a pass will write holds a value that no right result has. Returns a status; free with
+ * tensors_free in any case.
+ */
+int tensors_make(const problem *p, const geometry *g, const inputs *in, size_t r,
+                 cl_command_queue queue, tensors *t);
+void tensors_free(tensors *t);
+
+/* A tensor as the library takes it. */
+sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
+
+/* Fills all of a tensor's memory, guards and contents, with the value that no right result has. */
+int tensors_overwrite(const tensors *t, tensor_id id);
+
+/*
+ * Reads a tensor's contents into `to` (count[id] floats). *spoilt becomes 1 if
+ * something was written before or behind them.
+ */
+int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt);
+
+#endif

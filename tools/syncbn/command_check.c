@@ -1,0 +1,60 @@
+/* syncbn check */
+#include <stdio.h>
+
+#include "syncbn/command.h"
+#include "syncbn/report.h"
+
+static int run_list(const device_list *list, const check_options *o)
+{
+    size_t chosen[DEVICE_CHOICE_MAX], count;
+    cl_device_id ids[DEVICE_CHOICE_MAX];
+    char error[RUNNER_ERROR];
+    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
+    if (exit_status) {
+        return exit_status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ids[i] = list->device[chosen[i]].id;
+    }
+    runner_config config = {.devices = ids,
+                            .num_devices = count,
+                            .build_options = o->build_options};
+    runner *r;
+    if (runner_create(&config, &r, error)) {
+        fprintf(stderr, "syncbn: %s\n", error);
+        return EXIT_FAILED;
+    }
+    report to = {.options = o, .devices = list, .num_chosen = count, .chosen = chosen};
+    report_begin(&to);
+    for (size_t i = 0; i < o->list.count; i++) {
+        check_result result;
+        report_progress(&to, &o->list.problems[i]);
+        /* New digests are made whatever the list has. */
+        check_run(r, &o->list.problems[i],
+                  o->format == REPORT_DIGESTS ? NULL : &o->list.recorded[i], &result);
+        report_result(&to, &o->list.problems[i], &result);
+        check_free(&result);
+    }
+    runner_destroy(r);
+    return report_end(&to);
+}
+
+int command_check(int argc, char **argv)
+{
+    check_options options;
+    int ended = options_read(argc, argv, &options);
+    if (ended) {
+        return ended - 1;
+    }
+    device_list list;
+    int status = devices_list(&list);
+    if (status) {
+        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
+        options_free(&options);
+        return EXIT_FAILED;
+    }
+    int exit_status = run_list(&list, &options);
+    devices_free(&list);
+    options_free(&options);
+    return exit_status;
+}

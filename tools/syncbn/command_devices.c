@@ -1,0 +1,119 @@
+/* syncbn devices */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "syncbn/command.h"
+#include "check/devices.h"
+#include "syncbn/json.h"
+#include "check/problem.h"
+
+static const char help[] =
+    "usage: syncbn devices [--json]\n"
+    "\n"
+    "Every OpenCL platform and device: the number that syncbn check --devices takes,\n"
+    "what the device is, and whether syncbn can use it. \"form\" is the form of the\n"
+    "kernels that is chosen for it.\n";
+
+static void print_device(const device_list *list, size_t i)
+{
+    const device_info *d = &list->device[i];
+    printf("  %zu  %s\n", i, d->name);
+    printf("     %s, %s, driver %s\n", d->vendor, d->version, d->driver);
+    printf("     %s, %u compute units, %.1f GiB, form %s\n", d->type, (unsigned)d->compute_units,
+           (double)d->memory / (1024.0 * 1024 * 1024), form_name(d->form));
+    printf("     %s%s\n", d->usable ? "usable" : "not usable: ", d->reason);
+}
+
+static void print_list(const device_list *list)
+{
+    if (list->platforms == 0) {
+        puts("no OpenCL platform is installed");
+    }
+    for (size_t p = 0; p < list->platforms; p++) {
+        const platform_info *platform = &list->platform[p];
+        printf("%s (%s, %s)\n", platform->name, platform->vendor, platform->version);
+        if (platform->devices == 0) {
+            puts("     no devices");
+        }
+        for (size_t i = 0; i < list->devices; i++) {
+            if (list->device[i].platform == p) {
+                print_device(list, i);
+            }
+        }
+    }
+}
+
+static json_t *device_json(const device_info *d, size_t index)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "index", json_integer((json_int_t)index));
+    json_object_set_new(object, "name", json_text(d->name));
+    json_object_set_new(object, "vendor", json_text(d->vendor));
+    json_object_set_new(object, "driver", json_text(d->driver));
+    json_object_set_new(object, "version", json_text(d->version));
+    json_object_set_new(object, "type", json_text(d->type));
+    json_object_set_new(object, "compute_units", json_integer(d->compute_units));
+    json_object_set_new(object, "memory", json_integer((json_int_t)d->memory));
+    json_object_set_new(object, "form", json_text(form_name(d->form)));
+    json_object_set_new(object, "usable", json_boolean(d->usable));
+    if (!d->usable) {
+        json_object_set_new(object, "reason", json_text(d->reason));
+    }
+    return object;
+}
+
+static json_t *list_json(const device_list *list)
+{
+    json_t *platforms = json_array();
+    for (size_t p = 0; p < list->platforms; p++) {
+        const platform_info *platform = &list->platform[p];
+        json_t *object = json_object(), *devices = json_array();
+        json_object_set_new(object, "name", json_text(platform->name));
+        json_object_set_new(object, "vendor", json_text(platform->vendor));
+        json_object_set_new(object, "version", json_text(platform->version));
+        for (size_t i = 0; i < list->devices; i++) {
+            if (list->device[i].platform == p) {
+                json_array_append_new(devices, device_json(&list->device[i], i));
+            }
+        }
+        json_object_set_new(object, "devices", devices);
+        json_array_append_new(platforms, object);
+    }
+    json_t *all = json_object();
+    json_object_set_new(all, "platforms", platforms);
+    return all;
+}
+
+int command_devices(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int json = 0, option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (option) {
+        case 'j': json = 1; break;
+        case 'h': fputs(help, stdout); return 0;
+        default: return usage_unknown(argc, argv, "devices");
+        }
+    }
+    if (optind < argc) {
+        return usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
+                           argv[optind]);
+    }
+    device_list list;
+    int status = devices_list(&list);
+    if (status) {
+        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
+        return EXIT_FAILED;
+    }
+    int failed = 0;
+    if (json) {
+        failed = json_print(list_json(&list));
+    } else {
+        print_list(&list);
+    }
+    devices_free(&list);
+    return failed ? EXIT_FAILED : 0;
+}

@@ -1,0 +1,186 @@
+/* syncbn inspect */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "syncbn/command.h"
+#include "syncbn/inspect.h"
+#include "syncbn/json.h"
+
+static const char help[] =
+    "usage: syncbn inspect [--json] FILE\n"
+    "\n"
+    "The batch normalisation layers of a checkpoint in safetensors format: channels, the\n"
+    "ranges of weight, running mean and running variance, how many batches were tracked\n"
+    "(- where the file does not say), and what looks wrong: NaN or Inf, a variance below\n"
+    "or at 0, tensors of wrong shapes, a layer that was never trained. Layers are found by\n"
+    "their keys, NAME.running_mean and NAME.running_var. No device is needed.\n"
+    "\n"
+    "Exit status: 0, or 1 if something looks wrong or the file cannot be read.\n";
+
+/* "-0.25 ... 3", or "-" for what is not there. */
+static const char *range_text(char text[48], const tensor_range *range, int there)
+{
+    if (!there) {
+        return "-";
+    }
+    if (isnan(range->least)) {
+        return "not finite";
+    }
+    snprintf(text, 48, "%.4g ... %.4g", (double)range->least, (double)range->most);
+    return text;
+}
+
+/* The file may be anybody's: no control characters reach the terminal. */
+static void print_safely(const char *text, int width)
+{
+    int printed = 0;
+    for (const char *c = text; *c; c++) {
+        putchar((unsigned char)*c < 32 || *c == 127 ? '?' : *c);
+        /* Bytes that go on with a character have no width. */
+        printed += ((unsigned char)*c & 0xc0) != 0x80;
+    }
+    printf("%*s", printed < width ? width - printed : 0, "");
+}
+
+static void print_layer(const layer_report *r, int width)
+{
+    char weight[48], mean[48], var[48], batches[24] = "-";
+    if (r->readable && r->layer.tracked) {
+        snprintf(batches, sizeof batches, "%lld", (long long)r->batches);
+    }
+    print_safely(*r->layer.name ? r->layer.name : "(the network)", width);
+    printf("  %8zu  %-4s  %-22s  %-22s  %-22s  %8s", r->layer.channels, r->layer.type,
+           range_text(weight, &r->weight, r->readable && r->layer.affine),
+           range_text(mean, &r->mean, r->readable), range_text(var, &r->var, r->readable), batches);
+    if (*r->problems) {
+        printf("  ! ");
+        print_safely(r->problems, 0);
+    }
+    putchar('\n');
+}
+
+static json_t *range_json(const tensor_range *range)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "min", json_number_or_name((double)range->least));
+    json_object_set_new(object, "max", json_number_or_name((double)range->most));
+    json_object_set_new(object, "not_finite", json_integer((json_int_t)range->not_finite));
+    return object;
+}
+
+static json_t *layer_json(const layer_report *r)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "name", json_text(r->layer.name));
+    json_object_set_new(object, "channels", json_integer((json_int_t)r->layer.channels));
+    json_object_set_new(object, "type", json_text(r->layer.type));
+    if (r->readable) {
+        if (r->layer.affine) {
+            json_object_set_new(object, "weight", range_json(&r->weight));
+            json_object_set_new(object, "bias", range_json(&r->bias));
+        }
+        json_object_set_new(object, "running_mean", range_json(&r->mean));
+        json_object_set_new(object, "running_var", range_json(&r->var));
+        json_object_set_new(object, "num_batches_tracked",
+                            r->layer.tracked ? json_integer(r->batches) : json_null());
+    }
+    json_object_set_new(object, "problems", json_text(r->problems));
+    return object;
+}
+
+static int name_width(const sbn_checkpoint *checkpoint)
+{
+    size_t width = 5;
+    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); i++) {
+        sbn_checkpoint_layer layer = SBN_CHECKPOINT_LAYER_INIT;
+        if (sbn_checkpoint_get_layer(checkpoint, i, &layer) == SBN_SUCCESS &&
+            strlen(layer.name) > width) {
+            width = strlen(layer.name);
+        }
+    }
+    return width < 60 ? (int)width : 60;
+}
+
+static void say(const char *path, int status)
+{
+    const char *sentence = sbn_last_error();
+    fputs("syncbn: ", stderr);
+    if (*sentence) {
+        fprintf(stderr, "%s\n", sentence);
+    } else {
+        fprintf(stderr, "%s: %s\n", path, sbn_strerror(status));
+    }
+}
+
+/* Every layer as a line or into the array; returns how many look wrong, or a negative status. */
+static long show(const sbn_checkpoint *checkpoint, json_t *array)
+{
+    const int width = name_width(checkpoint);
+    long wrong = 0;
+    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); i++) {
+        layer_report report;
+        const int status = inspect_layer(checkpoint, i, &report);
+        if (status) {
+            return status;
+        }
+        if (array) {
+            json_array_append_new(array, layer_json(&report));
+        } else {
+            print_layer(&report, width);
+        }
+        wrong += *report.problems != '\0';
+    }
+    return wrong;
+}
+
+static int inspect(const char *path, int json)
+{
+    sbn_checkpoint *checkpoint;
+    int status = sbn_checkpoint_create(path, &checkpoint);
+    if (status) {
+        say(path, status);
+        return EXIT_FAILED;
+    }
+    json_t *layers = json ? json_array() : NULL;
+    if (!json && sbn_checkpoint_size(checkpoint) == 0) {
+        puts("no layer with running statistics");
+    } else if (!json) {
+        printf("%-*s  %8s  %-4s  %-22s  %-22s  %-22s  %8s\n", name_width(checkpoint), "layer",
+               "channels", "type", "weight", "mean", "variance", "batches");
+    }
+    const long wrong = show(checkpoint, layers);
+    if (wrong < 0) {
+        say(path, (int)wrong);
+        json_decref(layers);
+    } else if (json) {
+        json_t *all = json_object();
+        json_object_set_new(all, "file", json_text(path));
+        json_object_set_new(all, "layers", layers);
+        status = json_print(all);
+    }
+    sbn_checkpoint_destroy(checkpoint);
+    return wrong || status ? EXIT_FAILED : 0;
+}
+
+int command_inspect(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int json = 0, option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        switch (option) {
+        case 'j': json = 1; break;
+        case 'h': fputs(help, stdout); return 0;
+        default: return usage_unknown(argc, argv, "inspect");
+        }
+    }
+    if (argc - optind != 1) {
+        return usage_error("inspect takes one file, %d came; see syncbn inspect --help",
+                           argc - optind);
+    }
+    return inspect(argv[optind], json);
+}

@@ -1,0 +1,24 @@
+/* What a checkpoint's layers hold, and what looks wrong with them. */
+#ifndef TOOLS_SYNCBN_INSPECT_H
+#define TOOLS_SYNCBN_INSPECT_H
+
+#include <syncbn.h>
+
+/* A tensor of a layer: its range, over what is finite, and the rest. */
+typedef struct tensor_range {
+    float least, most; /* NaN if nothing is finite */
+    size_t not_finite;
+} tensor_range;
+
+typedef struct layer_report {
+    sbn_checkpoint_layer layer;
+    int readable; /* 0: only `problems` holds */
+    tensor_range weight, bias, mean, var;
+    int64_t batches;
+    char problems[512]; /* sentences separated by "; "; "" if nothing looks wrong */
+} layer_report;
+
+/* Reads a layer; problems are part of the report. Other failures are a status. */
+int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *report);
+
+#endif

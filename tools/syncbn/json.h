@@ -1,0 +1,33 @@
+/* What jansson leaves open: numbers that JSON lacks, strings that are not UTF-8. */
+#ifndef TOOLS_SYNCBN_JSON_H
+#define TOOLS_SYNCBN_JSON_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+/* NaN and infinities become strings. */
+static inline json_t *json_number_or_name(double value)
+{
+    return isfinite(value) ? json_real(value)
+                           : json_string(isnan(value) ? "nan"
+                                         : value > 0  ? "inf"
+                                                      : "-inf");
+}
+
+/* A driver's string; "" if it is not UTF-8. */
+static inline json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    return string ? string : json_string("");
+}
+
+static inline int json_print(json_t *value)
+{
+    int failed = json_dumpf(value, stdout, JSON_INDENT(2));
+    json_decref(value);
+    return putchar('\n') == EOF || failed;
+}
+
+#endif

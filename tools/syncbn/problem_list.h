@@ -1,0 +1,23 @@
+/* Problems as a command line names them: one by one, and in files. */
+#ifndef TOOLS_SYNCBN_PROBLEM_LIST_H
+#define TOOLS_SYNCBN_PROBLEM_LIST_H
+
+#include "check/digests.h"
+#include "check/problem.h"
+
+typedef struct problem_list {
+    size_t count;
+    problem *problems;
+    digests *recorded; /* of each, for who checks them */
+} problem_list;
+
+/*
+ * A line of a file may have digests behind the problem (digests.h). Both return
+ * 0, or EXIT_USAGE after a sentence about what is wrong.
+ */
+int problem_list_add(problem_list *list, const char *line);
+int problem_list_read(problem_list *list, const char *file);
+
+void problem_list_free(problem_list *list);
+
+#endif

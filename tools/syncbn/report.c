@@ -1,0 +1,149 @@
+/* Text and TAP reports. */
+#include "syncbn/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "syncbn/command.h"
+
+enum { LINE = PROBLEM_LINE + 512 };
+
+/* Seconds after which a terminal is told where we are. */
+static const double progress_after = 1.0;
+
+void report_rerun(const report *r, const problem *p, char *text, size_t size)
+{
+    char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
+    size_t used = 0;
+    problem_print(p, line, sizeof line);
+    for (size_t i = 0; i < r->num_chosen; i++) {
+        used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%zu", i ? "," : "",
+                                 r->chosen[i]);
+    }
+    const char *options = r->options->build_options;
+    snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
+             options ? "--build-options '" : "", options ? options : "", options ? "' " : "", line);
+}
+
+void report_begin(report *r)
+{
+    r->start = check_clock();
+    if (r->options->format == REPORT_TAP) {
+        printf("1..%zu\n", r->options->list.count);
+    }
+    int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
+    for (size_t i = 0; i < r->num_chosen && listed; i++) {
+        const device_info *d = &r->devices->device[r->chosen[i]];
+        printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
+               d->name);
+    }
+    fflush(stdout);
+}
+
+static void clear_progress(report *r)
+{
+    if (r->progress_shown) {
+        fputs("\r\033[K", stderr);
+        r->progress_shown = 0;
+    }
+}
+
+void report_progress(report *r, const problem *p)
+{
+    char line[PROBLEM_LINE];
+    if (!isatty(STDERR_FILENO) || check_clock() - r->start < progress_after) {
+        return;
+    }
+    problem_print(p, line, sizeof line);
+    fprintf(stderr, "\r\033[K[%zu/%zu, %zu failed] %.50s", r->done, r->options->list.count,
+            r->failed, line);
+    fflush(stderr);
+    r->progress_shown = 1;
+}
+
+/* "y 0.12 dx 0.08": the largest error / tolerance of each output. */
+static void summarise(const check_result *result, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    if (result->refused) {
+        snprintf(text, size, "refused, as it must be");
+        return;
+    }
+    for (int id = 0; id < OUTPUTS; id++) {
+        const verdict *v = &result->comparison.of[id];
+        if (v->judged && used < size) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? " " : "",
+                                     output_names[id], v->ratio);
+        }
+        if (v->unbounded && used < size) {
+            used += (size_t)snprintf(text + used, size - used, " (%zu unbounded)", v->unbounded);
+        }
+    }
+    if (result->ok && result->bits_known && used < size) {
+        snprintf(text + used, size - used, "; the recorded bits");
+    }
+}
+
+/* Why a problem failed, line by line. */
+static void explain(const report *r, const problem *p, const check_result *result,
+                    const char *prefix)
+{
+    char text[LINE];
+    if (*result->error) {
+        printf("%s%s\n", prefix, result->error);
+    } else if (!result->comparison.counts_ok) {
+        printf("%scount %" PRIu64 ", %zu expected, or batches tracked %" PRId64 " wrong\n", prefix,
+               result->outputs.count, result->geometry.values, result->outputs.batches);
+    }
+    for (int id = 0; id < OUTPUTS; id++) {
+        const verdict *v = &result->comparison.of[id];
+        if (v->failures == 0) {
+            continue;
+        }
+        compare_where(&result->geometry, (output_id)id, v->index, text, sizeof text);
+        printf("%s%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
+               "error %.3g, tolerance %.3g\n",
+               prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,
+               v->expected, v->error, v->tolerance);
+    }
+    report_rerun(r, p, text, sizeof text);
+    printf("%sagain: %s\n", prefix, text);
+}
+
+void report_result(report *r, const problem *p, const check_result *result)
+{
+    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
+    clear_progress(r);
+    problem_print(p, line, sizeof line);
+    summarise(result, ratios, sizeof ratios);
+    digests_print(&result->digests, words, sizeof words);
+    r->done++;
+    r->failed += !result->ok;
+    switch (r->options->format) {
+    case REPORT_JSON: report_json_result(r, p, result); return;
+    case REPORT_TAP:
+        printf("%s %zu - %s (%s)\n", result->ok ? "ok" : "not ok", r->done, line, ratios);
+        break;
+    case REPORT_DIGESTS: printf("%s%s%s\n", result->ok ? "" : "# not ok: ", line, words); break;
+    default: printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
+    }
+    if (!result->ok) {
+        explain(r, p, result, r->options->format == REPORT_TEXT ? "     " : "# ");
+    }
+    fflush(stdout);
+}
+
+int report_end(report *r)
+{
+    int unwritten = 0;
+    clear_progress(r);
+    if (r->options->format == REPORT_JSON) {
+        unwritten = report_json_end(r);
+    } else if (r->options->format == REPORT_TEXT) {
+        printf("%zu problems, %zu failed; figures are the largest error / tolerance; %.1f s\n",
+               r->done, r->failed, check_clock() - r->start);
+    }
+    return r->failed || unwritten || fflush(stdout) ? EXIT_FAILED : 0;
+}

@@ -1,0 +1,38 @@
+/* What `syncbn check` prints: text, TAP or JSON, or digests on stdout, progress on a terminal's stderr. */
+#ifndef TOOLS_SYNCBN_REPORT_H
+#define TOOLS_SYNCBN_REPORT_H
+
+#include "check/check.h"
+#include "syncbn/options.h"
+
+typedef struct json_t json_t;
+
+typedef struct report {
+    const check_options *options;
+    const device_list *devices;
+    size_t num_chosen; /* devices that the problems run on, indices into the list */
+    const size_t *chosen;
+    size_t done, failed;
+    double start;
+    int progress_shown;
+    json_t *problems; /* JSON: the results so far */
+} report;
+
+void report_begin(report *r);
+
+/* Before a problem: on a terminal, when the list has taken a while already. */
+void report_progress(report *r, const problem *p);
+
+void report_result(report *r, const problem *p, const check_result *result);
+
+/* Returns the exit status. */
+int report_end(report *r);
+
+/* The command line that repeats one problem. */
+void report_rerun(const report *r, const problem *p, char *text, size_t size);
+
+/* report_json.c */
+void report_json_result(report *r, const problem *p, const check_result *result);
+int report_json_end(report *r);
+
+#endif
