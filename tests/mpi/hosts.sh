@@ -5,7 +5,7 @@
 # not be made.
 
 . "${srcdir:=.}/tests/mpi_common.sh"
-. "$srcdir/tests/mpi/namespaces.sh"
+. "$srcdir/tools/bench/scaling/namespaces.sh"
 
 skip() {
     echo "1..0 # SKIP $1"

@@ -4,7 +4,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/ranks.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
 struct meeting_place {
     MPI_Comm comm;
@@ -13,22 +13,22 @@ struct meeting_place {
 
 void members_begin(int *argc, char ***argv)
 {
-    ranks_begin(argc, argv);
+    tap_mpi_begin(argc, argv);
 }
 
 int members_end(int result)
 {
-    return ranks_end(result);
+    return mpi_job_end(result);
 }
 
 int members_most(void)
 {
-    return ranks_in_all();
+    return mpi_job_size();
 }
 
 int member_is_here(const member *m)
 {
-    return m->rank == ranks_own();
+    return m->rank == mpi_job_rank();
 }
 
 void members_share(int rank, void *data, size_t size)
@@ -42,8 +42,8 @@ struct meeting_place *place_open(int count)
     if (count == 1)
         return NULL;
     struct meeting_place *place = calloc(1, sizeof *place);
-    must(place && count <= ranks_in_all() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "a place for members");
-    MPI_Comm_split(MPI_COMM_WORLD, ranks_own() < count ? 0 : MPI_UNDEFINED, ranks_own(),
+    must(place && count <= mpi_job_size() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "a place for members");
+    MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() < count ? 0 : MPI_UNDEFINED, mpi_job_rank(),
                    &place->comm);
     if (place->comm != MPI_COMM_NULL)
         must(sbn_mpi_create(place->comm, &place->mpi), "sbn_mpi_create");
@@ -68,6 +68,6 @@ void place_close(struct meeting_place *place)
 
 void members_run(members *all, int (*work)(member *))
 {
-    if (ranks_own() < all->count)
-        work(&all->of[ranks_own()]);
+    if (mpi_job_rank() < all->count)
+        work(&all->of[mpi_job_rank()]);
 }
