@@ -56,7 +56,8 @@ static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue
     config.replicas = 1;
     config.transport = &table;
     must(sbn_group_create(&config, group), "sbn_group_create");
-    tap_ok(sbn_group_rank(*group) == mpi_job_rank() && sbn_group_world_size(*group) == mpi_job_size(),
+    tap_ok(sbn_group_rank(*group) == mpi_job_rank() &&
+               sbn_group_world_size(*group) == mpi_job_size(),
            "rank %d of %d", sbn_group_rank(*group), sbn_group_world_size(*group));
 }
 

@@ -26,8 +26,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/trial.h \
 	tests/support/vectors.c \
 	tests/support/vectors.h \
-	tests/support/whole.c \
-	tests/support/whole.h \
+	tests/support/file_network.c \
+	tests/support/file_network.h \
 	tests/support/wraps.c \
 	tests/support/wraps.h
 

@@ -13,8 +13,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/devices.h \
 	tools/check/digests.c \
 	tools/check/digests.h \
-	tools/check/layout.c \
-	tools/check/layout.h \
+	tools/check/placement.c \
+	tools/check/placement.h \
 	tools/check/inputs.c \
 	tools/check/inputs.h \
 	tools/check/job.c \
