@@ -1,6 +1,6 @@
 /*
  * Words (src/exact/accumulator.h): what kernels leave, added up, carried and sent
- * by as many members as there may be, stays the same number, and flags stay flags.
+ * by as many ranks as there may be, stays the same number, and flags stay flags.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "support/tap.h"
 #include "exact/accumulator.h"
 
-enum { WORDS = 32, ROUNDS = 20000, MEMBERS = 4095, REPLICAS = 30000 };
+enum { WORDS = 32, ROUNDS = 20000, RANKS = 4095, REPLICAS = 30000 };
 
 static const struct {
     const char *name;
@@ -82,20 +82,20 @@ static void one_replica(const char *name, const sbn_format *format)
            ROUNDS, wrong, large, flags);
 }
 
-/* Several replicas, members and channels at once, against sums of kernels' digits. */
+/* Several replicas, ranks and channels at once, against sums of kernels' digits. */
 static void many_replicas(const char *name, const sbn_format *format)
 {
-    enum { OF_MEMBER = 3, CHANNELS = 3 };
+    enum { OF_RANK = 3, CHANNELS = 3 };
     const size_t per_channel = sbn__format_words(format);
     int64_t all[CHANNELS * WORDS] = {0}, sent[CHANNELS * WORDS] = {0};
     int large = 0;
-    for (uint64_t m = 0; m < MEMBERS; ++m) {
+    for (uint64_t m = 0; m < RANKS; ++m) {
         int64_t wire[CHANNELS * WORDS] = {0};
-        for (uint64_t r = 0; r < OF_MEMBER; ++r) {
+        for (uint64_t r = 0; r < OF_RANK; ++r) {
             int64_t words[CHANNELS * WORDS];
             for (size_t c = 0; c < CHANNELS; ++c) {
                 int64_t *own = words + c * per_channel;
-                fill(own, per_channel - 1, 3 * ((m * OF_MEMBER + r) * CHANNELS + c) + 1);
+                fill(own, per_channel - 1, 3 * ((m * OF_RANK + r) * CHANNELS + c) + 1);
                 for (size_t k = 0; k < per_channel; ++k) {
                     own[k] = k + 1 < per_channel ? own[k] >> 12 : own[k];
                     all[c * per_channel + k] += own[k];
@@ -121,8 +121,8 @@ static void many_replicas(const char *name, const sbn_format *format)
         flags += sbn__flags_of(&came, 0) != (1 << SBN_FLAGS) - 1;
     }
     tap_ok(!wrong && !large && !flags,
-           "%s: %d members with %d replicas: %d wrong numbers, %d large digits, %d wrong flags",
-           name, MEMBERS, OF_MEMBER, wrong, large, flags);
+           "%s: %d ranks with %d replicas: %d wrong numbers, %d large digits, %d wrong flags", name,
+           RANKS, OF_RANK, wrong, large, flags);
 }
 
 /* Replicas whose digits are all as large as they get, carried. */
@@ -136,19 +136,19 @@ static void largest(const char *name, const sbn_format *format)
     for (int r = 0; r < REPLICAS; ++r)
         sbn__accumulators_add(words, format, 1, wire);
     sbn__accumulators_seal(wire, format, 1);
-    const sbn_accumulators of_member = sbn__accumulators_at(wire, format);
-    const int small = small_digits(&of_member);
+    const sbn_accumulators of_rank = sbn__accumulators_at(wire, format);
+    const int small = small_digits(&of_rank);
     for (size_t k = 0; k < sbn__format_words(format); ++k)
-        all[k] = wire[k] * MEMBERS;
+        all[k] = wire[k] * RANKS;
     for (size_t k = 0; k < sbn__format_words(format); ++k)
-        words[k] *= (int64_t)REPLICAS * MEMBERS;
+        words[k] *= (int64_t)REPLICAS * RANKS;
     const sbn_accumulators came = sbn__accumulators_at(all, format);
-    tap_ok(small && same_numbers(&came, &from), "%s: %d members with %d replicas of all ones", name,
-           MEMBERS, REPLICAS);
+    tap_ok(small && same_numbers(&came, &from), "%s: %d ranks with %d replicas of all ones", name,
+           RANKS, REPLICAS);
 }
 
-/* All members, or only one, with each set of flags. */
-static void flags_of_members(void)
+/* All ranks, or only one, with each set of flags. */
+static void flags_of_ranks(void)
 {
     const sbn_format *format = &sbn_forward_narrow;
     const size_t at = sbn__format_words(format) - 1;
@@ -158,19 +158,19 @@ static void flags_of_members(void)
         wire[at] = flags;
         sbn__accumulators_seal(wire, format, 1);
         const int64_t counts = wire[at];
-        wire[at] = counts * MEMBERS;
+        wire[at] = counts * RANKS;
         sbn__accumulators_open(wire, format, 1);
         wrong_all += wire[at] != flags;
         for (int bit = 0; bit < SBN_FLAGS; ++bit) {
             wire[at] = 1 << bit;
             sbn__accumulators_seal(wire, format, 1);
-            wire[at] += counts * (MEMBERS - 1);
+            wire[at] += counts * (RANKS - 1);
             sbn__accumulators_open(wire, format, 1);
             wrong_one += wire[at] != (flags | 1 << bit);
         }
     }
-    tap_ok(!wrong_all, "flags that %d members shard: %d wrong", MEMBERS, wrong_all);
-    tap_ok(!wrong_one, "a flag of one member among %d: %d wrong", MEMBERS, wrong_one);
+    tap_ok(!wrong_all, "flags that %d ranks shard: %d wrong", RANKS, wrong_all);
+    tap_ok(!wrong_one, "a flag of one rank among %d: %d wrong", RANKS, wrong_one);
 }
 
 int main(void)
@@ -180,6 +180,6 @@ int main(void)
         many_replicas(formats[i].name, formats[i].format);
         largest(formats[i].name, formats[i].format);
     }
-    flags_of_members();
+    flags_of_ranks();
     return tap_done();
 }

@@ -88,7 +88,7 @@ static void exact_moments(const char *name, const sbn_format *w)
     }
 }
 
-/* The same sum from three replicas, one of them negative, and with the members' digits added. */
+/* The same sum from three replicas, one of them negative, and with the ranks' digits added. */
 static void spread_moments(const char *name, const sbn_format *w)
 {
     int64_t wire[WORDS] = {0}, other[WORDS] = {0};
@@ -106,7 +106,7 @@ static void spread_moments(const char *name, const sbn_format *w)
 }
 
 /* Bits at the very bottom of a format, far below a double's reach beside the top ones. */
-static void bottom_of_window(const char *name, const sbn_format *w)
+static void bottom_of_format(const char *name, const sbn_format *w)
 {
     const double step = ldexp(1.0, -w->low2 / 2);
     int64_t wire[WORDS] = {0};
@@ -204,7 +204,7 @@ static void needs_wide(void)
     }
 }
 
-static void small_parts(void)
+static void small_slices(void)
 {
     tap_ok(sbn__invstd(3.0, (sbn_eps){1.0, 0}) == 0.5, "1 / sqrt(3 + 1)");
     tap_ok(sbn__invstd(0.25, (sbn_eps){4.0, 1}) == 0.5 && sbn__is_clamped(0.25, (sbn_eps){4.0, 1}),
@@ -229,10 +229,10 @@ int main(void)
         if (formats[i].format->limit_second != sbn_backward_narrow.limit_second)
             exact_moments(formats[i].name, formats[i].format);
         spread_moments(formats[i].name, formats[i].format);
-        bottom_of_window(formats[i].name, formats[i].format);
+        bottom_of_format(formats[i].name, formats[i].format);
         flagged(formats[i].name, formats[i].format);
     }
     needs_wide();
-    small_parts();
+    small_slices();
     return tap_done();
 }

@@ -1,5 +1,5 @@
 # Hosts that are network namespaces of this machine, for MPI jobs over TCP: sourced after
-# common.sh. As root on Linux, with iproute2, for MPICH, whose launcher takes any program
+# launch.sh. As root on Linux, with iproute2, for MPICH, whose launcher takes any program
 # for ssh. What joins them is for the caller to make: an interface "wire" in each.
 
 # Deleting a namespace takes its interfaces away.
@@ -54,7 +54,7 @@ hosts_join() {
     done
 }
 
-# As mpi of common.sh, but from the first host, ranks on hosts in turn.
+# As mpi of mpi_common.sh, but from the first host, ranks on hosts in turn.
 hosts_mpi() {
     mpi_ranks=$1 host=0 addresses=
     shift
