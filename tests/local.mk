@@ -52,18 +52,18 @@ dist_check_SCRIPTS += tests/tools/gpu_none.sh
 TESTS += tests/tools/gpu_none.sh
 
 # The arithmetic on the host.
-check_PROGRAMS += tests/exact/narrow tests/exact/statistics tests/exact/big tests/exact/accumulator
-tests_exact_narrow_SOURCES = tests/exact/narrow.c tests/support/tap.c tests/support/tap.h
-tests_exact_narrow_LDADD = libsyncbn_core.la
+check_PROGRAMS += tests/exact/int192 tests/exact/statistics tests/exact/bigint tests/exact/accumulator
+tests_exact_int192_SOURCES = tests/exact/int192.c tests/support/tap.c tests/support/tap.h
+tests_exact_int192_LDADD = libsyncbn_core.la
 tests_exact_accumulator_SOURCES = tests/exact/accumulator.c tests/support/tap.c tests/support/tap.h
 tests_exact_accumulator_LDADD = libsyncbn_core.la
-tests_exact_big_SOURCES = tests/exact/big.c tests/support/tap.c tests/support/tap.h
-tests_exact_big_LDADD = libsyncbn_core.la
+tests_exact_bigint_SOURCES = tests/exact/bigint.c tests/support/tap.c tests/support/tap.h
+tests_exact_bigint_LDADD = libsyncbn_core.la
 tests_exact_statistics_SOURCES = tests/exact/statistics.c tests/support/tap.c tests/support/tap.h
 tests_exact_statistics_LDADD = libsyncbn_core.la
-TESTS += tests/exact/narrow tests/exact/statistics tests/exact/big tests/exact/accumulator
-ASAN_TESTS += tests/exact/narrow tests/exact/statistics tests/exact/big tests/exact/accumulator
-VALGRIND_TESTS += tests/exact/statistics tests/exact/big tests/exact/accumulator
+TESTS += tests/exact/int192 tests/exact/statistics tests/exact/bigint tests/exact/accumulator
+ASAN_TESTS += tests/exact/int192 tests/exact/statistics tests/exact/bigint tests/exact/accumulator
+VALGRIND_TESTS += tests/exact/statistics tests/exact/bigint tests/exact/accumulator
 
 # The same bits in every configuration; compilers' first builds make it long.
 check_PROGRAMS += tests/pass/bits
