@@ -81,7 +81,7 @@ int main(void)
 
     check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
 
-    check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
+    check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     printf("mean %g %g  variance %g %g\n", mean[0], mean[1], var[0], var[1]);
     for (int r = 0; r < 2; r++) {
         check(clEnqueueReadBuffer(queues[r], shards[r].y.mem, CL_TRUE, 0,

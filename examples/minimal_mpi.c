@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 
     check(sbn_forward(layer, &shard, saved, 0, NULL), "forward");
 
-    check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
+    check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     check(clEnqueueReadBuffer(queue, shard.y.mem, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL),
           "reading the output");
     printf("rank %d: mean %g %g  variance %g %g\n", rank, mean[0], mean[1], var[0], var[1]);

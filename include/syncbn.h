@@ -15,7 +15,7 @@
  *   fold.h       batch norm folded into the layer before it, for inference
  *   model.h      the named layers of a network, together
  *   checkpoint.h their parameters and statistics in safetensors files
- *   parallel.h   weights broadcast, gradients averaged, samples dealt out
+ *   data_parallel.h  weights broadcast, gradients averaged, samples dealt out
  *
  * and, for groups over the ranks of an MPI job, <syncbn-mpi.h>.
  *
@@ -38,6 +38,6 @@
 #include <syncbn/fold.h>
 #include <syncbn/model.h>
 #include <syncbn/checkpoint.h>
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #endif

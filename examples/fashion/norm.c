@@ -208,8 +208,8 @@ void norm_take_running_stats(struct norm *evaluation, const struct norm *trained
         for (size_t g = 0; g < trained->groups; g++) {
             float one_mean[MOST_CHANNELS], one_var[MOST_CHANNELS];
 
-            must_sbn(sbn_batchnorm_get_running_stats(trained->group[g].layer[b], one_mean, one_var,
-                                                     NULL),
+            must_sbn(sbn_batchnorm_running_stats(trained->group[g].layer[b], one_mean, one_var,
+                                                 NULL),
                      "reading running statistics");
             for (size_t c = 0; c < channels; c++) {
                 mean[c] += one_mean[c] / (float)groups;

@@ -188,9 +188,9 @@ static void run_here(const struct model *model, struct captured *c, const struct
     must_sbn(sbn_forward(layer, shards, saved, 0, NULL), "going forward");
     must_sbn(sbn_backward(layer, shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "going backward");
     read_back(model, c, split, shards, gradients);
-    must_sbn(sbn_saved_get(saved, statistics, statistics + channels, NULL), "reading statistics");
-    must_sbn(sbn_batchnorm_get_running_stats(layer, statistics + 2 * channels,
-                                             statistics + 3 * channels, NULL),
+    must_sbn(sbn_saved_stats(saved, statistics, statistics + channels, NULL), "reading statistics");
+    must_sbn(sbn_batchnorm_running_stats(layer, statistics + 2 * channels,
+                                         statistics + 3 * channels, NULL),
              "reading statistics");
 
     sbn_saved_destroy(saved);

@@ -69,7 +69,7 @@ SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *c
 SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
 /* The settings that the layer was made with. config->size must be set; `name` is the layer's. */
-SBN_API int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
+SBN_API int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
 
 /* The group that the layer belongs to; NULL for another handle. */
 SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
@@ -83,16 +83,16 @@ SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
  * switch: sbn_evaluate. All ranks switch between the same passes. Refused
  * while passes of the layer are under way.
  */
-SBN_API int sbn_batchnorm_train(sbn_batchnorm *layer, int training);
+SBN_API int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training);
 SBN_API int sbn_batchnorm_is_training(const sbn_batchnorm *layer);
 
 /*
- * A frozen layer (1) behaves as in evaluation, whatever sbn_batchnorm_train
+ * A frozen layer (1) behaves as in evaluation, whatever sbn_batchnorm_set_training
  * says, until it is released (0): for batch norm that is frozen late in training.
  * Whether weight and bias are still trained is the caller's choice in each
  * backward pass, by their gradients' buffers.
  */
-SBN_API int sbn_batchnorm_freeze(sbn_batchnorm *layer, int frozen);
+SBN_API int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen);
 SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
 
 /*
@@ -103,7 +103,7 @@ SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
  * while passes of the layer are under way; after any error the layer is where
  * it was. The former group may be destroyed then.
  */
-SBN_API int sbn_batchnorm_convert(sbn_batchnorm *layer, sbn_group *group);
+SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
 
 /*
  * Copies the running statistics out: `mean` and `var` hold `channels` floats
@@ -111,8 +111,8 @@ SBN_API int sbn_batchnorm_convert(sbn_batchnorm *layer, sbn_group *group);
  * times the variance that normalised, as in PyTorch. They are up to date when
  * the forward pass has ended. SBN_INVALID_ARGUMENT if the layer tracks none.
  */
-SBN_API int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
-                                            int64_t *num_batches_tracked);
+SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                        int64_t *num_batches_tracked);
 
 /* Sets them; NULL leaves a part as it is. A negative count is refused; values are not judged. */
 SBN_API int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean,
@@ -139,7 +139,7 @@ SBN_API void sbn_saved_destroy(sbn_saved *saved);
  * once) and the values per channel over the whole group; any pointer may be
  * NULL. SBN_INVALID_ARGUMENT before the first forward.
  */
-SBN_API int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
+SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 
 #ifdef __cplusplus
 }

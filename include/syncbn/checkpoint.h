@@ -79,18 +79,18 @@ SBN_API int sbn_model_save(const sbn_model *model, const char *path, const char 
  */
 typedef struct sbn_checkpoint sbn_checkpoint;
 
-typedef struct sbn_checkpoint_layer {
-    size_t size;      /* sizeof(sbn_checkpoint_layer) */
+typedef struct sbn_layer_info {
+    size_t size;      /* sizeof(sbn_layer_info) */
     const char *name; /* the checkpoint's */
     size_t channels;  /* elements of running_mean */
     const char *type; /* of running_mean: "F32" */
     int affine;       /* there is a weight or a bias */
     int tracked;      /* there is a num_batches_tracked */
-} sbn_checkpoint_layer;
+} sbn_layer_info;
 
-#define SBN_CHECKPOINT_LAYER_INIT \
+#define SBN_LAYER_INFO_INIT \
     { \
-        sizeof(sbn_checkpoint_layer), NULL, 0, NULL, 0, 0 \
+        sizeof(sbn_layer_info), NULL, 0, NULL, 0, 0 \
     }
 
 /* Opens a file; it stays open. Errors: SBN_IO_ERROR, SBN_INVALID_FILE, SBN_OUT_OF_MEMORY. */
@@ -99,8 +99,8 @@ SBN_API void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
 
 /* How many layers it holds; the i-th by name, numbers within names by their value. */
 SBN_API size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint);
-SBN_API int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
-                                     sbn_checkpoint_layer *layer);
+SBN_API int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index,
+                                 sbn_layer_info *layer);
 
 /*
  * Reads a layer: `channels` floats each, any pointer may be NULL. Without a

@@ -49,9 +49,9 @@ SBN_API sbn_batchnorm *sbn_model_layer(const sbn_model *model, size_t index);
 /* The layer of a name and, unless NULL, its index; NULL if there is none. */
 SBN_API sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *index);
 
-/* sbn_batchnorm_train and sbn_batchnorm_freeze of all layers; an error changes none. */
-SBN_API int sbn_model_train(sbn_model *model, int training);
-SBN_API int sbn_model_freeze(sbn_model *model, int frozen);
+/* sbn_batchnorm_set_training and sbn_batchnorm_set_frozen of all layers; an error changes none. */
+SBN_API int sbn_model_set_training(sbn_model *model, int training);
+SBN_API int sbn_model_set_frozen(sbn_model *model, int frozen);
 
 /*
  * Copies a layer's weight and bias from the first replica, or to every replica;
@@ -59,8 +59,7 @@ SBN_API int sbn_model_freeze(sbn_model *model, int frozen);
  * queue is empty, and until the copy is done. SBN_INVALID_ARGUMENT if the model
  * does not know the buffers, or this rank has no replica to read from.
  */
-SBN_API int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight,
-                                     float *bias);
+SBN_API int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias);
 SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight,
                                      const float *bias);
 
@@ -75,11 +74,11 @@ SBN_API int sbn_model_reset_parameters(sbn_model *model);
  * new group: says where that replica's weight and bias are to lie. A negative
  * return ends the conversion with that status.
  */
-typedef int (*sbn_replicate)(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
-                             sbn_parameters *parameters);
+typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *layer,
+                                size_t replica, sbn_parameters *parameters);
 
 /*
- * Moves all layers to another group, as sbn_batchnorm_convert does, together
+ * Moves all layers to another group, as sbn_batchnorm_set_group does, together
  * with their weights and biases: those of the first replica are written to every
  * replica of the new group, into the buffers that `replicate` names. With NULL
  * the buffers stay the same ones; the new group must then have as many replicas,
@@ -87,8 +86,8 @@ typedef int (*sbn_replicate)(void *context, const char *name, sbn_batchnorm *lay
  * its former buffers; after one in the copying, which is OpenCL's, all are in the
  * new group, with undefined values in its buffers.
  */
-SBN_API int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate,
-                              void *context);
+SBN_API int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
+                                void *context);
 
 #ifdef __cplusplus
 }

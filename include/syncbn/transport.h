@@ -20,9 +20,9 @@ extern "C" {
 #endif
 
 /*
- * Reductions run on SBN_TAGS independent streams. On one stream the n-th
- * start of one rank meets the n-th start of every other; between streams
- * nothing is ordered (an MPI transport duplicates its communicator per stream).
+ * Reductions run on SBN_TAGS independent tags. On one tag the n-th
+ * start of one rank meets the n-th start of every other; between tags
+ * nothing is ordered (an MPI transport duplicates its communicator per tag).
  */
 enum {
     SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
@@ -47,7 +47,7 @@ typedef struct sbn_transport {
      * of the ranks does not matter. *request must not be left NULL. Returns 0
      * or an error, which ends the group with SBN_TRANSPORT_ERROR.
      */
-    int (*start)(void *context, int stream, int64_t *words, size_t count, void **request);
+    int (*start)(void *context, int tag, int64_t *words, size_t count, void **request);
 
     /*
      * Sets *done to 1 when the sum has arrived (the request is released and
@@ -88,13 +88,13 @@ typedef struct sbn_transport {
  * then holds it.
  *
  * A rank's calls come from the thread that uses the group. At most
- * SBN_MAX_PASSES requests are under way on each stream. The words are those of
+ * SBN_MAX_PASSES requests are under way on each tag. The words are those of
  * one pass, whatever the number of its layers: 17 for a header; for the sums 1
  * and, for each layer, 1 + 8 (backward 1 + 9) per channel; for a repeat 1 and,
  * for each layer that needs it, 1 + 19 per channel. A disagreement is explained
  * in 21 per rank, again for each layer before the one that differs. A split
  * adds one per rank and one per colour of each. On a part that
- * sbn_parallel_create makes: 3 and 5 per rank; for each bucket of parallel.h
+ * sbn_data_parallel_create makes: 3 and 5 per rank; for each bucket of parallel.h
  * one per four ranks and 7 per 1024 floats, then one per float, or per two
  * floats. All ranks give the same count, for the library starts sums only
  * after the headers have agreed.

@@ -97,7 +97,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     return SBN_SUCCESS;
 }
 
-int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
+int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
 {
     sbn__error_clear();
     const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
@@ -157,8 +157,8 @@ static int check_tracking(const sbn_batchnorm *layer)
     return status;
 }
 
-int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
-                                    int64_t *num_batches_tracked)
+int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                int64_t *num_batches_tracked)
 {
     const int status = check_tracking(layer);
     if (status)

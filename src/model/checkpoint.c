@@ -123,8 +123,7 @@ static int check_index(const sbn_checkpoint *checkpoint, size_t index)
     return status;
 }
 
-int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
-                             sbn_checkpoint_layer *layer)
+int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index, sbn_layer_info *layer)
 {
     const int status = check_index(checkpoint, index);
     if (status)
@@ -133,7 +132,7 @@ int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer: size %zu was expected, %zu came",
                          sizeof *layer, layer ? layer->size : 0);
     const found *here = &checkpoint->layers[index];
-    *layer = (sbn_checkpoint_layer){
+    *layer = (sbn_layer_info){
         .size = sizeof *layer,
         .name = here->name,
         .channels = (size_t)here->tensors[SBN_MEAN]->elements,

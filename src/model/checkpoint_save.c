@@ -87,8 +87,8 @@ static int add_layer(save *s, const sbn_entry *entry, float *values)
     if (layer->affine)
         status = sbn__parameters_read(entry, values, values + channels);
     if (!status && layer->tracks)
-        status = sbn_batchnorm_get_running_stats(layer, values + SBN_MEAN * channels,
-                                                 values + SBN_VAR * channels, &batches);
+        status = sbn_batchnorm_running_stats(layer, values + SBN_MEAN * channels,
+                                             values + SBN_VAR * channels, &batches);
     for (int which = 0; which < SBN_KEYS && !status; ++which) {
         if (!sbn__key_expected(which, layer->affine, layer->tracks))
             continue;

@@ -155,7 +155,7 @@ static int check_index(const sbn_model *model, size_t index)
     return check_entry(entry);
 }
 
-int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
+int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
 {
     const int status = check_index(model, index);
     return status ? status : sbn__parameters_read(&model->entries[index], weight, bias);

@@ -1,6 +1,6 @@
 /*
  * The transport over MPI: non-blocking reductions on duplicates of the
- * caller's communicator, one for each stream.
+ * caller's communicator, one for each tag.
  */
 #include <limits.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 /* How long destroy waits for reductions that a timeout has left behind. */
 #define PATIENCE 1.0
 
-int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void **request)
+int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     sbn_mpi *mpi = context;
     int status = sbn__mpi_check_thread(mpi);
@@ -27,15 +27,15 @@ int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void
     else if (!(slot = malloc(sizeof *slot)))
         return sbn__mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
     status = sbn__mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
-                                            mpi->streams[stream], &slot->request),
+                                            mpi->tags[tag], &slot->request),
                              "MPI_Iallreduce");
     sbn_mpi_slot **list = status ? &mpi->idle : &mpi->in_flight;
     slot->next = *list;
     *list = slot;
     if (status)
         return status;
-    slot->stream = stream;
-    slot->number = ++mpi->started[stream];
+    slot->tag = tag;
+    slot->number = ++mpi->started[tag];
     *request = slot;
     return SBN_SUCCESS;
 }
@@ -83,8 +83,8 @@ static void discard(sbn_mpi *mpi)
 static void free_communicators(sbn_mpi *mpi)
 {
     for (int s = 0; s < SBN_TAGS; ++s)
-        if (mpi->streams[s] != MPI_COMM_NULL)
-            MPI_Comm_free(&mpi->streams[s]);
+        if (mpi->tags[s] != MPI_COMM_NULL)
+            MPI_Comm_free(&mpi->tags[s]);
     if (mpi->roll != MPI_COMM_NULL)
         MPI_Comm_free(&mpi->roll);
 }
@@ -138,9 +138,9 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     mpi->any_thread = any_thread;
     mpi->roll = first;
     for (int s = 0; s < SBN_TAGS; ++s)
-        mpi->streams[s] = MPI_COMM_NULL;
+        mpi->tags[s] = MPI_COMM_NULL;
     for (int s = 0; s < SBN_TAGS && !status; ++s)
-        status = duplicate(first, &mpi->streams[s]);
+        status = duplicate(first, &mpi->tags[s]);
     if (status) {
         free_communicators(mpi);
         discard(mpi);

@@ -145,7 +145,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
 /* This rank's replica that a broadcast reads; none: the number of replicas. */
 static size_t source_of(const sbn_exchange *e)
 {
-    const sbn_parallel *parallel = e->parallel;
+    const sbn_data_parallel *parallel = e->parallel;
     const size_t count = parallel->own->replica_count;
     return e->root >= parallel->first && e->root - parallel->first < count
                ? e->root - parallel->first
@@ -202,7 +202,7 @@ int sbn__bucket_read(sbn_bucket *bucket)
     return status;
 }
 
-int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
     const sbn_group *own = parallel->own;
     int status = SBN_SUCCESS;

@@ -10,7 +10,7 @@
 #include "parallel/move.h"
 
 /* An ended exchange, or a new one. */
-static int acquire(sbn_parallel *parallel, sbn_exchange **found)
+static int acquire(sbn_data_parallel *parallel, sbn_exchange **found)
 {
     const size_t replicas = parallel->own ? parallel->own->replica_count : 0;
     const size_t words = parallel->own ? sbn__exchange_header_words(parallel) : 0;
@@ -37,7 +37,7 @@ static int acquire(sbn_parallel *parallel, sbn_exchange **found)
     return SBN_SUCCESS;
 }
 
-int sbn__exchange_prepare(sbn_parallel *parallel)
+int sbn__exchange_prepare(sbn_data_parallel *parallel)
 {
     sbn_exchange *e;
     const int status = acquire(parallel, &e);
@@ -59,7 +59,7 @@ void sbn__exchange_free(sbn_exchange *e)
 
 static void release(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     size_t i = 0;
     while (i < parallel->under_way_count && parallel->under_way[i] != e)
         ++i;
@@ -110,7 +110,7 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
 /* Memory where it is not in use, and markers behind what the copies wait for. */
 static int prepare(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     int status = sbn__exchange_check_tensors(e);
     for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->replicas > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
@@ -125,7 +125,7 @@ static int prepare(sbn_exchange *e)
     return status;
 }
 
-static void forget_events(const sbn_parallel *parallel, const sbn_tensors *replicas)
+static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
 {
     for (size_t r = 0; parallel->own && replicas && r < parallel->own->replica_count; ++r)
         if (replicas[r].event)
@@ -133,7 +133,7 @@ static void forget_events(const sbn_parallel *parallel, const sbn_tensors *repli
 }
 
 /* `asked` has what is asked for. */
-static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
+static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
     sbn__error_clear();
     if (!begun)
@@ -184,8 +184,8 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     return SBN_SUCCESS;
 }
 
-int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
-                        const sbn_tensors *replicas, sbn_exchange **exchange)
+int sbn_broadcast_begin(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
+                        size_t root, const sbn_tensors *replicas, sbn_exchange **exchange)
 {
     const sbn_exchange asked = {.root = root,
                                 .counts = counts,
@@ -194,7 +194,7 @@ int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t ten
     return begin(parallel, &asked, exchange);
 }
 
-int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                                 const sbn_tensors *replicas, sbn_exchange **exchange)
 {
     const sbn_exchange asked = {.averages = 1,
@@ -276,7 +276,7 @@ int sbn_exchange_end(sbn_exchange *e)
     return status;
 }
 
-int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
+int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
                   const sbn_tensors *replicas)
 {
     sbn_exchange *exchange;
@@ -284,7 +284,7 @@ int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, 
     return status ? status : sbn_exchange_end(exchange);
 }
 
-int sbn_average_gradients(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+int sbn_average_gradients(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                           const sbn_tensors *replicas)
 {
     sbn_exchange *exchange;

@@ -9,7 +9,7 @@ size_t sbn__exchange_replicas(const sbn_exchange *e)
     return e->parallel->own ? e->parallel->own->replica_count : 0;
 }
 
-int sbn__parallel_check_state(const sbn_parallel *parallel)
+int sbn__parallel_check_state(const sbn_data_parallel *parallel)
 {
     const sbn_group *own = parallel->own;
     if (parallel->under_way_count == SBN_MAX_PASSES)

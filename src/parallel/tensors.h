@@ -8,7 +8,7 @@
 size_t sbn__exchange_replicas(const sbn_exchange *exchange);
 
 /* May another exchange begin? */
-int sbn__parallel_check_state(const sbn_parallel *parallel);
+int sbn__parallel_check_state(const sbn_data_parallel *parallel);
 
 /* A handle that has not ended. */
 int sbn__exchange_check_under_way(const sbn_exchange *exchange);

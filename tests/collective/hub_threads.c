@@ -1,6 +1,6 @@
 /*
  * The in-memory transport alone: 16 threads, thousands of reductions on three
- * streams, of any size, started ahead of each other, waited for in any order
+ * tags, of any size, started ahead of each other, waited for in any order
  * and with random delays. Every sum is right on every thread. Without devices,
  * so that ThreadSanitizer sees all of it (make check-tsan).
  */

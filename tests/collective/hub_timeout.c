@@ -190,9 +190,9 @@ typedef struct broken {
     int start_code, test_code, pending;
 } broken;
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)stream, (void)words, (void)count;
+    (void)tag, (void)words, (void)count;
     *request = context;
     return ((broken *)context)->start_code;
 }

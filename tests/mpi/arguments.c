@@ -178,7 +178,7 @@ static void check_left_alone(void)
     open_pass(&p, group, queue);
     expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_SUCCESS, "", "forward");
     uint64_t count = 0;
-    must(sbn_saved_get(p.saved, NULL, NULL, &count), "sbn_saved_get");
+    must(sbn_saved_stats(p.saved, NULL, NULL, &count), "sbn_saved_stats");
     tap_ok(count == 66u * (unsigned)ranks_in_all(), "values of all ranks: %d", (int)count);
     MPI_Comm_get_errhandler(mine, &found);
     same = same && found == own;

@@ -66,7 +66,7 @@ static void *train(void *argument)
         float mean[CHANNELS], var[CHANNELS];
         u->status = sbn_forward(u->layer, &u->slice.shard, u->saved, 0, NULL);
         if (!u->status)
-            u->status = sbn_saved_get(u->saved, mean, var, NULL);
+            u->status = sbn_saved_stats(u->saved, mean, var, NULL);
         u->digest = digest_of(digest_of(u->digest, mean, sizeof mean), var, sizeof var);
         if (!u->status)
             u->status = sbn_backward(u->layer, &u->slice.shard, u->saved, 0, NULL);

@@ -21,7 +21,7 @@ typedef struct replica {
 
 static replica replicas[REPLICAS];
 static sbn_group *group;
-static sbn_parallel *parallel;
+static sbn_data_parallel *parallel;
 
 static void open_replicas(int out_of_order)
 {
@@ -42,12 +42,12 @@ static void open_replicas(int out_of_order)
     config.queues = queues;
     config.replicas = REPLICAS;
     must(sbn_group_create(&config, &group), "sbn_group_create");
-    must(sbn_parallel_create(group, NULL, &parallel), "sbn_parallel_create");
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
 }
 
 static void close_replicas(void)
 {
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
     for (int r = 0; r < REPLICAS; ++r) {
         clReleaseEvent(replicas[r].written);

@@ -50,9 +50,9 @@ static void check_groups(void)
     refused(&good, "queues[1]|command queue|NULL came", "group: a NULL queue");
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)context, (void)stream, (void)words, (void)count, (void)request;
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
     return 0;
 }
 

@@ -121,7 +121,8 @@ static struct {
 static void register_replica(replica *r, const sbn_transport *transport)
 {
     sbn_group *group = group_of(&r->queue, 1, transport);
-    expect(sbn_model_convert(r->model, group, NULL, NULL), SBN_SUCCESS, "", "a replica registers");
+    expect(sbn_model_set_group(r->model, group, NULL, NULL), SBN_SUCCESS, "",
+           "a replica registers");
     sbn_group_destroy(r->group);
     r->group = group;
 }
@@ -157,7 +158,7 @@ static uint64_t digest_replica(uint64_t digest, const slice *s, const sbn_batchn
     digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
     digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
     digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-    must(sbn_batchnorm_get_running_stats(layer, mean, var, &batches), "get");
+    must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "get");
     digest = digest_of(digest, mean, sizeof mean);
     digest = digest_of(digest, var, sizeof var);
     return digest_of(digest, &batches, sizeof batches);

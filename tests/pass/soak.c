@@ -41,7 +41,7 @@ static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
 {
     float mean[MEMBER_CHANNELS], var[MEMBER_CHANNELS];
     uint64_t count;
-    if (sbn_saved_get(saved, mean, var, &count))
+    if (sbn_saved_stats(saved, mean, var, &count))
         return digest;
     digest = digest_of(digest, mean, sizeof mean);
     digest = digest_of(digest, var, sizeof var);

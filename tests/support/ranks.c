@@ -127,9 +127,9 @@ static uint64_t digest_statistics(uint64_t digest, const member *m)
     float values[6][MEMBER_CHANNELS] = {{0}};
     int64_t batches[2];
     uint64_t count = 0;
-    must(sbn_batchnorm_get_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
-    must(sbn_batchnorm_get_running_stats(m->second, values[2], values[3], &batches[1]), "get");
-    sbn_saved_get(m->saved, values[4], values[5], &count);
+    must(sbn_batchnorm_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
+    must(sbn_batchnorm_running_stats(m->second, values[2], values[3], &batches[1]), "get");
+    sbn_saved_stats(m->saved, values[4], values[5], &count);
     digest = digest_of(digest, values, sizeof values);
     digest = digest_of(digest, batches, sizeof batches);
     return digest_of(digest, &count, sizeof count);

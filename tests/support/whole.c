@@ -86,7 +86,7 @@ uint64_t network_digest(const network *n)
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
         float mean[MOST], var[MOST];
         int64_t batches = 0;
-        must(sbn_batchnorm_get_config(n->layers[i], &config), "get");
+        must(sbn_batchnorm_settings(n->layers[i], &config), "get");
         for (size_t r = 0; r < REPLICAS; ++r) {
             digest = digest_buffer(digest, &whole_slice, &n->parameters[i][r].weight,
                                    config.channels);
@@ -95,7 +95,7 @@ uint64_t network_digest(const network *n)
         }
         if (!config.track_running_stats)
             continue;
-        must(sbn_batchnorm_get_running_stats(n->layers[i], mean, var, &batches), "get");
+        must(sbn_batchnorm_running_stats(n->layers[i], mean, var, &batches), "get");
         digest = digest_of(digest, mean, sizeof *mean * config.channels);
         digest = digest_of(digest, var, sizeof *var * config.channels);
         digest = digest_of(digest, &batches, sizeof batches);

@@ -5,15 +5,15 @@
  * the data (sbn_sampler). With any transport that can be split, and within one
  * process.
  *
- *   sbn_parallel_create(group, NULL, &parallel);
+ *   sbn_data_parallel_create(group, NULL, &parallel);
  *   sbn_broadcast(parallel, counts, tensors, 0, weights);
  *   for each step
  *       ... forward, backward ...
  *       sbn_average_gradients(parallel, counts, tensors, gradients);
  *       ... update the weights ...
  */
-#ifndef SYNCBN_PARALLEL_H
-#define SYNCBN_PARALLEL_H
+#ifndef SYNCBN_DATA_PARALLEL_H
+#define SYNCBN_DATA_PARALLEL_H
 
 #include <syncbn/pass.h>
 
@@ -21,17 +21,17 @@
 extern "C" {
 #endif
 
-typedef struct sbn_parallel sbn_parallel;
+typedef struct sbn_data_parallel sbn_data_parallel;
 
-typedef struct sbn_parallel_config {
-    size_t size;         /* sizeof(sbn_parallel_config) */
+typedef struct sbn_data_parallel_config {
+    size_t size;         /* sizeof(sbn_data_parallel_config) */
     size_t bucket_bytes; /* of one replica's tensors that travel together; 4096 ... 2^30 */
-} sbn_parallel_config;
+} sbn_data_parallel_config;
 
 /* Buckets of 4 MiB. */
-#define SBN_PARALLEL_CONFIG_INIT \
+#define SBN_DATA_PARALLEL_CONFIG_INIT \
     { \
-        sizeof(sbn_parallel_config), (size_t)4 << 20 \
+        sizeof(sbn_data_parallel_config), (size_t)4 << 20 \
     }
 
 /*
@@ -56,19 +56,19 @@ typedef struct sbn_parallel_config {
  * 65535 replicas; *parallel is then NULL. One rank's wrong configuration is
  * SBN_REMOTE_ERROR on the others.
  */
-SBN_API int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
-                                sbn_parallel **parallel);
+SBN_API int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *config,
+                                     sbn_data_parallel **parallel);
 
 /* Its exchanges must have been ended; waits for copies that are still running. */
-SBN_API void sbn_parallel_destroy(sbn_parallel *parallel);
+SBN_API void sbn_data_parallel_destroy(sbn_data_parallel *parallel);
 
 /*
  * Replicas over all ranks, and the number among them, from 0 on, of this
  * rank's first: ranks in the order of their ranks, replicas in the order of
  * the group's queues. Both 0 on a rank without replicas, or for another handle.
  */
-SBN_API size_t sbn_parallel_replicas(const sbn_parallel *parallel);
-SBN_API size_t sbn_parallel_first(const sbn_parallel *parallel);
+SBN_API size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel);
+SBN_API size_t sbn_data_parallel_first(const sbn_data_parallel *parallel);
 
 /*
  * One replica's tensors, float32. How many there are and how many elements each
@@ -91,7 +91,7 @@ typedef struct sbn_tensors {
 typedef struct sbn_exchange sbn_exchange;
 
 /*
- * Broadcast: the tensors of replica `root`, numbered as by sbn_parallel_first,
+ * Broadcast: the tensors of replica `root`, numbered as by sbn_data_parallel_first,
  * are copied to all other replicas, bit for bit. `counts` has the elements of
  * each of the `tensors` tensors; `replicas` is an array with one entry for each
  * replica of this process.
@@ -99,7 +99,7 @@ typedef struct sbn_exchange sbn_exchange;
  * On the wire: 4 bytes per element (two elements in a word, to which all other
  * ranks add 0).
  */
-SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+SBN_API int sbn_broadcast_begin(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                                 size_t root, const sbn_tensors *replicas, sbn_exchange **exchange);
 
 /*
@@ -132,7 +132,7 @@ SBN_API int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, si
  * On the wire: 8.05 bytes per element (MPI_FLOAT has 4, and neither the order
  * nor the bits); per call 40 bytes for each rank, per bucket 2 more.
  */
-SBN_API int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts,
+SBN_API int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *counts,
                                         size_t tensors, const sbn_tensors *replicas,
                                         sbn_exchange **exchange);
 
@@ -151,7 +151,7 @@ SBN_API int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *co
  * later is named on all ranks too, and leaves the tensors undefined, some of
  * them exchanged and some not. Either way the next exchange may succeed, unless
  * results could not be written to a device: then it fails, here and, named, on
- * all others. SBN_TIMEOUT and SBN_TRANSPORT_ERROR end the sbn_parallel.
+ * all others. SBN_TIMEOUT and SBN_TRANSPORT_ERROR end the sbn_data_parallel.
  */
 
 /*
@@ -166,9 +166,9 @@ SBN_API int sbn_exchange_progress(sbn_exchange *exchange, int *ready);
 SBN_API int sbn_exchange_end(sbn_exchange *exchange);
 
 /* begin and end in a row. */
-SBN_API int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
-                          const sbn_tensors *replicas);
-SBN_API int sbn_average_gradients(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+SBN_API int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
+                          size_t root, const sbn_tensors *replicas);
+SBN_API int sbn_average_gradients(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                                   const sbn_tensors *replicas);
 
 /*
