@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 #include <syncbn-mpi.h>
 
@@ -232,7 +234,7 @@ int main(int argc, char **argv)
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_group *local, *group;
     sbn_mpi *mpi;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     config.queues = queues;
     config.replicas = count;
     check(sbn_group_create(&config, &local), "making the local group");
@@ -264,9 +266,10 @@ int main(int argc, char **argv)
                 weights[i][t] = (sbn_buffer){r->parameters, at};
             gradients[i][t] = (sbn_buffer){r->gradients, at};
         }
-        all_weights[i].buffers = weights[i];
-        all_gradients[i].buffers = gradients[i];
-        shards[i] = (sbn_shard){.dims = 2,
+        all_weights[i] = (sbn_tensors){.size = sizeof(sbn_tensors), .buffers = weights[i]};
+        all_gradients[i] = (sbn_tensors){.size = sizeof(sbn_tensors), .buffers = gradients[i]};
+        shards[i] = (sbn_shard){.size = sizeof(sbn_shard),
+                                .dims = 2,
                                 .shape = {BATCH, CLASSES},
                                 .x = {r->z, 0},
                                 .y = {r->y, 0},

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 
 /* OpenCL's codes and the library's never meet, so one check serves both. */
@@ -42,7 +44,7 @@ int main(void)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queues[2];
-    sbn_shard shards[2] = {{0}};
+    sbn_shard shards[2] = {SBN_SHARD_INIT, SBN_SHARD_INIT};
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group;

@@ -10,6 +10,8 @@
  */
 #include <stdio.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 #include <syncbn-mpi.h>
 
@@ -44,10 +46,10 @@ int main(int argc, char **argv)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queue;
-    sbn_shard shard = {0};
+    sbn_shard shard = SBN_SHARD_INIT;
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_mpi *mpi;
     sbn_group *group;
     sbn_batchnorm *layer;

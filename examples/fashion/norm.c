@@ -100,7 +100,8 @@ static void fill_share(const struct norm *norm, size_t m, int b)
     const size_t row = member->row * (norm->network->parameters - norm->network->norms);
     sbn_shard *share = &norm->share[m];
 
-    *share = (sbn_shard){.dims = block->convolution ? 4 : 2,
+    *share = (sbn_shard){.size = sizeof(sbn_shard),
+                         .dims = block->convolution ? 4 : 2,
                          .shape = {norm->kind == NORM_EVALUATION ? device->images : member->images,
                                    block->out, block->height, block->width},
                          .x = {t->linear, at},

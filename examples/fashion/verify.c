@@ -120,7 +120,8 @@ static void fill(const struct model *model, const struct captured *c, const stru
         const size_t images = part_begin(c->images, w + 1, ways) - first;
         const size_t count = images * c->values;
 
-        *shards++ = (sbn_shard){.dims = block->convolution ? 4 : 2,
+        *shards++ = (sbn_shard){.size = sizeof(sbn_shard),
+                                .dims = block->convolution ? 4 : 2,
                                 .shape = {images, block->out, block->height, block->width},
                                 .x = {place(device, count, c->x + first * c->values), 0},
                                 .y = {place(device, count, NULL), 0},

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 
 /* A rank has at most one request per pass and tag; this is more than SBN_MAX_PASSES. */
 #define RING 128
@@ -250,8 +251,8 @@ static void end(void *context)
 
 static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
 {
-    *transport = (sbn_transport){
-        .size = sizeof *transport,
+    const sbn_transport table = {
+        .size = sizeof table,
         .context = &hub->members[rank],
         .rank = rank,
         .world_size = hub->world_size,
@@ -261,6 +262,7 @@ static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
         .split = split,
         .end = end,
     };
+    sbn__struct_put(transport, 0, &table, sizeof table);
 }
 
 int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
@@ -272,6 +274,9 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
     if (rank < 0 || rank >= hub->world_size)
         return sbn__fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
                          hub->world_size - 1, rank);
+    const int status = sbn__struct_check_room(transport, 1, SBN_STRUCT(sbn_transport), "transport");
+    if (status)
+        return status;
     fill_table(hub, rank, transport);
     return SBN_SUCCESS;
 }

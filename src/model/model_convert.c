@@ -18,7 +18,9 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replic
                sbn_parameters *parameters)
 {
     for (size_t r = 0; r < group->replica_count; ++r) {
+        parameters[r] = (sbn_parameters)SBN_PARAMETERS_INIT;
         const int status = replicate(context, entry->name, entry->layer, r, &parameters[r]);
+        parameters[r].size = sizeof *parameters; /* whatever the callback left there */
         if (status < 0)
             return sbn__fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
                              entry->name, r, status, sbn_strerror(status));

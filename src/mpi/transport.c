@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/versioned_struct.h"
 #include "mpi/mpi.h"
 
 /* How long destroy waits for reductions that a timeout has left behind. */
@@ -288,8 +289,8 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
 {
-    *transport = (sbn_transport){
-        .size = sizeof *transport,
+    const sbn_transport table = {
+        .size = sizeof table,
         .context = mpi,
         .rank = mpi->rank,
         .world_size = mpi->world_size,
@@ -299,6 +300,7 @@ static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
         .split = split,
         .end = end_part,
     };
+    sbn__struct_put(transport, 0, &table, sizeof table);
 }
 
 int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
@@ -307,6 +309,11 @@ int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
     if (!mpi || !transport)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
                              mpi ? "transport" : "mpi");
+    if (!sbn__struct_size_is_possible(transport->size))
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "transport: size: expected sizeof(sbn_transport), %zu here, got %zu; "
+                             "start from SBN_TRANSPORT_INIT",
+                             sizeof *transport, transport->size);
     fill_table(mpi, transport);
     return SBN_SUCCESS;
 }

@@ -1,4 +1,5 @@
 #include "parallel/bucket.h"
+#include "parallel/tensors.h"
 
 #include <string.h>
 
@@ -166,7 +167,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     cl_event *last = &bucket->copied[r];
     sbn__keep_event(last, e->ready[r]);
     for (piece p = {0}; next_piece(bucket, &p);) {
-        const sbn_buffer *buffer = &e->replicas[r].buffers[p.tensor];
+        const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
         cl_event event = NULL;

@@ -117,19 +117,32 @@ static int prepare(sbn_exchange *e)
             status = sbn__bucket_reserve(&parallel->buckets[i], e);
     for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &parallel->own->replicas[r];
-        status = sbn__marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
-                             &e->ready[r]);
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        status = sbn__marker(replica, its.num_wait, its.wait_list, &e->ready[r]);
         if (!status)
             status = sbn__flush(replica);
     }
     return status;
 }
 
+/* Where a replica's event goes; NULL: nowhere, or the caller's structs cannot be read. */
+static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
+{
+    sbn_tensors its;
+    if (!replicas ||
+        !sbn__struct_is_valid(replicas, parallel->own->replica_count, sizeof *replicas))
+        return NULL;
+    sbn__struct_get(&its, sizeof its, replicas, r);
+    return its.event;
+}
+
 static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
 {
-    for (size_t r = 0; parallel->own && replicas && r < parallel->own->replica_count; ++r)
-        if (replicas[r].event)
-            *replicas[r].event = NULL;
+    for (size_t r = 0; parallel->own && r < parallel->own->replica_count; ++r) {
+        cl_event *event = event_of(parallel, replicas, r);
+        if (event)
+            *event = NULL;
+    }
 }
 
 /* `asked` has what is asked for. */
@@ -224,12 +237,12 @@ static int hand_over(const sbn_exchange *e)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
         sbn_replica *replica = &e->parallel->own->replicas[r];
-        const sbn_tensors *its = &e->replicas[r];
+        const sbn_tensors its = sbn__tensors_at(e, r);
         cl_event event = NULL;
         status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
                              &event);
-        if (!status && its->event) {
-            *its->event = event;
+        if (!status && its.event) {
+            *its.event = event;
             sbn__handle_closed();
         } else {
             sbn__release_event(&event);
@@ -243,7 +256,7 @@ static int hand_over(const sbn_exchange *e)
 static void withdraw_events(const sbn_exchange *e)
 {
     for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
-        cl_event *event = e->replicas[r].event;
+        cl_event *event = event_of(e->parallel, e->replicas, r);
         if (event && *event) {
             clReleaseEvent(*event);
             *event = NULL;

@@ -298,11 +298,11 @@ static void time_out(sbn_data_parallel *parallel)
         request = parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS].request;
     char missing[160];
     sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
-    sbn__group_fail(parallel->own, sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s",
-                                             sbn__parallel_rank(parallel), parallel->own->timeout,
-                                             late->name, missing));
+    const int status = sbn__group_fail_waiting(parallel->own, sbn__parallel_rank(parallel),
+                                               late->name, missing);
+    sbn__group_fail(parallel->own, status);
     parallel->own->unreachable = 1;
-    give_up(parallel, SBN_TIMEOUT);
+    give_up(parallel, status);
 }
 
 /* The oldest bucket, if it waits for nothing but this rank's devices. */
@@ -332,7 +332,8 @@ void sbn__exchange_wait(sbn_exchange *e)
         if (held || parallel->moves != watched) {
             watched = parallel->moves;
             since = seconds();
-        } else if (seconds() - since > parallel->own->timeout) {
+        } else if (sbn__group_is_aborted(parallel->own) ||
+                   seconds() - since > parallel->own->timeout) {
             time_out(parallel);
         }
         sched_yield();

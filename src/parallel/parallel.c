@@ -94,7 +94,7 @@ static int add(sbn_data_parallel *parallel, int64_t **words, size_t count)
     }
     while (!done) {
         code = transport->test(transport->context, request, &done);
-        if (code || (!done && seconds() - since > own->timeout))
+        if (code || (!done && (sbn__group_is_aborted(own) || seconds() - since > own->timeout)))
             break;
         sched_yield();
     }
@@ -107,8 +107,8 @@ static int add(sbn_data_parallel *parallel, int64_t **words, size_t count)
     }
     char missing[128];
     sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
-    return sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_data_parallel_create for %s",
-                     sbn__parallel_rank(parallel), own->timeout, missing);
+    return sbn__group_fail_waiting(own, sbn__parallel_rank(parallel), "sbn_data_parallel_create",
+                                   missing);
 }
 
 /* Every rank's rank in the group, its replicas, and whether its memory suffices. */
@@ -167,19 +167,30 @@ static int split(sbn_group *group, sbn_group **own)
     if (!colours || !parts)
         status = sbn__fail_memory("exchanges of tensors");
     *own = !status && group->replica_count > 0 ? parts[0] : NULL;
+    if (*own)
+        (*own)->references = 1; /* of the handles only this one is kept */
     sbn__free(colours);
     sbn__free(parts);
     return status;
 }
 
-static int check_config(const sbn_data_parallel_config *config)
+int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size_t size)
+{
+    static const sbn_data_parallel_config defaults = SBN_DATA_PARALLEL_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_data_parallel_config),
+                            "config");
+}
+
+/* Copies and checks what the caller gives; NULL: the defaults. */
+static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_config *config)
 {
     const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
-    if (config->size != sizeof *config)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "config: size %zu was expected, %zu came; start from SBN_DATA_PARALLEL_CONFIG_INIT",
-            sizeof *config, config->size);
+    *config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
+    const int status = given ? sbn__struct_read(config, given, SBN_STRUCT(sbn_data_parallel_config),
+                                                "config")
+                             : SBN_SUCCESS;
+    if (status)
+        return status;
     if (config->bucket_bytes < least || config->bucket_bytes > most)
         return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
                          least, most, config->bucket_bytes);
@@ -187,11 +198,12 @@ static int check_config(const sbn_data_parallel_config *config)
 }
 
 /* Takes over `own`, which may be NULL. */
-static int fill(sbn_data_parallel *made, int rank, const sbn_data_parallel_config *config)
+static int fill(sbn_data_parallel *made, int rank, const sbn_data_parallel_config *given)
 {
     const sbn_group *own = made->own;
-    int status = check_config(config);
-    made->bucket_floats = config->bucket_bytes / sizeof(float);
+    sbn_data_parallel_config config;
+    int status = read_config(given, &config);
+    made->bucket_floats = config.bucket_bytes / sizeof(float);
     if (!own)
         return status;
     made->ranks = sbn__allocate(sizeof *made->ranks * (size_t)sbn_group_world_size(own));
@@ -205,7 +217,6 @@ static int fill(sbn_data_parallel *made, int rank, const sbn_data_parallel_confi
 int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *config,
                              sbn_data_parallel **parallel)
 {
-    static const sbn_data_parallel_config standard = SBN_DATA_PARALLEL_CONFIG_INIT;
     sbn__error_clear();
     if (!parallel)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -224,7 +235,9 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *c
     }
     made->tag = SBN_HANDLE_PARALLEL;
     made->own = own;
-    status = fill(made, sbn_group_rank(group), config ? config : &standard);
+    if (own)
+        own->abort_flag = group->abort_flag;
+    status = fill(made, sbn_group_rank(group), config);
     if (status) {
         char sentence[SBN_SENTENCE_SIZE];
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());

@@ -7,6 +7,9 @@
 /* Replicas of this rank. */
 size_t sbn__exchange_replicas(const sbn_exchange *exchange);
 
+/* What the caller gave for a replica of this rank, once checked. */
+sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t replica);
+
 /* May another exchange begin? */
 int sbn__parallel_check_state(const sbn_data_parallel *parallel);
 

@@ -89,7 +89,7 @@ static void delay(uint64_t random)
 static void *run(void *argument)
 {
     thread *t = argument;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     reduction *pending = malloc(sizeof *pending * AHEAD);
     if (!pending || sbn_hub_transport(hub, t->rank, &table)) {
         ++t->errors;

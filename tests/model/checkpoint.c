@@ -89,7 +89,7 @@ static void check_none(void)
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
     sbn_group *member;
     sbn_batchnorm *layer;

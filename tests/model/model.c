@@ -43,7 +43,7 @@ static void check_set(sbn_group *group)
            "model|another came", "a group as a model");
     expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
            "x: weight: 1000 floats|holds", "small buffers");
-    const sbn_parameters none[1] = {{{NULL, 0}, {NULL, 0}}};
+    const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|NULL came",
            "no buffers");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");

@@ -71,6 +71,7 @@ static int fold(void)
     sbn_folding foldings[MOST];
     for (size_t r = 0; r < MOST; ++r)
         foldings[r] = (sbn_folding){
+            .size = sizeof(sbn_folding),
             .outer = 1,
             .inner = 2,
             .weight = slices[r].shard.x,
@@ -203,7 +204,7 @@ static void check(size_t w)
 
 static sbn_parameters make(size_t weights, size_t biases)
 {
-    return (sbn_parameters){buffer_of(&device, queue, NULL, weights),
+    return (sbn_parameters){sizeof(sbn_parameters), buffer_of(&device, queue, NULL, weights),
                             buffer_of(&device, queue, NULL, biases)};
 }
 

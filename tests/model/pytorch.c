@@ -57,7 +57,7 @@ static void train(sbn_batchnorm *layer, const float *x)
     sbn_saved *saved;
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
     for (size_t b = 0; b < TRAINED_BATCHES; ++b) {
-        sbn_shard shard = {.dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
+        sbn_shard shard = {.size = sizeof(sbn_shard), .dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
         shard.x = buffer_of(&device, queue, x + b * TRAINED_VALUES, TRAINED_VALUES);
         shard.y = buffer_of(&device, queue, NULL, TRAINED_VALUES);
         must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");

@@ -73,7 +73,7 @@ static void average(training *t, int begun)
 {
     static const size_t counts[] = {CHANNELS, CHANNELS};
     const sbn_buffer buffers[] = {t->slice.shard.weight_grad, t->slice.shard.bias_grad};
-    const sbn_tensors tensors = {.buffers = buffers};
+    const sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
     sbn_data_parallel *parallel;
     sbn_exchange *exchange;
     must(sbn_data_parallel_create(t->group, NULL, &parallel), "sbn_data_parallel_create");

@@ -29,7 +29,7 @@ static void open_training(training *t, int over_mpi, size_t replicas, size_t fir
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queues[16] = {NULL};
     memset(t, 0, sizeof *t);
     for (size_t r = 0; r < replicas; ++r) {

@@ -31,7 +31,7 @@ static void open_user(user *u, unsigned seed)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
     memset(u, 0, sizeof *u);
     must(sbn_mpi_create(MPI_COMM_WORLD, &u->mpi), "sbn_mpi_create");

@@ -53,7 +53,8 @@ static void check_begin(void)
     const sbn_buffer good[] = {{mem, 0}, {mem, 100}}, none[] = {{mem, 0}, {NULL, 0}},
                      far[] = {{mem, 0}, {mem, 1001}}, strange[] = {{foreign, 0}, {mem, 100}};
     cl_event event = (cl_event)mem;
-    sbn_tensors tensors[2] = {{.buffers = good, .event = &event}, {.buffers = good}};
+    sbn_tensors tensors[2] = {{.size = sizeof(sbn_tensors), .buffers = good, .event = &event},
+                              {.size = sizeof(sbn_tensors), .buffers = good}};
     sbn_exchange *e = (sbn_exchange *)group;
     expect(sbn_average_gradients_begin(parallel, counts, 2, tensors, NULL), SBN_INVALID_ARGUMENT,
            "exchange|NULL", "no place for the handle");

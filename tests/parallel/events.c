@@ -84,7 +84,9 @@ static void check_average(int out_of_order)
         must(clEnqueueWriteBuffer(its->queue, its->mem, CL_FALSE, 0, sizeof after[r], after[r], 1,
                                   &gate, &its->written),
              "clEnqueueWriteBuffer");
-        tensors[r] = (sbn_tensors){.buffers = &its->buffer, .event = &its->event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &its->buffer,
+                                   .event = &its->event};
         if (out_of_order) {
             tensors[r].num_wait = 1;
             tensors[r].wait_list = &its->written;
@@ -124,7 +126,9 @@ static void check_broadcast(int out_of_order)
         must(clEnqueueCopyBuffer(its->queue, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
                                  &its->written),
              "clEnqueueCopyBuffer");
-        tensors[r] = (sbn_tensors){.buffers = &its->buffer, .event = &its->event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &its->buffer,
+                                   .event = &its->event};
         if (out_of_order) {
             tensors[r].num_wait = 1;
             tensors[r].wait_list = &its->written;
@@ -161,7 +165,9 @@ static void check_beside(void)
     int ready = 0;
     open_replicas(0);
     for (int r = 0; r < REPLICAS; ++r)
-        tensors[r] = (sbn_tensors){.buffers = &replicas[r].buffer, .event = &replicas[r].event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &replicas[r].buffer,
+                                   .event = &replicas[r].event};
     must(sbn_average_gradients_begin(parallel, &count, 1, tensors, &exchange), "begin");
     for (int r = 0; r < REPLICAS; ++r) {
         gates[r] = clCreateUserEvent(device.context, &code);

@@ -66,7 +66,7 @@ static int test(void *context, void *request, int *done)
 static void check_transports(void)
 {
     const sbn_transport good = {.size = sizeof good, .world_size = 2, .start = start, .test = test};
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.queues = &queue;
     config.replicas = 1;

@@ -84,7 +84,7 @@ static void replicate(engine *e, size_t count)
         open_slice(&r->s, r->queue, e->count);
         r->group = group_of(&r->queue, 1, NULL);
         r->layer = layer_of(r->group, &r->saved);
-        const sbn_parameters parameters = {r->s.shard.weight, r->s.shard.bias};
+        const sbn_parameters parameters = {sizeof parameters, r->s.shard.weight, r->s.shard.bias};
         must(sbn_model_create(&r->model), "sbn_model_create");
         must(sbn_model_add(r->model, "norm", r->layer, &parameters), "sbn_model_add");
     }
@@ -133,7 +133,7 @@ static void replicate_and_register(engine *e, size_t count)
     must(sbn_hub_create((int)count, &hub), "sbn_hub_create");
     patched.replicate(e, count);
     for (size_t i = 0; i < count; ++i) {
-        sbn_transport transport;
+        sbn_transport transport = SBN_TRANSPORT_INIT;
         must(sbn_hub_transport(hub, (int)i, &transport), "sbn_hub_transport");
         register_replica(&e->replicas[i], &transport);
     }

@@ -52,6 +52,7 @@ static void example_open(example *e, const char *name, sbn_group *group)
     vectors_open(&e->file, "frozen.safetensors");
     e->s.queue = queue;
     e->s.shard = (sbn_shard){
+        .size = sizeof(sbn_shard),
         .dims = 3,
         .shape = {SAMPLES, CHANNELS, PLANE},
         .x = load(e, "x", ELEMENTS),

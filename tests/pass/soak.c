@@ -54,8 +54,9 @@ static const char *take_branches(member *m, uint64_t round, const sbn_shard *sha
     sbn_shard elsewhere = *shard;
     sbn_pass *pass = NULL;
     elsewhere.y = shard->dx;
-    const sbn_branch list[] = {{m->layer, shard, m->saved, 0},
-                               {m->second, &elsewhere, m->second_saved, SBN_KEEP_RUNNING_STATS}};
+    const sbn_branch list[] = {{sizeof(sbn_branch), m->layer, shard, m->saved, 0},
+                               {sizeof(sbn_branch), m->second, &elsewhere, m->second_saved,
+                                SBN_KEEP_RUNNING_STATS}};
     if (sbn_forward_branches_begin(list, 2, &pass))
         return "begin of branches";
     delay(draw(7, round, (uint64_t)m->rank));

@@ -78,8 +78,10 @@ static void open_branch(const member *m, const fixture *f, const branch_shape *s
         put(&set->slices[i][r], shape->put, m->rank);
         set->shards[i][r] = set->slices[i][r].shard;
     }
-    set->forward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->flags};
-    set->backward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->back};
+    set->forward[i] = (sbn_branch){sizeof(sbn_branch), set->layers[i], set->shards[i],
+                                   set->saved[i], shape->flags};
+    set->backward[i] = (sbn_branch){sizeof(sbn_branch), set->layers[i], set->shards[i],
+                                    set->saved[i], shape->back};
 }
 
 void branch_set_open(const member *m, const fixture *f, const branch_shape *shapes, size_t count)

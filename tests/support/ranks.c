@@ -35,7 +35,7 @@ void members_open(members *all, const fixture *f, int count, const size_t *repli
                   const size_t *samples, const sbn_group_config *config)
 {
     sbn_group_config mine = SBN_GROUP_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     size_t first = 0;
     memset(all, 0, sizeof *all);
     all->count = count;

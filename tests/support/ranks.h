@@ -9,6 +9,7 @@
 #ifndef TESTS_SUPPORT_RANKS_H
 #define TESTS_SUPPORT_RANKS_H
 
+#include "base/opencl.h"
 #include "support/fixture.h"
 
 enum { MEMBERS_MAX = 16, MEMBER_REPLICAS = 8, MEMBER_CHANNELS = 3, MEMBER_PLANE = 33 };

@@ -58,6 +58,7 @@ void network_open(network *n, size_t channels_of_second, int affine)
         must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
         for (size_t r = 0; r < REPLICAS; ++r)
             n->parameters[i][r] = (sbn_parameters){
+                sizeof(sbn_parameters),
                 buffer_of(&device, whole_slice.queue, NULL, config.channels),
                 buffer_of(&device, whole_slice.queue, NULL, config.channels),
             };

@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <syncbn.h>
 #include <syncbn-mpi.h>
+#include <syncbn.h>
+
+#include "base/opencl.h"
 
 enum { TURNS = 10, TENSORS = 160 };
 
@@ -75,10 +77,10 @@ int main(int argc, char **argv)
     const size_t each = (size_t)(millions * 1e6 / TENSORS), count = each * TENSORS;
     size_t counts[TENSORS];
     sbn_buffer buffers[TENSORS];
-    sbn_tensors tensors = {.buffers = buffers};
+    sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_data_parallel_config parallel_config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_mpi *mpi;
     sbn_group *group;
     sbn_data_parallel *parallel;

@@ -48,6 +48,7 @@ static int make_shares(job *j, cl_command_queue *queue)
             return job_failed_here(j->error, "filling buffers", status);
         }
         sbn_shard *share = &j->shards[r];
+        *share = (sbn_shard)SBN_SHARD_INIT;
         share->dims = j->g->dims;
         memcpy(share->shape, j->g->shape[j->first + r], sizeof share->shape);
         share->x = tensors_buffer(t, TENSOR_X);
