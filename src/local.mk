@@ -42,6 +42,9 @@ libsyncbn_core_la_SOURCES = \
 	src/model/half.h \
 	src/base/memory.c \
 	src/base/memory.h \
+	src/base/opencl.h \
+	src/base/versioned_struct.c \
+	src/base/versioned_struct.h \
 	src/device/kernels.h \
 	src/model/keys.c \
 	src/layer/training_mode.c \

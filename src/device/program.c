@@ -83,12 +83,12 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
                      sbn_strerror(code), log);
 }
 
-static int build_sources(cl_program *program, const sbn_program *owner, const sbn_sources *sources,
+static int build_sources(cl_program *program, const sbn_program *owner, sbn_sources *sources,
                          const char *options)
 {
     cl_int code;
-    *program = clCreateProgramWithSource(owner->context, sources->count,
-                                         (const char **)sources->texts, sources->lengths, &code);
+    *program = clCreateProgramWithSource(owner->context, sources->count, sources->texts,
+                                         sources->lengths, &code);
     if (code != CL_SUCCESS)
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();

@@ -53,7 +53,7 @@ static int add(sbn_group *group, int stream, int64_t **words, size_t count)
     }
     while (!done) {
         code = transport->test(transport->context, request, &done);
-        if (code || (!done && seconds() - since > group->timeout))
+        if (code || (!done && (sbn__group_is_aborted(group) || seconds() - since > group->timeout)))
             break;
         sched_yield();
     }
@@ -67,9 +67,8 @@ static int add(sbn_group *group, int stream, int64_t **words, size_t count)
     char missing[128];
     sbn__name_missing(transport, request, missing, sizeof missing);
     group->unreachable = 1;
-    return sbn__group_fail(group,
-                           sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_group_split for %s",
-                                     transport->rank, group->timeout, missing));
+    return sbn__group_fail(group, sbn__group_fail_waiting(group, transport->rank, "sbn_group_split",
+                                                          missing));
 }
 
 /* Nobody waits without a deadline yet: the others will name this rank. */
@@ -138,18 +137,18 @@ static size_t distinct(int *colours, size_t count)
     return kept;
 }
 
-static int check_split(const sbn_group *group, const int *colours, sbn_group **subgroups)
+static int check_split(sbn_group *group, const int *colours, sbn_group **subgroups)
 {
-    if (group->failed)
-        return sbn__fail(SBN_GROUP_FAILED, "rank %d: the group failed earlier: %s",
-                         sbn_group_rank(group), group->reason);
+    const int failed = sbn__group_check(group, "the group");
+    if (failed)
+        return failed;
     if (group->under_way_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "group: no pass under way was expected, %zu have not ended",
                          group->under_way_count);
     if (group->replica_count > 0 && (!colours || !subgroups))
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: one for each replica was expected, NULL came",
-                         colours ? "parts" : "colours");
+                         colours ? "groups" : "colours");
     for (size_t r = 0; r < group->replica_count; ++r)
         if (colours[r] < SBN_NO_COLOUR)
             return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -255,6 +254,7 @@ static int connect_part(splitting *s, const subgroup *mine, int number)
         return SBN_SUCCESS;
     sbn__error_clear();
     sbn_group *made = mine->group;
+    made->transport.size = sizeof made->transport;
     const int code = transport->split(transport->context, s->ranks, count, number,
                                       &made->transport);
     if (code) {
@@ -294,6 +294,18 @@ static int split(splitting *s, const int *colours, int status)
     return status ? status : agree(group, SBN_SUCCESS);
 }
 
+/* One for each replica of the colour, to be destroyed one by one. */
+static void give_handles(const subgroup *made, const int *colours, size_t replicas,
+                         sbn_group **subgroups)
+{
+    made->group->references = 0;
+    for (size_t r = 0; r < replicas; ++r)
+        if (colours[r] == made->colour) {
+            subgroups[r] = made->group;
+            ++made->group->references;
+        }
+}
+
 int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
 {
     sbn__error_clear();
@@ -311,9 +323,8 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     for (size_t i = 0; i < s.count; ++i) {
         if (status)
             sbn_group_destroy(s.subgroups[i].group);
-        for (size_t r = 0; !status && r < group->replica_count; ++r)
-            if (colours[r] == s.subgroups[i].colour)
-                subgroups[r] = s.subgroups[i].group;
+        else
+            give_handles(&s.subgroups[i], colours, group->replica_count, subgroups);
     }
     sbn__free(s.subgroups);
     sbn__free(s.members);

@@ -1,4 +1,5 @@
 #include "parallel/bucket.h"
+#include "parallel/tensors.h"
 
 #include <string.h>
 
@@ -145,7 +146,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
 /* This rank's replica that a broadcast reads; none: the number of replicas. */
 static size_t source_of(const sbn_exchange *e)
 {
-    const sbn_parallel *parallel = e->parallel;
+    const sbn_data_parallel *parallel = e->parallel;
     const size_t count = parallel->own->replica_count;
     return e->root >= parallel->first && e->root - parallel->first < count
                ? e->root - parallel->first
@@ -166,7 +167,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     cl_event *last = &bucket->copied[r];
     sbn__keep_event(last, e->ready[r]);
     for (piece p = {0}; next_piece(bucket, &p);) {
-        const sbn_buffer *buffer = &e->replicas[r].buffers[p.tensor];
+        const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
         cl_event event = NULL;
@@ -202,7 +203,7 @@ int sbn__bucket_read(sbn_bucket *bucket)
     return status;
 }
 
-int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
     const sbn_group *own = parallel->own;
     int status = SBN_SUCCESS;

@@ -8,7 +8,7 @@
 /* A rank's slot. */
 enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
 
-size_t sbn__exchange_header_words(const sbn_parallel *parallel)
+size_t sbn__exchange_header_words(const sbn_data_parallel *parallel)
 {
     return SLOT * (size_t)sbn_group_world_size(parallel->own);
 }
@@ -54,7 +54,7 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
              floats == 1 ? "" : "s");
 }
 
-static size_t describe(const sbn_parallel *parallel, const int64_t *slot,
+static size_t describe(const sbn_data_parallel *parallel, const int64_t *slot,
                        const unsigned char *chosen, char *out, size_t size)
 {
     char ranks[160], call[64];
@@ -111,12 +111,12 @@ int sbn__exchange_header_read(const sbn_exchange *e, const int64_t *words)
 
 enum { PER_WORD = 4, STATUS_BITS = 16 };
 
-size_t sbn__status_words(const sbn_parallel *parallel)
+size_t sbn__status_words(const sbn_data_parallel *parallel)
 {
     return ((size_t)sbn_group_world_size(parallel->own) + PER_WORD - 1) / PER_WORD;
 }
 
-void sbn__status_fill(const sbn_parallel *parallel, int status, int64_t *words)
+void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words)
 {
     const int member = sbn_group_rank(parallel->own);
     words[member / PER_WORD] = (int64_t)((uint64_t)-status << member % PER_WORD * STATUS_BITS);

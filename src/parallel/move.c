@@ -17,7 +17,7 @@ static void settle(sbn_exchange *e, int status)
 }
 
 /* The transport is dead: nothing under way will end, and words in flight are no longer ours. */
-static void give_up(sbn_parallel *parallel, int status)
+static void give_up(sbn_data_parallel *parallel, int status)
 {
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
         sbn_bucket *bucket = &parallel->buckets[i];
@@ -45,14 +45,15 @@ static void give_up(sbn_parallel *parallel, int status)
     }
 }
 
-static void fail_transport(sbn_parallel *parallel, int code, const char *what)
+static void fail_transport(sbn_data_parallel *parallel, int code, const char *what)
 {
     sbn__parallel_fail_transport(parallel, code, what);
     give_up(parallel, SBN_TRANSPORT_ERROR);
 }
 
 /* 0 if the transport broke. A rank alone has its sum at once. */
-static int start(sbn_parallel *parallel, int stream, int64_t *words, size_t count, void **request)
+static int start(sbn_data_parallel *parallel, int stream, int64_t *words, size_t count,
+                 void **request)
 {
     const sbn_transport *transport = &parallel->own->transport;
     ++parallel->moves;
@@ -69,7 +70,7 @@ static int start(sbn_parallel *parallel, int stream, int64_t *words, size_t coun
 }
 
 /* 1 when the sum is there. */
-static int arrived(sbn_parallel *parallel, void **request)
+static int arrived(sbn_data_parallel *parallel, void **request)
 {
     const sbn_transport *transport = &parallel->own->transport;
     int done = 1;
@@ -123,7 +124,7 @@ static int remains(const sbn_exchange *e)
     return e->floats > 0 && e->parallel->replicas > 1 && e->tensor < e->tensors;
 }
 
-static void open_bucket(sbn_parallel *parallel, sbn_exchange *e)
+static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
 {
     sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + parallel->busy) % SBN_BUCKETS];
     sbn__bucket_cut(bucket, e);
@@ -142,7 +143,7 @@ static void open_bucket(sbn_parallel *parallel, sbn_exchange *e)
 }
 
 /* The oldest exchange that has something left takes what buckets are idle. */
-static void open_buckets(sbn_parallel *parallel)
+static void open_buckets(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
@@ -153,7 +154,7 @@ static void open_buckets(sbn_parallel *parallel)
     }
 }
 
-static void leave_reading(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     int done = 1;
@@ -180,7 +181,7 @@ static void leave_exchange(sbn_bucket *bucket)
     bucket->exchange = NULL;
 }
 
-static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_levels(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->request))
@@ -200,7 +201,7 @@ static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_SUMS;
 }
 
-static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->request))
@@ -215,7 +216,7 @@ static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
     leave_exchange(bucket);
 }
 
-static void leave_writing(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     int done = 1;
     const int status = sbn__bucket_copied(bucket, parallel, &done);
@@ -230,7 +231,7 @@ static void leave_writing(sbn_parallel *parallel, sbn_bucket *bucket)
 }
 
 /* Levels and sums start in the order of buckets. */
-static void move_buckets(sbn_parallel *parallel)
+static void move_buckets(sbn_data_parallel *parallel)
 {
     sbn_bucket_stage older = SBN_BUCKET_WRITING;
     for (size_t i = 0; i < parallel->busy; ++i) {
@@ -252,7 +253,7 @@ static void move_buckets(sbn_parallel *parallel)
 }
 
 /* All of it is on its way to the devices. */
-static void settle_those_done(sbn_parallel *parallel)
+static void settle_those_done(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
@@ -265,7 +266,7 @@ static void settle_those_done(sbn_parallel *parallel)
     }
 }
 
-void sbn__parallel_move(sbn_parallel *parallel)
+void sbn__parallel_move(sbn_data_parallel *parallel)
 {
     uint64_t before;
     do {
@@ -286,7 +287,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void time_out(sbn_parallel *parallel)
+static void time_out(sbn_data_parallel *parallel)
 {
     size_t first = 0, i = 0;
     while (parallel->under_way[first]->stage == SBN_SETTLED)
@@ -297,15 +298,15 @@ static void time_out(sbn_parallel *parallel)
         request = parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS].request;
     char missing[160];
     sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
-    sbn__group_fail(parallel->own, sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s",
-                                             sbn__parallel_rank(parallel), parallel->own->timeout,
-                                             late->name, missing));
+    const int status = sbn__group_fail_waiting(parallel->own, sbn__parallel_rank(parallel),
+                                               late->name, missing);
+    sbn__group_fail(parallel->own, status);
     parallel->own->unreachable = 1;
-    give_up(parallel, SBN_TIMEOUT);
+    give_up(parallel, status);
 }
 
 /* The oldest bucket, if it waits for nothing but this rank's devices. */
-static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
+static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
 {
     const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
     const int full = parallel->busy == SBN_BUCKETS;
@@ -318,7 +319,7 @@ static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
 /* The timeout counts from the last sign of life, anything that moved on. */
 void sbn__exchange_wait(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     uint64_t watched = parallel->moves;
     double since = seconds();
     for (;;) {
@@ -331,7 +332,8 @@ void sbn__exchange_wait(sbn_exchange *e)
         if (held || parallel->moves != watched) {
             watched = parallel->moves;
             since = seconds();
-        } else if (seconds() - since > parallel->own->timeout) {
+        } else if (sbn__group_is_aborted(parallel->own) ||
+                   seconds() - since > parallel->own->timeout) {
             time_out(parallel);
         }
         sched_yield();

@@ -9,18 +9,18 @@
 #include "parallel/bucket.h"
 #include "base/memory.h"
 
-int sbn__parallel_is_joined(const sbn_parallel *parallel)
+int sbn__parallel_is_joined(const sbn_data_parallel *parallel)
 {
     return parallel->own && parallel->own->joined;
 }
 
-int sbn__parallel_rank(const sbn_parallel *parallel)
+int sbn__parallel_rank(const sbn_data_parallel *parallel)
 {
     return parallel->ranks[sbn_group_rank(parallel->own)];
 }
 
-void sbn__parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
-                              size_t size)
+void sbn__parallel_name_ranks(const sbn_data_parallel *parallel, const unsigned char *chosen,
+                              char *out, size_t size)
 {
     enum { MORE = 24 }; /* room for the last words */
     const int world_size = sbn_group_world_size(parallel->own);
@@ -43,7 +43,8 @@ void sbn__parallel_name_ranks(const sbn_parallel *parallel, const unsigned char 
     }
 }
 
-void sbn__parallel_name_missing(const sbn_parallel *parallel, void *request, char *out, size_t size)
+void sbn__parallel_name_missing(const sbn_data_parallel *parallel, void *request, char *out,
+                                size_t size)
 {
     const sbn_transport *transport = &parallel->own->transport;
     const size_t world_size = (size_t)transport->world_size;
@@ -61,7 +62,7 @@ void sbn__parallel_name_missing(const sbn_parallel *parallel, void *request, cha
     sbn__free(chosen);
 }
 
-void sbn__parallel_fail_transport(sbn_parallel *parallel, int code, const char *what)
+void sbn__parallel_fail_transport(sbn_data_parallel *parallel, int code, const char *what)
 {
     const char *reason = sbn_last_error();
     sbn__fail(SBN_TRANSPORT_ERROR, "rank %d: the transport's %s returned %d%s%s",
@@ -78,7 +79,7 @@ static double seconds(void)
 }
 
 /* Adds *words over the ranks and waits. What a timeout leaves in flight is no longer ours. */
-static int add(sbn_parallel *parallel, int64_t **words, size_t count)
+static int add(sbn_data_parallel *parallel, int64_t **words, size_t count)
 {
     const sbn_group *own = parallel->own;
     const sbn_transport *transport = &own->transport;
@@ -93,7 +94,7 @@ static int add(sbn_parallel *parallel, int64_t **words, size_t count)
     }
     while (!done) {
         code = transport->test(transport->context, request, &done);
-        if (code || (!done && seconds() - since > own->timeout))
+        if (code || (!done && (sbn__group_is_aborted(own) || seconds() - since > own->timeout)))
             break;
         sched_yield();
     }
@@ -106,15 +107,15 @@ static int add(sbn_parallel *parallel, int64_t **words, size_t count)
     }
     char missing[128];
     sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
-    return sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in sbn_parallel_create for %s",
-                     sbn__parallel_rank(parallel), own->timeout, missing);
+    return sbn__group_fail_waiting(own, sbn__parallel_rank(parallel), "sbn_data_parallel_create",
+                                   missing);
 }
 
 /* Every rank's rank in the group, its replicas, and whether its memory suffices. */
 enum { RANK, REPLICAS, FAILED, MEMBER_WORDS };
 
 /* Who the ranks are. `status`: this rank cannot go on, and the others are to know. */
-static int meet(sbn_parallel *parallel, int rank, int status)
+static int meet(sbn_data_parallel *parallel, int rank, int status)
 {
     const sbn_group *own = parallel->own;
     const int world_size = sbn_group_world_size(own), self = sbn_group_rank(own);
@@ -141,8 +142,8 @@ static int meet(sbn_parallel *parallel, int rank, int status)
         parallel->replicas += (size_t)its[REPLICAS];
         if (its[FAILED] && !remote)
             remote = sbn__fail(SBN_REMOTE_ERROR,
-                               "rank %d called sbn_parallel_create and reported %s", (int)its[RANK],
-                               sbn_strerror((int)its[FAILED]));
+                               "rank %d called sbn_data_parallel_create and reported %s",
+                               (int)its[RANK], sbn_strerror((int)its[FAILED]));
     }
     sbn__free(words);
     if (status)
@@ -166,19 +167,30 @@ static int split(sbn_group *group, sbn_group **own)
     if (!colours || !parts)
         status = sbn__fail_memory("exchanges of tensors");
     *own = !status && group->replica_count > 0 ? parts[0] : NULL;
+    if (*own)
+        (*own)->references = 1; /* of the handles only this one is kept */
     sbn__free(colours);
     sbn__free(parts);
     return status;
 }
 
-static int check_config(const sbn_parallel_config *config)
+int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size_t size)
+{
+    static const sbn_data_parallel_config defaults = SBN_DATA_PARALLEL_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_data_parallel_config),
+                            "config");
+}
+
+/* Copies and checks what the caller gives; NULL: the defaults. */
+static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_config *config)
 {
     const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
-    if (config->size != sizeof *config)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "config: size %zu was expected, %zu came; start from SBN_PARALLEL_CONFIG_INIT",
-            sizeof *config, config->size);
+    *config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
+    const int status = given ? sbn__struct_read(config, given, SBN_STRUCT(sbn_data_parallel_config),
+                                                "config")
+                             : SBN_SUCCESS;
+    if (status)
+        return status;
     if (config->bucket_bytes < least || config->bucket_bytes > most)
         return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
                          least, most, config->bucket_bytes);
@@ -186,11 +198,12 @@ static int check_config(const sbn_parallel_config *config)
 }
 
 /* Takes over `own`, which may be NULL. */
-static int fill(sbn_parallel *made, int rank, const sbn_parallel_config *config)
+static int fill(sbn_data_parallel *made, int rank, const sbn_data_parallel_config *given)
 {
     const sbn_group *own = made->own;
-    int status = check_config(config);
-    made->bucket_floats = config->bucket_bytes / sizeof(float);
+    sbn_data_parallel_config config;
+    int status = read_config(given, &config);
+    made->bucket_floats = config.bucket_bytes / sizeof(float);
     if (!own)
         return status;
     made->ranks = sbn__allocate(sizeof *made->ranks * (size_t)sbn_group_world_size(own));
@@ -201,10 +214,9 @@ static int fill(sbn_parallel *made, int rank, const sbn_parallel_config *config)
     return meet(made, rank, status);
 }
 
-int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
-                        sbn_parallel **parallel)
+int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *config,
+                             sbn_data_parallel **parallel)
 {
-    static const sbn_parallel_config standard = SBN_PARALLEL_CONFIG_INIT;
     sbn__error_clear();
     if (!parallel)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -216,25 +228,27 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
         status = split(group, &own);
     if (status)
         return status;
-    sbn_parallel *made = sbn__allocate(sizeof *made);
+    sbn_data_parallel *made = sbn__allocate(sizeof *made);
     if (!made) {
         sbn_group_destroy(own);
         return sbn__fail_memory("exchanges of tensors");
     }
     made->tag = SBN_HANDLE_PARALLEL;
     made->own = own;
-    status = fill(made, sbn_group_rank(group), config ? config : &standard);
+    if (own)
+        own->abort_flag = group->abort_flag;
+    status = fill(made, sbn_group_rank(group), config);
     if (status) {
         char sentence[SBN_SENTENCE_SIZE];
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-        sbn_parallel_destroy(made);
+        sbn_data_parallel_destroy(made);
         return sbn__fail(status, "%s", sentence);
     }
     *parallel = made;
     return SBN_SUCCESS;
 }
 
-void sbn_parallel_destroy(sbn_parallel *parallel)
+void sbn_data_parallel_destroy(sbn_data_parallel *parallel)
 {
     if (!parallel || parallel->tag != SBN_HANDLE_PARALLEL)
         return;
@@ -251,12 +265,12 @@ void sbn_parallel_destroy(sbn_parallel *parallel)
     sbn__free(parallel);
 }
 
-size_t sbn_parallel_replicas(const sbn_parallel *parallel)
+size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel)
 {
     return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->replicas : 0;
 }
 
-size_t sbn_parallel_first(const sbn_parallel *parallel)
+size_t sbn_data_parallel_first(const sbn_data_parallel *parallel)
 {
     return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * The insides of sbn_parallel: exchanges in the order they began, cut into
+ * The insides of sbn_data_parallel: exchanges in the order they began, cut into
  * buckets, a few of which are on their way at a time.
  *
  *   exchange   HEADER -> MOVING -> SETTLED
@@ -15,7 +15,7 @@
 #ifndef SBN_SRC_PARALLEL_PARALLEL_H
 #define SBN_SRC_PARALLEL_PARALLEL_H
 
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #include "group/group.h"
 #include "device/staging.h"
@@ -28,7 +28,7 @@ typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exch
 struct sbn_exchange {
     enum sbn_handle_kind tag;
     sbn_exchange *next_idle;
-    sbn_parallel *parallel;
+    sbn_data_parallel *parallel;
     int ended;    /* kept for its memory */
     int averages; /* or else: broadcasts from `root` */
     size_t root;
@@ -71,7 +71,7 @@ typedef struct sbn_bucket {
     void *request;
 } sbn_bucket;
 
-struct sbn_parallel {
+struct sbn_data_parallel {
     enum sbn_handle_kind tag;
     sbn_group *own;         /* the group's replicas, with a transport of their own; or NULL */
     int *ranks;             /* of its ranks, in the group that was split */
@@ -86,27 +86,27 @@ struct sbn_parallel {
 };
 
 /* Memory for a first exchange, so that it can tell the others whatever goes wrong. */
-int sbn__exchange_prepare(sbn_parallel *parallel);
+int sbn__exchange_prepare(sbn_data_parallel *parallel);
 void sbn__exchange_free(sbn_exchange *exchange);
 
 /* Has this rank others to meet? */
-int sbn__parallel_is_joined(const sbn_parallel *parallel);
+int sbn__parallel_is_joined(const sbn_data_parallel *parallel);
 
 /* This rank's rank in the group that was split. */
-int sbn__parallel_rank(const sbn_parallel *parallel);
+int sbn__parallel_rank(const sbn_data_parallel *parallel);
 
 /* "rank 1" or "ranks 1, 3": the ranks whose `chosen` is not 0. */
-void sbn__parallel_name_ranks(const sbn_parallel *parallel, const unsigned char *chosen, char *out,
-                              size_t size);
+void sbn__parallel_name_ranks(const sbn_data_parallel *parallel, const unsigned char *chosen,
+                              char *out, size_t size);
 
 /* "rank 1, 3", as far as the transport knows, for a request that has not ended in time. */
-void sbn__parallel_name_missing(const sbn_parallel *parallel, void *request, char *out,
+void sbn__parallel_name_missing(const sbn_data_parallel *parallel, void *request, char *out,
                                 size_t size);
 
 /* Words for a status of each rank. */
-size_t sbn__status_words(const sbn_parallel *parallel);
+size_t sbn__status_words(const sbn_data_parallel *parallel);
 
 /* The transport's function returned `code`: nothing can be told any more. */
-void sbn__parallel_fail_transport(sbn_parallel *parallel, int code, const char *what);
+void sbn__parallel_fail_transport(sbn_data_parallel *parallel, int code, const char *what);
 
 #endif

@@ -9,13 +9,20 @@ size_t sbn__exchange_replicas(const sbn_exchange *e)
     return e->parallel->own ? e->parallel->own->replica_count : 0;
 }
 
-int sbn__parallel_check_state(const sbn_parallel *parallel)
+sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
 {
-    const sbn_group *own = parallel->own;
+    sbn_tensors tensors;
+    sbn__struct_get(&tensors, sizeof tensors, e->replicas, r);
+    return tensors;
+}
+
+int sbn__parallel_check_state(const sbn_data_parallel *parallel)
+{
+    sbn_group *own = parallel->own;
     if (parallel->under_way_count == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
                          SBN_MAX_PASSES);
-    if (own && own->failed)
+    if (own && sbn__group_check(own, "an exchange"))
         return sbn__fail(SBN_GROUP_FAILED, "rank %d: an exchange failed earlier: %s",
                          sbn__parallel_rank(parallel), own->reason);
     return SBN_SUCCESS;
@@ -44,8 +51,14 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
                          sbn__exchange_replicas(e));
+    char array[64];
+    snprintf(array, sizeof array, "%s: replicas", who);
+    const int possible = sbn__struct_check(e->replicas, sbn__exchange_replicas(e),
+                                           SBN_STRUCT(sbn_tensors), array);
+    if (possible)
+        return possible;
     for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
-        const sbn_tensors *its = &e->replicas[r];
+        const sbn_tensors own = sbn__tensors_at(e, r), *its = &own;
         if (e->tensors > 0 && !its->buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s: replica %zu: %zu buffers were expected, NULL came", who, r,

@@ -366,12 +366,13 @@ void sbn__combine_timeout(sbn_group *group)
     const sbn_pass *late = group->under_way[first];
     sbn__name_missing(&group->transport, late->request, missing, sizeof missing);
     name_pass(late, call, sizeof call);
-    const int local = group->on_timeout == SBN_TIMEOUT_LOCAL;
+    const int status = sbn__group_fail_waiting(group, group->transport.rank, call, missing);
+    const int local = status == SBN_TIMEOUT && group->on_timeout == SBN_TIMEOUT_LOCAL;
     group->alone = local;
-    sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", group->transport.rank,
-              group->timeout, call, missing);
-    if (!local) {
-        sbn__group_fail(group, SBN_TIMEOUT);
+    if (local) {
+        snprintf(group->reason, sizeof group->reason, "%s", sbn_last_error());
+    } else {
+        sbn__group_fail(group, status);
         group->unreachable = 1;
     }
     for (size_t i = first; i < group->under_way_count; ++i) {
@@ -382,7 +383,7 @@ void sbn__combine_timeout(sbn_group *group)
             restart_alone(pass);
         } else {
             abandon(pass);
-            settle(pass, SBN_TIMEOUT);
+            settle(pass, status);
         }
     }
 }
