@@ -49,7 +49,7 @@ libsyncbn_core_la_SOURCES = \
 	src/model/model.h \
 	src/model/model_convert.c \
 	src/model/parameters.c \
-	src/exact/narrow.h \
+	src/exact/int192.h \
 	src/parallel/average.c \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
@@ -89,8 +89,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/staging.h \
 	src/exact/statistics.c \
 	src/exact/statistics.h \
-	src/exact/big.c \
-	src/exact/big.h \
+	src/exact/bigint.c \
+	src/exact/bigint.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/collective/hub.c \

@@ -23,16 +23,17 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
                               arguments, 2, slices, wait, event);
 }
 
-static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const sbn_accumulators *words)
+static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                const sbn_accumulators *accumulators)
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;
     double *invstd = layer_pass->columns[INVSTD] + first;
     unsigned char *repeat = layer_pass->repeat + first;
-    const int wide = words->format->wide;
-    sbn__moments_of(words, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
+    const int wide = accumulators->format->wide;
+    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
     sbn__invstd_of(var, channels, layer_pass->layer->eps, invstd);
-    return !wide && sbn__forward_needs_wide(words, channels, invstd, repeat);
+    return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
 /* The columns become what is saved. */

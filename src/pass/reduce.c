@@ -67,7 +67,7 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
                    size_t slices)
 {
     sbn_work *work = &chunk->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * sbn__format_words(format) * chunk->channels;
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels;
     int status = sbn__staging_reserve(replica, &work->host, bytes);
     if (!status && slices > 0)
         status = sbn__reserve(replica, &work->words, bytes);
@@ -110,7 +110,7 @@ static int fold(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *
     const sbn_work *work = &chunk->work[replica->index];
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->words.mem)};
-    const size_t items[] = {sbn__format_words(format), chunk->channels};
+    const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
     return sbn__launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
 }
 
@@ -122,7 +122,7 @@ static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_rep
     const sbn_geometry *geometry = &chunk->geometries[replica->index];
     sbn_slices slices = {{0, 0}, 0, 0, 0};
     if (geometry->values > 0)
-        slices = sbn__slices_of(geometry, replica, sbn__format_words(shape));
+        slices = sbn__slices_of(geometry, replica, sbn__accumulator_length(shape));
     int status = reserve(chunk, replica, shape, slices.count);
     if (status || slices.count == 0)
         return status;
@@ -143,7 +143,7 @@ static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_rep
         cl_event read = NULL;
         sbn__wait_add(&done, folded ? folded : reduced);
         status = sbn__read(replica, work->words.mem,
-                           sizeof(int64_t) * sbn__format_words(shape) * chunk->channels,
+                           sizeof(int64_t) * sbn__accumulator_length(shape) * chunk->channels,
                            work->host.at, &done, &read);
         if (!status) {
             sbn__keep_event(&work->read, read);
@@ -182,7 +182,7 @@ static size_t lay_out(sbn_pass *pass)
                 sbn__layer_pass_is_joined(layer_pass) != joined)
                 continue;
             layer_pass->at = used;
-            used += 1 + sbn__format_words(layer_pass->kind->format(pass->format)) *
+            used += 1 + sbn__accumulator_length(layer_pass->kind->format(pass->format)) *
                             layer_pass->layer->channels;
         }
         if (joined)
@@ -248,7 +248,7 @@ void sbn__reduce_add(sbn_pass *pass)
         const sbn_chunk *whole = &layer_pass->chunks[0];
         int64_t *sums = pass->sums + layer_pass->at;
         *sums++ = (int64_t)layer_pass->own;
-        memset(sums, 0, sizeof *sums * sbn__format_words(format) * channels);
+        memset(sums, 0, sizeof *sums * sbn__accumulator_length(format) * channels);
         for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
             if (whole->geometries[r].values > 0)
                 sbn__accumulators_add(whole->work[r].host.at, format, channels, sums);
@@ -259,9 +259,9 @@ void sbn__reduce_seal(sbn_pass *pass)
 {
     for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass; layer_pass = layer_pass->next)
         if (layer_pass->pending && sbn__layer_pass_is_joined(layer_pass))
-            sbn__accumulators_seal(pass->sums + layer_pass->at + 1,
-                                   layer_pass->kind->format(pass->format),
-                                   layer_pass->layer->channels);
+            sbn__accumulators_encode(pass->sums + layer_pass->at + 1,
+                                     layer_pass->kind->format(pass->format),
+                                     layer_pass->layer->channels);
 }
 
 void sbn__reduce_open(sbn_pass *pass)
@@ -271,8 +271,9 @@ void sbn__reduce_open(sbn_pass *pass)
         if (!layer_pass->pending || !sbn__layer_pass_is_joined(layer_pass))
             continue;
         layer_pass->count = (uint64_t)pass->sums[layer_pass->at];
-        sbn__accumulators_open(pass->sums + layer_pass->at + 1,
-                               layer_pass->kind->format(pass->format), layer_pass->layer->channels);
+        sbn__accumulators_decode(pass->sums + layer_pass->at + 1,
+                                 layer_pass->kind->format(pass->format),
+                                 layer_pass->layer->channels);
     }
 }
 

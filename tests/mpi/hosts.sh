@@ -4,7 +4,7 @@
 # and the interface counts the bytes. Skipped, with the reason, where namespaces may
 # not be made.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 . "$srcdir/tools/bench/scaling/namespaces.sh"
 
 skip() {
