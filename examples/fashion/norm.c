@@ -5,7 +5,7 @@
 #include "check.h"
 #include "ranks.h"
 
-static void list_members(struct norm *norm, struct device *devices, size_t count)
+static void list_replicas(struct norm *norm, struct device *devices, size_t count)
 {
     size_t m = 0;
 
@@ -48,7 +48,7 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
     size_t each;
 
     *norm = (struct norm){.network = network, .kind = kind, .ranks = ranks};
-    list_members(norm, devices, count);
+    list_replicas(norm, devices, count);
     norm->groups = kind == NORM_PER_REPLICA ? norm->replicas : 1;
     each = norm->replicas / norm->groups;
     queues = must_alloc(norm->replicas, sizeof *queues);
@@ -90,7 +90,7 @@ void norm_close(struct norm *norm)
 }
 
 /* A replica's shard of block b's tensors: its images follow those of the replicas before it. */
-static void fill_share(const struct norm *norm, size_t m, int b)
+static void fill_shard(const struct norm *norm, size_t m, int b)
 {
     const struct block *block = &norm->network->block[b];
     const struct norm_replica *replica = &norm->replica[m];
@@ -122,7 +122,7 @@ static void hand_over(struct norm *norm, int b)
         struct device *device = norm->replica[m].device;
         sbn_shard *shard = &norm->shards[m];
 
-        fill_share(norm, m, b);
+        fill_shard(norm, m, b);
         if (m > 0 && norm->replica[m - 1].device == device) {
             norm->ready[m] = norm->ready[m - 1];
             must_cl(clRetainEvent(norm->ready[m]), "sharing an event");
