@@ -133,9 +133,8 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
     if (!more)
         more = "";
     sbn__summation_macros(summation, sizeof summation);
-    const int length = snprintf(common, sizeof common,
-                                "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ", form == SBN_FORM_CPU,
-                                summation, more);
+    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ",
+                                form == SBN_FORM_CPU, summation, more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));

@@ -320,12 +320,11 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
         status = split(&s, colours, status);
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    for (size_t i = 0; i < s.count; ++i) {
+    for (size_t i = 0; i < s.count; ++i)
         if (status)
             sbn_group_destroy(s.subgroups[i].group);
         else
             give_handles(&s.subgroups[i], colours, group->replica_count, subgroups);
-    }
     sbn__free(s.subgroups);
     sbn__free(s.members);
     sbn__free(s.colours);

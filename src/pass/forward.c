@@ -23,7 +23,8 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
                               arguments, 2, slices, wait, event);
 }
 
-static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const sbn_accumulators *accumulators)
+static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                const sbn_accumulators *accumulators)
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;

@@ -260,8 +260,8 @@ void sbn__reduce_seal(sbn_pass *pass)
     for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass; layer_pass = layer_pass->next)
         if (layer_pass->pending && sbn__layer_pass_is_joined(layer_pass))
             sbn__accumulators_encode(pass->sums + layer_pass->at + 1,
-                                   layer_pass->kind->format(pass->format),
-                                   layer_pass->layer->channels);
+                                     layer_pass->kind->format(pass->format),
+                                     layer_pass->layer->channels);
 }
 
 void sbn__reduce_open(sbn_pass *pass)
@@ -272,7 +272,8 @@ void sbn__reduce_open(sbn_pass *pass)
             continue;
         layer_pass->count = (uint64_t)pass->sums[layer_pass->at];
         sbn__accumulators_decode(pass->sums + layer_pass->at + 1,
-                               layer_pass->kind->format(pass->format), layer_pass->layer->channels);
+                                 layer_pass->kind->format(pass->format),
+                                 layer_pass->layer->channels);
     }
 }
 

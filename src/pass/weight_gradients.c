@@ -37,7 +37,7 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
     if (chunk->geometries[replica].values > 0) {
         const sbn_accumulators accumulators = sbn__reduce_words(chunk, replica, format);
         sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
-                         layer_pass->saved->mean + first, dy + first, dy_xmu + first);
+                              layer_pass->saved->mean + first, dy + first, dy_xmu + first);
     } else {
         memset(dy + first, 0, sizeof(double) * channels);
         memset(dy_xmu + first, 0, sizeof(double) * channels);
@@ -75,18 +75,17 @@ int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
     const size_t first = chunk->first, channels = chunk->channels;
     const unsigned char *only = accumulators->format->wide ? layer_pass->repeat : NULL;
     double *dy = layer_pass->columns[DY], *dy_xmu = layer_pass->columns[DY_XMU];
-    sbn__gradient_sums_of(accumulators, channels, only ? only + first : NULL, saved->mean + first, dy + first,
-                     dy_xmu + first);
+    sbn__gradient_sums_of(accumulators, channels, only ? only + first : NULL, saved->mean + first,
+                          dy + first, dy_xmu + first);
     if (layer_pass->group->replica_count > 0)
         put_means(layer_pass, chunk, dy, dy_xmu);
     /* A replica that is the whole group has the group's sums. */
     const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS || !sbn__reduce_must_add(layer_pass);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
         if (all)
             put_gradients(layer_pass, chunk, r, only, dy, dy_xmu);
         else
             put_own_gradients(layer_pass, chunk, r, accumulators->format, only);
-    }
     return !only && sbn__backward_needs_wide(accumulators, channels, saved->invstd + first,
                                              layer_pass->repeat + first);
 }
