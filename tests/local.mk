@@ -96,6 +96,23 @@ tests_pass_arguments_shards_LDADD = $(on_fixture)
 TESTS += $(arguments)
 ASAN_TESTS += $(arguments)
 
+# Programs of other versions of the structs, on the library as it is installed.
+check_LIBRARIES += tests/pass/libgrowth_older.a tests/pass/libgrowth_current.a \
+	tests/pass/libgrowth_newer.a
+growth_sources = tests/pass/growth_program.c tests/pass/growth.h
+tests_pass_libgrowth_older_a_SOURCES = $(growth_sources)
+tests_pass_libgrowth_older_a_CPPFLAGS = -DGROWTH=-1 $(AM_CPPFLAGS)
+tests_pass_libgrowth_current_a_SOURCES = $(growth_sources)
+tests_pass_libgrowth_current_a_CPPFLAGS = -DGROWTH=0 $(AM_CPPFLAGS)
+tests_pass_libgrowth_newer_a_SOURCES = $(growth_sources)
+tests_pass_libgrowth_newer_a_CPPFLAGS = -DGROWTH=1 $(AM_CPPFLAGS)
+check_PROGRAMS += tests/pass/growth
+tests_pass_growth_SOURCES = tests/pass/growth.c tests/pass/growth.h
+tests_pass_growth_LDADD = tests/support/libfixture.a tests/pass/libgrowth_older.a \
+	tests/pass/libgrowth_current.a tests/pass/libgrowth_newer.a libsyncbn.la $(OPENCL_LIBS)
+TESTS += tests/pass/growth
+ASAN_TESTS += tests/pass/growth
+
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between.
 wraps_sources = tests/support/wraps.c tests/support/wraps.h
 wrap = -Wl,--wrap=
@@ -409,6 +426,15 @@ TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)
 VALGRIND_TESTS += tests/parallel/average tests/parallel/sampler tests/parallel/arguments
 TSAN_TESTS += tests/parallel/exchange tests/parallel/refused
+
+# A watchdog ends a group that waits.
+check_PROGRAMS += tests/collective/abort
+tests_collective_abort_SOURCES = tests/collective/abort.c $(exchanges_sources) $(members_sources)
+tests_collective_abort_LDFLAGS = $(wraps)
+tests_collective_abort_LDADD = $(on_fixture)
+TESTS += tests/collective/abort
+ASAN_TESTS += tests/collective/abort
+TSAN_TESTS += tests/collective/abort
 
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
 mpi_programs = tests/mpi/hub tests/mpi/soak tests/mpi/group_split tests/mpi/problems \

@@ -47,7 +47,13 @@ static void close_section(section *s)
 {
     sbn_saved_destroy(s->saved);
     sbn_batchnorm_destroy(s->layer);
-    sbn_group_destroy(s->group);
+}
+
+/* Every replica has a handle of its own to destroy. */
+static void destroy_parts(const member *m, sbn_group *const *parts)
+{
+    for (size_t r = 0; r < m->replicas; ++r)
+        sbn_group_destroy(parts[r]);
 }
 
 /* Mean, variance and count of saved statistics, and the running ones. */
@@ -179,6 +185,7 @@ static int use_parts(member *m)
             m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
         close_section(&sections[i]);
     }
+    destroy_parts(m, parts);
     return status;
 }
 
@@ -238,7 +245,7 @@ static int move_layer(member *m)
     member_says(m, status);
     sbn_saved_destroy(s.saved);
     sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(part);
+    destroy_parts(m, parts);
     return m->status;
 }
 

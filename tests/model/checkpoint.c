@@ -109,7 +109,7 @@ static void check_none(void)
     must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "its statistics are");
     expect(sbn_model_save(model, whole_path, NULL), SBN_INVALID_ARGUMENT,
-           "\"1\"|this member has no replica", "saved without a replica");
+           "\"1\"|this rank has no replica", "saved without a replica");
     sbn_model_destroy(model);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(member);

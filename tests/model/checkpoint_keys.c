@@ -152,7 +152,7 @@ static void check_types(void)
     expect(sbn_model_load(n.model, NULL, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
     expect(sbn_model_load(NULL, whole_path, NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
     const sbn_load_config bad = {8, 1, NULL, NULL};
-    expect(sbn_model_load(n.model, whole_path, &bad), SBN_INVALID_ARGUMENT, "config: size|8 came",
+    expect(sbn_model_load(n.model, whole_path, &bad), SBN_INVALID_ARGUMENT, "config: size|got 8",
            "a config of another size");
     sbn_model *blind;
     must(sbn_model_create(&blind), "sbn_model_create");
