@@ -17,6 +17,11 @@ OCLGRIND_TESTS =
 dist_check_SCRIPTS += tests/tools/exports.sh
 TESTS += tests/tools/exports.sh
 
+# The headers in C, in C++ and beside the program's own OpenCL version; the library from Python.
+dist_check_SCRIPTS += tests/tools/consumers.sh tests/tools/ctypes.sh
+EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
+TESTS += tests/tools/consumers.sh tests/tools/ctypes.sh
+
 EXTRA_DIST += tests/support/drivers.supp tests/support/drivers.lsan
 
 # The checker itself: its problems' lines, and that its tolerances refuse faults.
