@@ -27,9 +27,14 @@ static const char *path_of(const char *name)
     return path;
 }
 
+/* Until the next call. */
 static sbn_bytes bytes_of(const char *text)
 {
-    return (sbn_bytes){(unsigned char *)text, strlen(text)};
+    static unsigned char copy[256];
+    const size_t length = strlen(text);
+    must(length < sizeof copy ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "a key");
+    memcpy(copy, text, length);
+    return (sbn_bytes){copy, length};
 }
 
 /* Is the block stored for a key what it should be? */
