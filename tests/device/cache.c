@@ -31,10 +31,8 @@ static const char *path_of(const char *name)
 static sbn_bytes bytes_of(const char *text)
 {
     static unsigned char copy[256];
-    const size_t length = strlen(text);
-    must(length < sizeof copy ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "a key");
-    memcpy(copy, text, length);
-    return (sbn_bytes){copy, length};
+    const int length = snprintf((char *)copy, sizeof copy, "%s", text);
+    return (sbn_bytes){copy, (size_t)length};
 }
 
 /* Is the block stored for a key what it should be? */
