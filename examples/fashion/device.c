@@ -48,11 +48,10 @@ static cl_mem room(struct device *device, size_t bytes)
 
 static cl_mem copy(struct device *device, const void *from, size_t bytes)
 {
-    cl_int status;
-    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
-                                   (void *)from, &status);
+    cl_mem memory = room(device, bytes);
 
-    must_cl(status, "copying the data set to the device");
+    must_cl(clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, 0, bytes, from, 0, NULL, NULL),
+            "copying the data set to the device");
     return memory;
 }
 

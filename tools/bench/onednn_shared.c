@@ -48,8 +48,10 @@ static int fill(onednn_shared *sh)
     sh->bytes = s->g.samples * padded * s->g.plane[0] * sizeof(float);
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         missing |= !(sh->tensor[i] = floats(sh->bytes));
-    missing |= !(sh->mean = floats(vector)) | !(sh->var = floats(vector));
-    missing |= !(sh->weights = floats(2 * vector)) | !(sh->weights_grads = floats(2 * vector));
+    missing |= !(sh->mean = floats(vector));
+    missing |= !(sh->var = floats(vector));
+    missing |= !(sh->weights = floats(2 * vector));
+    missing |= !(sh->weights_grads = floats(2 * vector));
     if (missing)
         return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
     memcpy(sh->tensor[ONEDNN_X], s->in.x, s->g.elements * sizeof(float));

@@ -21,11 +21,10 @@ static void print_shape(const json_t *problem)
 void data_print(const json_t *report)
 {
     static const char *const passes[] = {"forward", "backward"};
-    size_t index;
-    json_t *problem;
+    const json_t *problems = results_problems(report);
     puts("# shape layout MB, forward: syncbn unordered onednn baseline, backward: the same");
-    json_array_foreach((json_t *)results_problems(report), index, problem)
-    {
+    for (size_t index = 0; index < json_array_size(problems); ++index) {
+        const json_t *problem = json_array_get(problems, index);
         if (results_bytes(problem) < 1e5)
             continue;
         print_shape(problem);

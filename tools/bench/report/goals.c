@@ -185,10 +185,9 @@ static tally judge(const goal *g, const json_t *report)
 {
     static const char *const passes[] = {"forward", "backward"};
     tally t = {0, 0, NAN, "", ""};
-    size_t index;
-    json_t *problem;
-    json_array_foreach((json_t *)results_problems(report), index, problem)
-    {
+    const json_t *problems = results_problems(report);
+    for (size_t index = 0; index < json_array_size(problems); ++index) {
+        const json_t *problem = json_array_get(problems, index);
         int in_layout = g->layouts & (results_is_last(problem) ? LAST : FIRST);
         for (size_t i = 0; i < 2 && in_layout && g->about(problem); ++i)
             if (!g->pass || strcmp(g->pass, passes[i]) == 0)
