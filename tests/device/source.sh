@@ -107,18 +107,26 @@ result 'FP_CONTRACT is said once' \
     "$(for file in "$srcdir"/cl/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
+# firsts FILE: what a list of sources begins with, if not with common.cl.
+firsts() {
+    awk '/_sources\[\] = \{/ { getline; if ($0 !~ /^ *"common\.cl",/) print }' "$1"
+}
 # The lists of program.c: as many as there are, each begins with common.cl.
 lists=$(grep -c '_sources\[\] = {' "$srcdir/src/device/program.c")
 result "all $lists programs begin with common.cl" \
-    "$(grep '_sources\[\] = {' "$srcdir/src/device/program.c" | grep -v '= {"common\.cl"'
+    "$(firsts "$srcdir/src/device/program.c"
        [ "$lists" -ge 2 ] || echo "$lists lists of sources in src/device/program.c, 2 expected")"
-result 'no option that lets the compiler contract or round freely' \
-    "$(grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' -e '-cl-finite' \
-        -e '-cl-no-signed-zeros' "$srcdir"/src/*.c)"
+
+# options FOLDER: lines of C that give an option with which the compiler may round freely.
+options() {
+    find "$1" -name '*.c' -exec grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' \
+        -e '-cl-finite' -e '-cl-no-signed-zeros' {} +
+}
+result 'no option that lets the compiler contract or round freely' "$(options "$srcdir/src")"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
-    { cat "$srcdir/cl/forward_apply.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
+    { cat "$srcdir/cl/apply_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
     result "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
 }
 planted 'a division' '    const float mean = sum / n;'
@@ -136,5 +144,13 @@ printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a 
 result 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
 result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+
+mkdir "$work/below"
+printf '%s\n' 'const char *options = "-cl-mad-enable";' > "$work/below/options.c"
+result 'planted: an option that contracts is found' \
+    "$([ -n "$(options "$work")" ] || echo 'not found')"
+sed '/_sources\[\] = {/{n;s/common/other/;}' "$srcdir/src/device/program.c" > "$work/program.c"
+result 'planted: a program that begins otherwise is found' \
+    "$([ -n "$(firsts "$work/program.c")" ] || echo 'not found')"
 
 echo "1..$number"
