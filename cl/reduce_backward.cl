@@ -41,35 +41,34 @@ typedef struct backward_tensors {
     global const float *means; /* upper floats */
 } backward_tensors;
 
-/* Of an element, and their sums over a lane or a block. */
-typedef struct backward_terms {
-    real e, d;
-} backward_terms;
-
+/* Over a lane, or a block. */
 typedef struct backward_sums {
     real e, d, product, largest;
 } backward_sums;
 
-static backward_sums backward_no_sums(void)
+static void backward_clear(private backward_sums *sums)
 {
-    const backward_sums sums = {0.0f, 0.0f, 0.0f, 0.0f};
-    return sums;
+    sums->e = 0.0f;
+    sums->d = 0.0f;
+    sums->product = 0.0f;
+    sums->largest = 0.0f;
 }
 
-static void backward_add_terms(private backward_sums *sums, backward_terms terms)
+static void backward_add_terms(private backward_sums *sums, real e, real d)
 {
-    sums->e += terms.e;
-    sums->d += terms.d;
-    sums->product = fma(terms.e, terms.d, sums->product);
-    sums->largest = larger(sums->largest, fabs(terms.e));
+    sums->e += e;
+    sums->d += d;
+    sums->product = fma(e, d, sums->product);
+    sums->largest = larger(sums->largest, fabs(e));
 }
 
-static void backward_keep_lanes(LANES_POINTER lanes, uint size, uint index, backward_sums sums)
+static void backward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+                                private const backward_sums *sums)
 {
-    lanes[index] = sums.e;
-    lanes[size + index] = sums.d;
-    lanes[2 * size + index] = sums.product;
-    lanes[3 * size + index] = sums.largest;
+    lanes[index] = sums->e;
+    lanes[size + index] = sums->d;
+    lanes[2 * size + index] = sums->product;
+    lanes[3 * size + index] = sums->largest;
 }
 
 static void backward_prefetch(private const backward_tensors *tensors, ulong place)
@@ -83,21 +82,20 @@ static float backward_mean(private const backward_tensors *tensors, uint c)
     return tensors->means[c];
 }
 
-static backward_terms backward_load(private const backward_tensors *tensors, ulong place,
-                                    real pivot, real mean)
+/* As in reduce_forward.cl. */
+static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
+                         ulong place, real pivot, real mean)
 {
-    const backward_terms terms = {LOAD(tensors->summed + place) - pivot,
-                                  LOAD(tensors->x + place) - mean};
-    return terms;
+    backward_add_terms(sums, LOAD(tensors->summed + place) - pivot,
+                       LOAD(tensors->x + place) - mean);
 }
 
-static backward_terms backward_load_edge(private const backward_tensors *tensors, ulong place,
-                                         uint i, uint n, float pivot, float mean)
+static void backward_add_edge(private backward_sums *sums, private const backward_tensors *tensors,
+                              ulong place, uint i, uint n, float pivot, float mean)
 {
-    const backward_terms terms = {
-        load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot,
-        load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean};
-    return terms;
+    backward_add_terms(
+        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot,
+        load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
 #if CPU_FORM
@@ -106,12 +104,11 @@ static real backward_row_means(private const backward_tensors *tensors, uint c, 
     return load_row(tensors->means + c, tensors->means + channels);
 }
 
-static backward_terms backward_load_row(private const backward_tensors *tensors, ulong place,
-                                        real pivot, real mean)
+static void backward_add_row(private backward_sums *sums, private const backward_tensors *tensors,
+                             ulong place, real pivot, real mean)
 {
-    const backward_terms terms = {load_row(tensors->summed + place, tensors->summed_end) - pivot,
-                                  load_row(tensors->x + place, tensors->x_end) - mean};
-    return terms;
+    backward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot,
+                       load_row(tensors->x + place, tensors->x_end) - mean);
 }
 
 static void backward_touch_rows(private const backward_tensors *tensors, ulong place, uint count,
@@ -184,9 +181,9 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
 
 /* As forward_add_block. */
 static ints backward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
-                               real mean, backward_sums sums)
+                               real mean, private const backward_sums *sums)
 {
-    real e = sums.e, d = sums.d, product = sums.product, largest = sums.largest;
+    real e = sums->e, d = sums->d, product = sums->product, largest = sums->largest;
     /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
     const ints lost = reaches(mean, INFINITY);
     d = zero_where(d, lost);

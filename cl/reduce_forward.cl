@@ -30,31 +30,28 @@ typedef struct forward_tensors {
     global const float *summed, *summed_end; /* x */
 } forward_tensors;
 
-/* Of an element, and their sums over a lane or a block. */
-typedef struct forward_terms {
-    real d;
-} forward_terms;
-
+/* Over a lane, or a block. Structures are never returned: Oclgrind lacks what that compiles to. */
 typedef struct forward_sums {
     real a, q;
 } forward_sums;
 
-static forward_sums forward_no_sums(void)
+static void forward_clear(private forward_sums *sums)
 {
-    const forward_sums sums = {0.0f, 0.0f};
-    return sums;
+    sums->a = 0.0f;
+    sums->q = 0.0f;
 }
 
-static void forward_add_terms(private forward_sums *sums, forward_terms terms)
+static void forward_add_terms(private forward_sums *sums, real d)
 {
-    sums->a += terms.d;
-    sums->q = fma(terms.d, terms.d, sums->q);
+    sums->a += d;
+    sums->q = fma(d, d, sums->q);
 }
 
-static void forward_keep_lanes(LANES_POINTER lanes, uint size, uint index, forward_sums sums)
+static void forward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+                               private const forward_sums *sums)
 {
-    lanes[index] = sums.a;
-    lanes[size + index] = sums.q;
+    lanes[index] = sums->a;
+    lanes[size + index] = sums->q;
 }
 
 static void forward_prefetch(private const forward_tensors *tensors, ulong place)
@@ -68,20 +65,19 @@ static float forward_mean(private const forward_tensors *tensors, uint c)
     return 0.0f;
 }
 
-/* Elements from `place` on; those of a block that ends within a vector; WIDTH channels of a row. */
-static forward_terms forward_load(private const forward_tensors *tensors, ulong place, real pivot,
-                                  real mean)
+/* Adds elements from `place` on; ... */
+static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
+                        ulong place, real pivot, real mean)
 {
-    const forward_terms terms = {LOAD(tensors->summed + place) - pivot};
-    return terms;
+    forward_add_terms(sums, LOAD(tensors->summed + place) - pivot);
 }
 
-static forward_terms forward_load_edge(private const forward_tensors *tensors, ulong place, uint i,
-                                       uint n, float pivot, float mean)
+/* ... from i on of a block at `place`, which ends within a vector; ... */
+static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
+                             ulong place, uint i, uint n, float pivot, float mean)
 {
-    const forward_terms terms = {
-        load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot};
-    return terms;
+    forward_add_terms(
+        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
 }
 
 #if CPU_FORM
@@ -90,12 +86,11 @@ static real forward_row_means(private const forward_tensors *tensors, uint c, ui
     return 0.0f;
 }
 
-static forward_terms forward_load_row(private const forward_tensors *tensors, ulong place,
-                                      real pivot, real mean)
+/* ... of WIDTH channels of a row. */
+static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
+                            ulong place, real pivot, real mean)
 {
-    const forward_terms terms = {
-        load_row(tensors->summed + place, tensors->summed_end) - pivot};
-    return terms;
+    forward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot);
 }
 
 static void forward_touch_rows(private const forward_tensors *tensors, ulong place, uint count,
@@ -165,9 +160,9 @@ static int forward_add_ones(private wides *limbs, private ints *flags,
  * out, and the caller finds out.
  */
 static ints forward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
-                              real mean, forward_sums sums)
+                              real mean, private const forward_sums *sums)
 {
-    real a = sums.a, q = sums.q;
+    real a = sums->a, q = sums->q;
     const ints over = reaches(pivot, FORWARD_LIMIT_PIVOT) | reaches(a, FORWARD_LIMIT_SUM) |
                       reaches(q, FORWARD_LIMIT_SECOND);
     ints unknown = 0;

@@ -52,19 +52,20 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
                                              tensors.summed_end, pivots + j);
                 const float mean =
                     PASS(mean)(&tensors, first + (single ? c : c + quotient(t + j, blocks)));
-                PASS(sums) sums = PASS(no_sums)();
+                PASS(sums) sums;
+                PASS(clear)(&sums);
                 uint i = first_lane();
                 const uint steps = steps_of(n);
                 UNROLL_4
                 for (uint step = 0; step < steps; ++step, i += LANES) {
                     PASS(prefetch)(&tensors, ahead + i);
-                    PASS(add_terms)(&sums, PASS(load)(&tensors, place + i, pivot, mean));
+                    PASS(add)(&sums, &tensors, place + i, pivot, mean);
                 }
                 if (i < n) {
                     PASS(prefetch)(&tensors, ahead + i);
-                    PASS(add_terms)(&sums, PASS(load_edge)(&tensors, place, i, n, pivot, mean));
+                    PASS(add_edge)(&sums, &tensors, place, i, n, pivot, mean);
                 }
-                PASS(keep_lanes)(lanes, LANES_SIZE, lane_of_batch(j), sums);
+                PASS(keep_lanes)(lanes, LANES_SIZE, lane_of_batch(j), &sums);
                 if (PASS_READS_MEANS)
                     means[j] = mean;
             }
@@ -75,7 +76,7 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
             const ints unknown =
                 PASS(add_block)(limbs + set * PASS_LIMBS, flags + set,
                                 own_sizes(sizes + now, count), own_values(pivots, count),
-                                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, sums);
+                                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
             if (ANY(unknown))
                 flags[set] |= flags_of_batch(unknown, tensors.summed, last_reciprocal, places + now,
                                              sizes + now);

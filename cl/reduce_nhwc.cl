@@ -17,7 +17,7 @@ static void PASS(sum_rows)(private const PASS(tensors) *tensors, ulong place, ui
             PASS(sums) sums[PASS_ABREAST];
 #pragma unroll
             for (uint w = 0; w < PASS_ABREAST; ++w)
-                sums[w] = PASS(no_sums)();
+                PASS(clear)(&sums[w]);
             for (uint i = l; i < n; i += LANES) {
                 const ulong at = place + (ulong)i * stride + v * WIDTH;
 #pragma unroll
@@ -25,12 +25,11 @@ static void PASS(sum_rows)(private const PASS(tensors) *tensors, ulong place, ui
                     PASS(prefetch)(tensors, next_line(ahead, width, stride));
 #pragma unroll
                 for (uint w = 0; w < PASS_ABREAST; ++w)
-                    PASS(add_terms)(&sums[w], PASS(load_row)(tensors, at + w * WIDTH, pivots[v + w],
-                                                             means[v + w]));
+                    PASS(add_row)(&sums[w], tensors, at + w * WIDTH, pivots[v + w], means[v + w]);
             }
 #pragma unroll
             for (uint w = 0; w < PASS_ABREAST; ++w)
-                PASS(keep_lanes)(lanes, 2 * LANES, (v + w) * LANES + l, sums[w]);
+                PASS(keep_lanes)(lanes, 2 * LANES, (v + w) * LANES + l, &sums[w]);
         }
 }
 
@@ -53,9 +52,10 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
                 const real pivot = load_row(tensors->summed + at, tensors->summed_end);
-                PASS(sums) sums = PASS(no_sums)();
-                PASS(add_terms)(&sums, PASS(load_row)(tensors, at, pivot, means[v]));
-                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot, means[v], sums);
+                PASS(sums) sums;
+                PASS(clear)(&sums);
+                PASS(add_row)(&sums, tensors, at, pivot, means[v]);
+                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot, means[v], &sums);
                 if (ANY(unknown))
                     flags[v] |= flags_of_rows(unknown, tensors->summed + at, 1, stride, 1.0f,
                                               tensors->summed_end);
@@ -102,7 +102,7 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
                 const PASS(sums) sums = PASS_FOLD(fold_column, largest_of_column, lanes + w * LANES,
                                                   2 * LANES);
                 const ints unknown = PASS(add_block)(limbs + (v + w) * PASS_LIMBS, flags + v + w, n,
-                                                     pivots[w], means[v + w], sums);
+                                                     pivots[w], means[v + w], &sums);
                 if (ANY(unknown))
                     flags[v + w] |= flags_of_rows(unknown, tensors.summed + place + (v + w) * WIDTH,
                                                   n, channels, last_reciprocal, tensors.summed_end);
@@ -140,7 +140,8 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
         /* The block that this row of work-items will add. */
         uint own_n = 0;
         float own_pivot = 0.0f;
-        PASS(sums) own = PASS(no_sums)();
+        PASS(sums) own;
+        PASS(clear)(&own);
         ulong own_place = 0;
         for (uint number = batch; number < min(stop, batch + NHWC_ROWS); ++number) {
             const uint sample = quotient(number, blocks);
@@ -151,12 +152,12 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
                                               exists, lanes);
             for (uint l = row; l < LANES; l += NHWC_ROWS) {
                 const uint steps = exists ? (n + LANES - 1 - l) >> LOG2_LANES : 0;
-                PASS(sums) sums = PASS(no_sums)();
+                PASS(sums) sums;
+                PASS(clear)(&sums);
                 UNROLL_4
                 for (uint step = 0, i = l; step < steps; ++step, i += LANES)
-                    PASS(add_terms)(&sums, PASS(load)(&tensors, place + (ulong)i * channels, pivot,
-                                                      mean));
-                PASS(keep_lanes)(lanes, COLUMN_SIZE, l * COLUMN + item, sums);
+                    PASS(add)(&sums, &tensors, place + (ulong)i * channels, pivot, mean);
+                PASS(keep_lanes)(lanes, COLUMN_SIZE, l * COLUMN + item, &sums);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (exists && number - batch == row) {
@@ -169,7 +170,7 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
             }
             barrier(CLK_LOCAL_MEM_FENCE);
         }
-        if (PASS(add_block)(limbs, &flags, own_n, own_pivot, mean, own))
+        if (PASS(add_block)(limbs, &flags, own_n, own_pivot, mean, &own))
             flags |= flags_of(mean_of_block(tensors.summed + own_place, own_n, channels,
                                             reciprocal(own_n, last_reciprocal)));
         if (++added == BATCHES_TO_CARRY) {
