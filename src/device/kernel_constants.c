@@ -4,8 +4,8 @@
 
 /*
  * CPU: a work-item is a work-group, and takes vectors of 16 floats, a cache line. A strip of 128
- * channels keeps a block of 256 rows in 128 kB, a core's second cache; a tile of 2048 elements keeps
- * its five coefficients in 40 kB.
+ * channels keeps a block of 256 rows in 128 kB, a core's second cache; a tile of 2048 elements
+ * keeps its five coefficients in 40 kB.
  */
 static const sbn_kernel_sizes cpu = {
     .width = 16,

@@ -87,8 +87,8 @@ static size_t work_groups_wanted(const sbn_replica *replica)
 }
 
 /*
- * Slices that a shard may have: those whose accumulators, which must be added, are half a percent of
- * its tensor; or as many as give each unit two work-groups, while their accumulators are few.
+ * Slices that a shard may have: those whose accumulators, which must be added, are half a percent
+ * of its tensor; or as many as give each unit two work-groups, while their accumulators are few.
  */
 static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, size_t strips,
                              size_t units)
@@ -100,8 +100,9 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
 }
 
 /*
- * Channels first: several channels at once, so that a work-group reads one long run of each sample,
- * while their blocks of a sample have integers of their own; fewer where that would leave units idle.
+ * Channels first: several channels at once, so that a work-group reads one long run of each
+ * sample, while their blocks of a sample have integers of their own; fewer where that would leave
+ * units idle.
  */
 static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
 {

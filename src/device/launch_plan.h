@@ -33,9 +33,9 @@ typedef struct sbn_apply_plan {
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica);
 
 /*
- * How many channels a pass should reduce and apply at a time, so that step 3 reads from the device's
- * cache what step 1 has read: all of them where that does not pay. The pass reads `tensors` of this
- * shape.
+ * How many channels a pass should reduce and apply at a time, so that step 3 reads from the
+ * device's cache what step 1 has read: all of them where that does not pay. The pass reads
+ * `tensors` of this shape.
  */
 size_t sbn__plan_chunk(const sbn_shape *whole, const sbn_replica *replica, size_t tensors);
 

@@ -103,6 +103,15 @@ done
 result "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
 
 result 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
+# twice FOLDER: names that a kernel there defines although the library passes them by -D.
+twice() {
+    for name in $(grep -ohE -e '-D [A-Z0-9_]+=' "$srcdir/src/exact/format.c" \
+        "$srcdir/src/device/kernel_constants.c" | sed 's/-D //; s/=//' | sort -u); do
+        grep -nE "^# *define +$name\\b" "$1"/*.cl
+    done
+}
+result 'no number of the library is defined again' "$(twice "$srcdir/cl")"
+
 result 'FP_CONTRACT is said once' \
     "$(for file in "$srcdir"/cl/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
@@ -145,6 +154,10 @@ result 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
 result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
 
+mkdir "$work/cl"
+printf '%s\n' '#define BATCH 16' > "$work/cl/again.cl"
+result 'planted: a number of the library defined again is found' \
+    "$([ -n "$(twice "$work/cl")" ] || echo 'not found')"
 mkdir "$work/below"
 printf '%s\n' 'const char *options = "-cl-mad-enable";' > "$work/below/options.c"
 result 'planted: an option that contracts is found' \
