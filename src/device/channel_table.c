@@ -1,28 +1,26 @@
 #include "device/channel_table.h"
 
 #include "base/error.h"
-#include "group/group.h"
 #include "base/memory.h"
 
-int sbn__channel_table_create(sbn_channel_table *table, struct sbn_group *group, size_t rows,
-                              size_t channels, int shared)
+int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, size_t count,
+                              size_t rows, size_t channels, int shared)
 {
-    const size_t replicas = group->replica_count;
     const size_t bytes = sizeof(float) * rows * channels;
-    *table = (sbn_channel_table){.replicas = replicas,
+    *table = (sbn_channel_table){.replicas = count,
                                  .rows = rows,
                                  .channels = channels,
                                  .shared = shared};
-    table->host = sbn__allocate(sizeof *table->host * replicas);
-    table->device = sbn__allocate(sizeof *table->device * replicas);
-    table->written = sbn__allocate(sizeof(cl_event) * replicas);
-    table->last = sbn__allocate(sizeof(cl_event) * replicas);
+    table->host = sbn__allocate(sizeof *table->host * count);
+    table->device = sbn__allocate(sizeof *table->device * count);
+    table->written = sbn__allocate(sizeof(cl_event) * count);
+    table->last = sbn__allocate(sizeof(cl_event) * count);
     if (!table->host || !table->device || !table->written || !table->last)
         return sbn__fail_memory("a table of channels");
-    for (size_t r = 0; r < replicas; ++r) {
-        int status = sbn__reserve(&group->replicas[r], &table->device[r], bytes);
+    for (size_t r = 0; r < count; ++r) {
+        int status = sbn__reserve(&replicas[r], &table->device[r], bytes);
         if (!status && (r == 0 || !shared))
-            status = sbn__staging_reserve(&group->replicas[r], &table->host[r], bytes);
+            status = sbn__staging_reserve(&replicas[r], &table->host[r], bytes);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -70,20 +68,6 @@ int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **ho
     return SBN_SUCCESS;
 }
 
-/* The state of a command: negative if it failed. */
-static int query(const sbn_replica *replica, cl_event event, cl_int *state)
-{
-    *state = CL_COMPLETE;
-    if (!event)
-        return SBN_SUCCESS;
-    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
-                                       state, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "replica %zu: clGetEventInfo: %s", replica->index,
-                         sbn_strerror(code));
-    return SBN_SUCCESS;
-}
-
 static int fail_command(const sbn_replica *replica, cl_int state, const char *what)
 {
     return sbn__fail(state, "replica %zu: %s failed: %s", replica->index, what,
@@ -95,8 +79,8 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
                          sbn_wait *wait)
 {
     cl_event *last = &table->last[replica->index];
-    cl_int state;
-    const int status = query(replica, *last, &state);
+    cl_int state = CL_COMPLETE;
+    const int status = *last ? sbn__event_state(replica, *last, &state) : SBN_SUCCESS;
     if (status)
         return status;
     if (state >= 0)
@@ -111,8 +95,8 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)
 {
     const cl_event written = table->written[replica->index];
-    cl_int state;
-    const int status = query(replica, written, &state);
+    cl_int state = CL_COMPLETE;
+    const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
     if (!status && state < 0)
         return fail_command(replica, state, "writing a table");
     return status ? status

@@ -19,7 +19,7 @@ size_t sbn__chunks_channels(const sbn_pass *pass)
     if (!layer_pass->kind->fills && !layer_pass->shards->dx.mem)
         return 0; /* step 3 writes no tensor */
     const size_t tensors = layer_pass->kind->needs & SBN_NEEDS_DY ? 2 : 1;
-    const size_t channels = sbn__chunk_channels(layer_pass->geometries, group->replicas, tensors);
+    const size_t channels = sbn__plan_chunk(layer_pass->geometries, group->replicas, tensors);
     return channels < layer_pass->layer->channels ? channels : 0;
 }
 

@@ -205,7 +205,7 @@ void sbn__chunk_set(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, size_t f
     chunk->first = first;
     chunk->channels = channels;
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        chunk->geometries[r] = sbn__geometry_chunk(&layer_pass->geometries[r], first, channels);
+        chunk->geometries[r] = sbn__shape_chunk(&layer_pass->geometries[r], first, channels);
 }
 
 void sbn__chunk_wait(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk)

@@ -31,8 +31,10 @@ static int prepare_channels(sbn_layer_pass *layer_pass)
     if (!made)
         return sbn__fail_memory("the channels of a pass");
     sbn__channel_table_destroy(&layer_pass->gradients);
-    const int status = sbn__channel_table_create(&layer_pass->gradients, layer_pass->group,
-                                                 SBN_ROWS, channels, 0);
+    const int status = sbn__channel_table_create(&layer_pass->gradients,
+                                                 layer_pass->group->replicas,
+                                                 layer_pass->group->replica_count,
+                                                 SBN_GRADIENT_ROWS, channels, 0);
     if (status == SBN_SUCCESS)
         layer_pass->channels_size = channels;
     return status;
@@ -77,30 +79,24 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
 }
 
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event)
 {
-    const sbn_geometry *g = &chunk->geometries[replica->index];
+    const sbn_shape *g = &chunk->geometries[replica->index];
     const sbn_work *work = &chunk->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
-    const cl_mem out = slices->count > 1 ? work->partial.mem : work->words.mem;
+    const cl_mem out = plan->slices > 1 ? work->partial.mem : work->words.mem;
     const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(first),
-        SBN_ARG(total),
-        SBN_ARG(samples),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(slices->strip),
-        SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(first),       SBN_ARG(total),           SBN_ARG(samples),
+        SBN_ARG(channels),    SBN_ARG(plane),           SBN_ARG(g->blocks),
+        SBN_ARG(plan->strip), SBN_ARG(plan->per_slice), SBN_ARG(g->last_reciprocal),
         SBN_ARG(out),
     };
     for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
         arguments[count++] = walk[i];
-    return sbn__launch(replica, kernel, arguments, count, 2, slices->groups, wait, event);
+    return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
 /* partial -> words. A single slice has written the words already. */
@@ -111,7 +107,7 @@ static int fold(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->words.mem)};
     const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
-    return sbn__launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
+    return sbn__launch(replica, &replica->kernels.add_slices, arguments, 3, 2, items, wait, event);
 }
 
 static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
@@ -119,12 +115,12 @@ static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_rep
 {
     sbn_work *work = &chunk->work[replica->index];
     const sbn_format *shape = layer_pass->kind->format(format);
-    const sbn_geometry *geometry = &chunk->geometries[replica->index];
-    sbn_slices slices = {{0, 0}, 0, 0, 0};
+    const sbn_shape *geometry = &chunk->geometries[replica->index];
+    sbn_reduce_plan plan = {.slices = 0};
     if (geometry->values > 0)
-        slices = sbn__slices_of(geometry, replica, sbn__accumulator_length(shape));
-    int status = reserve(chunk, replica, shape, slices.count);
-    if (status || slices.count == 0)
+        plan = sbn__plan_reduce(geometry, replica, sbn__accumulator_length(shape));
+    int status = reserve(chunk, replica, shape, plan.slices);
+    if (status || plan.slices == 0)
         return status;
 
     sbn_wait wait = {{NULL}, 0};
@@ -132,11 +128,11 @@ static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_rep
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
     /* Of the narrow format, or of the chunk before: it uses the same memory. */
     sbn__wait_add(&wait, work->read);
-    status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &slices, &wait, &reduced);
+    status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &reduced);
     sbn_wait done = {{NULL}, 0};
-    if (!status && slices.count > 1) {
+    if (!status && plan.slices > 1) {
         sbn__wait_add(&done, reduced);
-        status = fold(chunk, replica, shape, slices.count, &done, &folded);
+        status = fold(chunk, replica, shape, plan.slices, &done, &folded);
         done.count = 0;
     }
     if (!status) {

@@ -18,7 +18,7 @@ void sbn__reduce_enqueue(sbn_pass *pass);
 
 /* Enqueues one of a kind's reductions, into partial, or words where there is one slice. */
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event);
 
 /* Enqueues a chunk's reductions on all replicas, in a format. */
