@@ -9,17 +9,17 @@ static void list_members(struct norm *norm, struct device *devices, size_t count
 {
     size_t m = 0;
 
-    for (size_t d = 0; d < count; d++)
+    for (size_t d = 0; d < count; ++d)
         norm->members += norm->kind == NORM_EVALUATION ? 1 : devices[d].replicas;
     norm->member = must_alloc(norm->members, sizeof *norm->member);
-    for (size_t d = 0; d < count; d++) {
+    for (size_t d = 0; d < count; ++d) {
         struct device *device = &devices[d];
         const size_t each = device->share / device->replicas;
 
         if (norm->kind == NORM_EVALUATION)
             norm->member[m++] = (struct member){device, device->queue, 0, 0, 0};
         else
-            for (size_t r = 0; r < device->replicas; r++)
+            for (size_t r = 0; r < device->replicas; ++r)
                 norm->member[m++] = (struct member){device, device->replica_queue[r], r, r * each,
                                                     each};
     }
@@ -27,7 +27,7 @@ static void list_members(struct norm *norm, struct device *devices, size_t count
 
 static void make_layers(struct norm *norm, struct norm_group *group)
 {
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
 
         config.name = norm->network->block[b].name;
@@ -52,10 +52,10 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
     norm->groups = kind == NORM_PER_REPLICA ? norm->members : 1;
     each = norm->members / norm->groups;
     queues = must_alloc(norm->members, sizeof *queues);
-    for (size_t m = 0; m < norm->members; m++)
+    for (size_t m = 0; m < norm->members; ++m)
         queues[m] = norm->member[m].queue;
     norm->group = must_alloc(norm->groups, sizeof *norm->group);
-    for (size_t g = 0; g < norm->groups; g++) {
+    for (size_t g = 0; g < norm->groups; ++g) {
         sbn_group_config config = SBN_GROUP_CONFIG_INIT;
 
         config.queues = queues + g * each;
@@ -74,8 +74,8 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
 
 void norm_close(struct norm *norm)
 {
-    for (size_t g = 0; g < norm->groups; g++) {
-        for (int b = 0; b < NORMS; b++) {
+    for (size_t g = 0; g < norm->groups; ++g) {
+        for (int b = 0; b < NORMS; ++b) {
             sbn_saved_destroy(norm->group[g].saved[b]);
             sbn_batchnorm_destroy(norm->group[g].layer[b]);
         }
@@ -118,7 +118,7 @@ static void fill_share(const struct norm *norm, size_t m, int b)
 /* The replicas' queues are to wait for what the device's queue has been given so far. */
 static void hand_over(struct norm *norm, int b)
 {
-    for (size_t m = 0; m < norm->members; m++) {
+    for (size_t m = 0; m < norm->members; ++m) {
         struct device *device = norm->member[m].device;
         sbn_shard *share = &norm->share[m];
 
@@ -145,11 +145,11 @@ static void take_back(struct norm *norm)
         const size_t first = m;
 
         while (m < norm->members && norm->member[m].device == device)
-            m++;
+            ++m;
         must_cl(clEnqueueBarrierWithWaitList(device->queue, (cl_uint)(m - first),
                                              &norm->done[first], NULL),
                 "waiting for the replicas' queues");
-        for (size_t i = first; i < m; i++) {
+        for (size_t i = first; i < m; ++i) {
             must_cl(clReleaseEvent(norm->done[i]), "releasing an event");
             must_cl(clReleaseEvent(norm->ready[i]), "releasing an event");
         }
@@ -168,11 +168,11 @@ void norm_forward(struct norm *norm, int b)
         must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->share), "evaluating");
     } else {
         /* All groups begin before any ends: their reductions run side by side. */
-        for (size_t g = 0; g < norm->groups; g++)
+        for (size_t g = 0; g < norm->groups; ++g)
             must_sbn(sbn_forward_begin(norm->group[g].layer[b], shares_of(norm, g),
                                        norm->group[g].saved[b], 0, &norm->pass[g]),
                      "beginning a forward pass");
-        for (size_t g = 0; g < norm->groups; g++)
+        for (size_t g = 0; g < norm->groups; ++g)
             must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a forward pass");
     }
     take_back(norm);
@@ -181,11 +181,11 @@ void norm_forward(struct norm *norm, int b)
 void norm_backward(struct norm *norm, int b)
 {
     hand_over(norm, b);
-    for (size_t g = 0; g < norm->groups; g++)
+    for (size_t g = 0; g < norm->groups; ++g)
         must_sbn(sbn_backward_begin(norm->group[g].layer[b], shares_of(norm, g),
                                     norm->group[g].saved[b], 0, &norm->pass[g]),
                  "beginning a backward pass");
-    for (size_t g = 0; g < norm->groups; g++)
+    for (size_t g = 0; g < norm->groups; ++g)
         must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a backward pass");
     take_back(norm);
 }
@@ -198,20 +198,20 @@ void norm_take_running_stats(struct norm *evaluation, const struct norm *trained
     /* A synchronised group's statistics are the same on all ranks. */
     if (trained->kind == NORM_PER_REPLICA && trained->ranks > 1)
         ranks_add(&groups, 1);
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         const size_t channels = trained->network->block[b].out;
         float mean[MOST_CHANNELS] = {0}, var[MOST_CHANNELS] = {0};
 
         if (channels > MOST_CHANNELS)
             fail("%s has %zu channels; at most %d were thought of", trained->network->block[b].name,
                  channels, MOST_CHANNELS);
-        for (size_t g = 0; g < trained->groups; g++) {
+        for (size_t g = 0; g < trained->groups; ++g) {
             float one_mean[MOST_CHANNELS], one_var[MOST_CHANNELS];
 
             must_sbn(sbn_batchnorm_get_running_stats(trained->group[g].layer[b], one_mean, one_var,
                                                      NULL),
                      "reading running statistics");
-            for (size_t c = 0; c < channels; c++) {
+            for (size_t c = 0; c < channels; ++c) {
                 mean[c] += one_mean[c] / (float)groups;
                 var[c] += one_var[c] / (float)groups;
             }

@@ -178,11 +178,10 @@ static void leave_header(sbn_pass *pass, int oldest)
             return;
         pass->request = NULL;
     }
-    if (sbn__header_agrees(pass->header, pass->group->transport.world_size)) {
+    if (sbn__header_agrees(pass->header, pass->group->transport.world_size))
         pass->stage = SBN_STAGE_LOCAL;
-    } else if (oldest) {
+    else if (oldest)
         start_explanation(pass);
-    }
 }
 
 /* The words are known. Parts that did not fit are combined once more. */

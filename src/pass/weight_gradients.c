@@ -81,12 +81,11 @@ int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
         put_means(layer_pass, chunk, dy, dy_xmu);
     /* A replica that is the whole group has the group's sums. */
     const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS || !sbn__reduce_must_add(layer_pass);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
         if (all)
             put_gradients(layer_pass, chunk, r, only, dy, dy_xmu);
         else
             put_own_gradients(layer_pass, chunk, r, words->format, only);
-    }
     return !only && sbn__backward_needs_wide(words, channels, saved->invstd + first,
                                              layer_pass->repeat + first);
 }

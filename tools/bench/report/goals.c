@@ -170,15 +170,14 @@ static int meets(const goal *g, double value)
 static void count(const goal *g, const json_t *problem, const char *pass, tally *t)
 {
     double value = g->value(problem, pass);
-    if (isnan(value)) {
+    if (isnan(value))
         return;
-    }
     if (!t->values || (g->at_least ? value < t->worst : value > t->worst)) {
         t->worst = value;
         t->problem = results_line(problem);
         t->pass = pass;
     }
-    t->values++;
+    ++t->values;
     t->met += meets(g, value) != 0;
 }
 
@@ -191,11 +190,9 @@ static tally judge(const goal *g, const json_t *report)
     json_array_foreach((json_t *)results_problems(report), index, problem)
     {
         int in_layout = g->layouts & (results_is_last(problem) ? LAST : FIRST);
-        for (size_t i = 0; i < 2 && in_layout && g->about(problem); i++) {
-            if (!g->pass || strcmp(g->pass, passes[i]) == 0) {
+        for (size_t i = 0; i < 2 && in_layout && g->about(problem); ++i)
+            if (!g->pass || strcmp(g->pass, passes[i]) == 0)
                 count(g, problem, passes[i], &t);
-            }
-        }
     }
     return t;
 }
@@ -216,7 +213,7 @@ void goals_print(const json_t *report)
     int gpu = results_first_device_is(report, "gpu");
     const goal *goals = gpu ? on_a_gpu : on_a_cpu;
     size_t number = gpu ? sizeof on_a_gpu / sizeof *on_a_gpu : sizeof on_a_cpu / sizeof *on_a_cpu;
-    for (size_t i = 0; i < number; i++) {
+    for (size_t i = 0; i < number; ++i) {
         tally t = judge(&goals[i], report);
         print(&goals[i], &t);
     }

@@ -52,13 +52,11 @@ static double median(const json_t *list, const char *const keys[3], const char *
     json_array_foreach((json_t *)list, index, element)
     {
         int fits = 1;
-        for (int i = 0; i < 3 && keys[i]; i++) {
+        for (int i = 0; i < 3 && keys[i]; ++i)
             fits &= is(element, keys[i], values[i]);
-        }
         const json_t *number = json_object_get(json_object_get(element, key), "median");
-        if (fits && json_is_number(number)) {
+        if (fits && json_is_number(number))
             return json_number_value(number);
-        }
     }
     return NAN;
 }
