@@ -1,28 +1,26 @@
 #include "device/channel_table.h"
 
 #include "base/error.h"
-#include "group/group.h"
 #include "base/memory.h"
 
-int sbn__channel_table_create(sbn_channel_table *table, struct sbn_group *group, size_t rows,
-                              size_t channels, int shared)
+int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, size_t count,
+                              size_t rows, size_t channels, int shared)
 {
-    const size_t replicas = group->replica_count;
     const size_t bytes = sizeof(float) * rows * channels;
-    *table = (sbn_channel_table){.replicas = replicas,
+    *table = (sbn_channel_table){.replicas = count,
                                  .rows = rows,
                                  .channels = channels,
                                  .shared = shared};
-    table->host = sbn__allocate(sizeof *table->host * replicas);
-    table->device = sbn__allocate(sizeof *table->device * replicas);
-    table->written = sbn__allocate(sizeof(cl_event) * replicas);
-    table->last = sbn__allocate(sizeof(cl_event) * replicas);
+    table->host = sbn__allocate(sizeof *table->host * count);
+    table->device = sbn__allocate(sizeof *table->device * count);
+    table->written = sbn__allocate(sizeof(cl_event) * count);
+    table->last = sbn__allocate(sizeof(cl_event) * count);
     if (!table->host || !table->device || !table->written || !table->last)
         return sbn__fail_memory("a table of channels");
-    for (size_t r = 0; r < replicas; ++r) {
-        int status = sbn__reserve(&group->replicas[r], &table->device[r], bytes);
+    for (size_t r = 0; r < count; ++r) {
+        int status = sbn__reserve(&replicas[r], &table->device[r], bytes);
         if (!status && (r == 0 || !shared))
-            status = sbn__staging_reserve(&group->replicas[r], &table->host[r], bytes);
+            status = sbn__staging_reserve(&replicas[r], &table->host[r], bytes);
         if (status != SBN_SUCCESS)
             return status;
     }

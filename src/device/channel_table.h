@@ -11,8 +11,6 @@
 
 #include "device/staging.h"
 
-struct sbn_group;
-
 typedef struct sbn_channel_table {
     size_t replicas;
     size_t rows, channels; /* of a copy: one row after the other */
@@ -23,8 +21,8 @@ typedef struct sbn_channel_table {
     cl_event *last;    /* per replica: the last command that touched the device's copy */
 } sbn_channel_table;
 
-int sbn__channel_table_create(sbn_channel_table *table, struct sbn_group *group, size_t rows,
-                              size_t channels, int shared);
+int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, size_t count,
+                              size_t rows, size_t channels, int shared);
 void sbn__channel_table_destroy(sbn_channel_table *table);
 
 /* The host copy of a replica. There is none where there are no replicas. */

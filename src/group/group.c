@@ -1,36 +1,10 @@
 #include "group/group.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "device/cache.h"
 #include "base/memory.h"
-#include "pass/pass.h"
-
-int sbn__check_handle(const void *object, enum sbn_handle_kind tag, const char *argument)
-{
-    if (!object)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
-    if (*(const enum sbn_handle_kind *)object != tag)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: a handle of this kind was expected, another came", argument);
-    return SBN_SUCCESS;
-}
-
-int sbn__group_is_joined(const sbn_group *group)
-{
-    return group->joined && !group->alone;
-}
-
-int sbn__group_fail(sbn_group *group, int status)
-{
-    if (!group->failed) {
-        group->failed = status;
-        snprintf(group->reason, sizeof group->reason, "%s", sbn_last_error());
-    }
-    return status;
-}
+#include "device/cache.h"
 
 static int check_config(const sbn_group_config *config)
 {
@@ -158,13 +132,9 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
     if (!made)
         return sbn__fail_memory("a group");
     made->tag = SBN_HANDLE_GROUP;
-    made->timeout = config->timeout;
-    made->on_timeout = config->on_timeout;
     made->form = config->form;
-    if (config->transport) {
-        made->transport = *config->transport;
-        made->joined = made->transport.world_size > 1;
-    }
+    sbn__communicator_open(&made->communicator, config->transport, config->timeout,
+                           config->on_timeout);
     status = keep_options(made, config->build_options);
     if (!status)
         status = open_replicas(made, config, whole);
@@ -180,13 +150,13 @@ void sbn_group_destroy(sbn_group *group)
 {
     if (!group || group->tag != SBN_HANDLE_GROUP)
         return;
-    sbn__passes_free(group);
+    if (group->passes)
+        group->free_passes(group->passes);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
     for (size_t i = 0; i < group->program_count; ++i)
         sbn__program_release(&group->programs[i]);
-    if (group->is_subgroup && group->transport.end)
-        group->transport.end(group->transport.context);
+    sbn__communicator_close(&group->communicator);
     sbn__free(group->replicas);
     sbn__free(group->programs);
     sbn__free(group->build_options);
@@ -201,13 +171,13 @@ size_t sbn_group_replicas(const sbn_group *group)
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP && group->transport.start ? group->transport.rank
-                                                                             : 0;
+    return group && group->tag == SBN_HANDLE_GROUP ? sbn__communicator_rank(&group->communicator)
+                                                   : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP)
-        return 0;
-    return group->transport.start ? group->transport.world_size : 1;
+    return group && group->tag == SBN_HANDLE_GROUP
+               ? sbn__communicator_world_size(&group->communicator)
+               : 0;
 }

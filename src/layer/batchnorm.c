@@ -54,7 +54,8 @@ static int allocate(sbn_batchnorm *layer, const char *name)
         !layer->geometry)
         return sbn__fail_memory("a layer");
     strcpy(layer->name, name);
-    return layer->tracks ? sbn__channel_table_create(&layer->running, group, 3, layer->channels, 1)
+    return layer->tracks ? sbn__channel_table_create(&layer->running, group->replicas,
+                                                     group->replica_count, 3, layer->channels, 1)
                          : SBN_SUCCESS;
 }
 

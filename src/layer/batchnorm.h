@@ -2,11 +2,13 @@
 #ifndef SBN_LAYER_BATCHNORM_H
 #define SBN_LAYER_BATCHNORM_H
 
-#include "device/geometry.h"
-#include "group/group.h"
+#include <syncbn/pass.h>
+
 #include "collective/settings.h"
-#include "exact/statistics.h"
 #include "device/channel_table.h"
+#include "device/geometry.h"
+#include "exact/statistics.h"
+#include "group/group.h"
 
 struct sbn_batchnorm {
     enum sbn_handle_kind tag;
@@ -19,6 +21,7 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     int training, frozen;
+    int under_way;       /* passes of it */
     uint32_t generation; /* how often the layer has changed its group */
     sbn_settings settings;
 

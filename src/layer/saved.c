@@ -24,7 +24,8 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     if (!made->mean || !made->var || !made->invstd || !made->geometry)
         status = sbn__fail_memory("saved statistics");
     else
-        status = sbn__channel_table_create(&made->table, layer->group, 3, layer->channels, 1);
+        status = sbn__channel_table_create(&made->table, layer->group->replicas,
+                                           layer->group->replica_count, 3, layer->channels, 1);
     if (status) {
         sbn_saved_destroy(made);
         return status;
@@ -53,9 +54,10 @@ int sbn__saved_follow(sbn_saved *saved)
         return SBN_SUCCESS;
     sbn_channel_table table = {0};
     sbn_geometry *geometry = sbn__allocate(sizeof *geometry * group->replica_count);
-    const int status = geometry
-                           ? sbn__channel_table_create(&table, group, 3, saved->layer->channels, 1)
-                           : sbn__fail_memory("saved statistics");
+    const int status = geometry ? sbn__channel_table_create(&table, group->replicas,
+                                                            group->replica_count, 3,
+                                                            saved->layer->channels, 1)
+                                : sbn__fail_memory("saved statistics");
     if (status) {
         sbn__channel_table_destroy(&table);
         sbn__free(geometry);

@@ -15,7 +15,8 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     sbn_geometry *geometry = sbn__allocate(sizeof *geometry * group->replica_count);
     int status = fresh && geometry ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status && layer->tracks)
-        status = sbn__channel_table_create(&running, group, 3, layer->channels, 1);
+        status = sbn__channel_table_create(&running, group->replicas, group->replica_count, 3,
+                                           layer->channels, 1);
     if (status) {
         sbn__channel_table_destroy(&running);
         sbn__free(fresh);

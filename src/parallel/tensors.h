@@ -4,9 +4,6 @@
 
 #include "parallel/parallel.h"
 
-/* Replicas of this rank. */
-size_t sbn__exchange_replicas(const sbn_exchange *exchange);
-
 /* May another exchange begin? */
 int sbn__parallel_check_state(const sbn_parallel *parallel);
 

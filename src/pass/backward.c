@@ -1,6 +1,7 @@
 #include "pass/backward.h"
 
 #include "pass/apply.h"
+#include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
 
@@ -141,8 +142,8 @@ static const sbn_layer_pass_kind backward = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = sbn__backward_fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };

@@ -15,9 +15,9 @@ float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int w
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                          int format, const sbn_slices *slices, const sbn_wait *wait,
                          cl_event *event);
-int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                       const sbn_accumulators *words);
-void sbn__backward_fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
+int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                         const sbn_accumulators *words);
+void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
 /* Enqueues the rows of a chunk to the device, if it needs them; *applies: is there dx to compute? */

@@ -27,7 +27,8 @@ static int fill(sbn_batchnorm *layer)
     if (layer->group->replica_count == 0)
         return status;
     if (!layer->scale.device) {
-        status = sbn__channel_table_create(&layer->scale, layer->group, 3, channels, 1);
+        status = sbn__channel_table_create(&layer->scale, layer->group->replicas,
+                                           layer->group->replica_count, 3, channels, 1);
         if (status)
             sbn__channel_table_destroy(&layer->scale);
     }

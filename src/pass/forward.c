@@ -23,16 +23,17 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
                               arguments, 2, slices, wait, event);
 }
 
-static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const sbn_accumulators *words)
+static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                  const sbn_accumulators *accumulators)
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;
     double *invstd = layer_pass->columns[INVSTD] + first;
     unsigned char *repeat = layer_pass->repeat + first;
-    const int wide = words->format->wide;
-    sbn__moments_of(words, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
+    const int wide = accumulators->format->wide;
+    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
     sbn__invstd_of(var, channels, layer_pass->layer->eps, invstd);
-    return !wide && sbn__forward_needs_wide(words, channels, invstd, repeat);
+    return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
 /* The columns become what is saved. */
@@ -52,7 +53,7 @@ static void save(sbn_layer_pass *layer_pass)
     memcpy(saved->invstd, layer_pass->columns[INVSTD], bytes);
 }
 
-/* An empty batch has had nothing to take. */
+/* An empty batch has had nothing to finish. */
 static void commit(sbn_layer_pass *layer_pass)
 {
     const size_t channels = layer_pass->layer->channels;
@@ -115,8 +116,8 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     return status;
 }
 
-/* The table's host copy is shared by the replicas: filled once. */
-static void fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+/* The table's host copy is shared by the replicas: written once. */
+static void write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     if (layer_pass->group->replica_count > 0)
         sbn__fill_statistics(&layer_pass->saved->table, chunk->first, chunk->channels,
@@ -146,8 +147,8 @@ static const sbn_layer_pass_kind training = {
     .least_count = 2,
     .format = sbn__forward_format,
     .reduce = reduce,
-    .take = take,
-    .fill = fill,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_training,
 };
@@ -160,8 +161,8 @@ static const sbn_layer_pass_kind evaluation = {
     .least_count = 1,
     .format = sbn__forward_format,
     .reduce = reduce,
-    .take = take,
-    .fill = fill,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit,
 };
@@ -172,7 +173,7 @@ static const sbn_layer_pass_kind frozen = {
     .needs = FORWARD_NEEDS,
     .local = 1,
     .fills = 1,
-    .fill = fill,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_frozen,
 };

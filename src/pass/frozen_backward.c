@@ -11,7 +11,7 @@
 static void fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     const size_t first = chunk->first, channels = chunk->channels;
-    sbn__backward_fill(layer_pass, chunk);
+    sbn__backward_write_coefficients(layer_pass, chunk);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
         float *invstd = sbn__gradient_row(layer_pass, r, SBN_ROW_K);
         memset(sbn__gradient_row(layer_pass, r, SBN_ROW_G) + first, 0, sizeof(float) * channels);
@@ -46,8 +46,8 @@ static const sbn_layer_pass_kind global = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = fill,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -61,8 +61,8 @@ static const sbn_layer_pass_kind local = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = fill,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -73,7 +73,7 @@ static const sbn_layer_pass_kind input = {
     .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = SBN_BACKWARD_NEEDS,
     .local = 1,
-    .fill = fill,
+    .write_coefficients = fill,
     .apply = apply,
     .store = sbn__backward_store,
 };

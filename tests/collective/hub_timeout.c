@@ -72,7 +72,13 @@ static void check_absent(void)
         member_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
                       "afterwards the group is dead");
     members_do(&all, come_late);
-    member_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited|for rank 0, 1", "the late rank");
+    /* It is told, and does not wait for its own timeout. */
+    member_expect(&all.of[2], SBN_REMOTE_ERROR,
+                  "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
+                  "the late rank");
+    members_do(&all, come_late);
+    member_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
+                  "the late rank afterwards");
     tap_ok(members_state(&all) == before, "nothing has changed");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics needs nobody");
@@ -230,7 +236,7 @@ static void check_many(void)
     config.timeout = 0.3;
     members_open(&all, &device, 1, one, samples, &config);
     member_forward(&all.of[0]);
-    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for rank 2, 3, 4, 5,| and | more",
+    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for ranks 2, 3, 4, 5,| and | more",
            "many are missing");
     members_close(&all);
 }
