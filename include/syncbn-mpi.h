@@ -38,26 +38,31 @@
  * the job: MPI does that.
  *
  * Ranks that do not come. After the group's timeout the pass ends with
- * SBN_TIMEOUT. Then, and only then, the waiting rank asks the others how far
- * they are, and waits at most one second more: whoever has not begun the pass
- * is named. Who sleeps, is stopped, or computes elsewhere cannot answer and is
- * named too, even if it began the pass and has not called progress or end
- * since; who waits as well is not.
+ * SBN_TIMEOUT. A second before (or half the timeout, if that is shorter), and
+ * only then, the waiting rank asks the others how far they are: whoever has not
+ * answered by the end that it has begun the pass is named. A rank that sleeps, is
+ * stopped, or computes elsewhere cannot answer and is named too, even if it
+ * began the pass and has not called progress or end since; a rank that waits as
+ * well is not.
  *
- * A rank that comes after that finds what the others had sent. It may succeed
- * once, where that is all it needs, and learns by a timeout of its own: in this
- * call, or in its next.
+ * A rank that comes after that is told in the same call: SBN_REMOTE_ERROR with
+ * the ranks that reported SBN_TIMEOUT, or, with SBN_TIMEOUT_LOCAL, it goes on
+ * with its own statistics at once. Where the others had agreed on the pass
+ * before and waited for its sums, it succeeds with what they had sent and learns
+ * in its next call, by a timeout of its own.
  *
- * How to end after a timeout. The group is dead on the ranks that saw it, and
- * a reduction that some rank never joined stays pending in MPI; nothing can
- * cancel it, and MPI_Finalize may wait for it for ever. So end the passes,
- * destroy group and transport as usual, save what is worth saving, and leave by
+ * How to end after a timeout. Where the late ranks have come to the pass that
+ * the others gave up, every reduction has been joined by all ranks:
+ * sbn_mpi_destroy returns SBN_SUCCESS, and MPI_Finalize is safe on this rank,
+ * whether its group is dead or goes on alone. (Call it on all ranks: a late rank's
+ * reductions need the others to be within MPI.) Otherwise a reduction that some
+ * rank never joined stays pending in MPI: sbn_mpi_destroy returns SBN_TIMEOUT,
+ * nothing can cancel the reduction, and MPI_Finalize may wait for it for ever.
+ * Then save what is worth saving and leave by
  *
  *   MPI_Abort(MPI_COMM_WORLD, status);     any status, 0 for a job that may end so
  *
- * which ends every rank, sleeping and stopped ones too. Where the late ranks
- * have come after all, sbn_mpi_destroy returns SBN_SUCCESS, and MPI_Finalize
- * is safe on this rank.
+ * which ends every rank, sleeping and stopped ones too.
  */
 #ifndef SYNCBN_MPI_H
 #define SYNCBN_MPI_H

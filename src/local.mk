@@ -75,7 +75,7 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
-	src/parallel/parallel.c \
+	src/parallel/create.c \
 	src/parallel/parallel.h \
 	src/parallel/sampler.c \
 	src/pass/layer_pass.c \

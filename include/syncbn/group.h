@@ -31,10 +31,23 @@ extern "C" {
 
 typedef struct sbn_group sbn_group;
 
+/*
+ * What happens when other ranks do not come. A rank gives up when it has waited for the group's
+ * timeout without anything happening: the time begins when a call starts to wait, and again with
+ * every sum over the ranks that completes and after every wait for this rank's own devices. This holds
+ * for passes, for sbn_group_split and for exchanges of tensors.
+ *
+ * A rank that comes to a pass after others have given it up is told: SBN_REMOTE_ERROR with the ranks
+ * that reported SBN_TIMEOUT, and its group is dead too; or it goes on alone at once. (Only where
+ * they had all agreed on the pass, and waited for its sums, does it learn in its next call, by a
+ * timeout of its own.)
+ */
 typedef enum sbn_timeout_action {
-    SBN_TIMEOUT_FAIL = 0, /* the pass fails with SBN_TIMEOUT and the group is dead */
+    SBN_TIMEOUT_FAIL = 0, /* the call fails with SBN_TIMEOUT and the group is dead */
     SBN_TIMEOUT_LOCAL = 1 /* this pass and all later ones use this rank's own statistics;
-                             each sbn_result says so in `synchronised` */
+                             each sbn_result says so in `synchronised`. A split gives this rank's
+                             replicas groups that are alone in the same way; tensors are not
+                             exchanged any more (<syncbn/parallel.h>). */
 } sbn_timeout_action;
 
 /* Which form of the kernels a replica runs; both give the same bits. */

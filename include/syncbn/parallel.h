@@ -45,7 +45,8 @@ typedef struct sbn_parallel_config {
  * The group must outlive it. It belongs to one thread at a time, the group's.
  * Its timeout is the group's; after one it is dead, whatever the group's
  * on_timeout says: there is no average of some gradients. (A job over MPI then
- * ends as <syncbn-mpi.h> says.)
+ * ends as <syncbn-mpi.h> says.) A group that goes on alone after a timeout
+ * cannot make one: SBN_GROUP_FAILED.
  *
  * Memory. Three buckets are on their way at a time. A bucket of n floats takes
  * 4 n bytes of host memory for each replica of this process, and 8 n once, but

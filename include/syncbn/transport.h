@@ -45,7 +45,8 @@ typedef struct sbn_transport {
      * sum replaces `words` on every rank when the request is done; until
      * then the library leaves them alone. Wrapping int64 addition; the order
      * of the ranks does not matter. *request must not be left NULL. Returns 0
-     * or an error, which ends the group with SBN_TRANSPORT_ERROR.
+     * or an error, which ends the group with SBN_TRANSPORT_ERROR (or with
+     * SBN_OUT_OF_MEMORY, if that is what it returns).
      */
     int (*start)(void *context, int stream, int64_t *words, size_t count, void **request);
 
@@ -53,17 +54,21 @@ typedef struct sbn_transport {
      * Sets *done to 1 when the sum has arrived (the request is released and
      * not used again), else to 0. Never blocks. By then all that the other
      * ranks need of this one for the sum must have been sent: the next call
-     * may come late, or never. The library never abandons a
-     * request but after a timeout or an error of the transport, and then its
-     * words stay allocated for the life of the process.
+     * may come late, or never. The library abandons a request only after a
+     * timeout or an error of the transport. After a timeout it goes on testing
+     * it when it can; its words stay allocated until it is done, if need be
+     * for the life of the process.
      */
     int (*test)(void *context, void *request, int *done);
 
     /*
      * Optional (may be NULL): writes into `ranks` (world_size of them) the
-     * ranks that have not started this request and returns their number, or
-     * -1 if that cannot be known. Called once, after a timeout, so that its
-     * sentence can name who is missing; it may take a second to ask around.
+     * ranks that have not started this request, as far as is known now, and
+     * returns their number, or -1 if that cannot be known. Never blocks. It is
+     * called when a timeout is nearly over (a second before, or half the
+     * timeout if that is shorter), so that a transport can ask the other ranks
+     * and hear their answers in `test`, and again when it is over, so that the
+     * sentence can name who is missing.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
@@ -94,7 +99,7 @@ typedef struct sbn_transport {
  * for each layer that needs it, 1 + 19 per channel. A disagreement is explained
  * in 21 per rank, again for each layer before the one that differs. A split
  * adds one per rank and one per colour of each. On a part that
- * sbn_parallel_create makes: 3 and 5 per rank; for each bucket of parallel.h
+ * sbn_parallel_create makes: 2 and 5 per rank; for each bucket of parallel.h
  * one per four ranks and 7 per 1024 floats, then one per float, or per two
  * floats. All ranks give the same count, for the library starts sums only
  * after the headers have agreed.
