@@ -161,7 +161,7 @@ SOAK_ROUNDS = 20000
 soak: $(check_PROGRAMS)
 	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
-	. $(srcdir)/tests/mpi/common.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
+	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
 .PHONY: check-asan check-asan-here check-fuzz check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind soak

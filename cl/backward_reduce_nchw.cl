@@ -5,7 +5,7 @@
  *
  * Group (strip of channels, slice). With a strip of one channel a slice is
  * `per_slice` of its samples x blocks blocks, else of the samples (batch.cl).
- * The words of channel c go to partial[(slice * channels + c) * BACKWARD_WORDS];
+ * The words of channel c go to partial[(slice * channels + c) * BACKWARD_LENGTH];
  * fold.cl adds the slices.
  */
 kernel __attribute__((reqd_work_group_size(FIRST_ITEMS, 1, 1)))
@@ -34,9 +34,9 @@ void backward_reduce_nchw(global const float *restrict x, ulong x_offset,
     global const float *tensor = x + x_offset, *end = tensor + row * samples;
     global const float *tensor_dy = dy + dy_offset, *end_dy = tensor_dy + row * samples;
 
-    wides sums[SETS * BACKWARD_SUMS];
+    wides sums[SETS * BACKWARD_LIMBS];
     ints flags[SETS];
-    zero_sums(sums, SETS * BACKWARD_SUMS);
+    zero_sums(sums, SETS * BACKWARD_LIMBS);
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
@@ -91,7 +91,7 @@ void backward_reduce_nchw(global const float *restrict x, ulong x_offset,
             MEET();
             const ints none = MASK(own_block() + EACH >= count);
             const ints unknown = add_backward(
-                sums + set * BACKWARD_SUMS, flags + set, own_sizes(sizes + now, count),
+                sums + set * BACKWARD_LIMBS, flags + set, own_sizes(sizes + now, count),
                 own_values(pivots, count), own_values(batch_means, count),
                 zero_where(fold_batch(lanes_e), none), zero_where(fold_batch(lanes_d), none),
                 zero_where(fold_batch(lanes_product), none),
@@ -103,11 +103,11 @@ void backward_reduce_nchw(global const float *restrict x, ulong x_offset,
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
-                    carry_sums(sums + s * BACKWARD_SUMS, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
+                    carry_sums(sums + s * BACKWARD_LIMBS, BACKWARD_LIMBS1, BACKWARD_LIMBS2);
                 batches = 0;
             }
         }
-    store_batch(sums, flags, BACKWARD_DIGITS1, BACKWARD_DIGITS2, single ? 1 : strip_channels,
+    store_batch(sums, flags, BACKWARD_LIMBS1, BACKWARD_LIMBS2, single ? 1 : strip_channels,
                 single ? BATCH : blocks, components,
-                partial + ((ulong)slice * channels + c) * BACKWARD_WORDS);
+                partial + ((ulong)slice * channels + c) * BACKWARD_LENGTH);
 }

@@ -4,7 +4,7 @@
  *
  * Group (strip of STRIP channels, slice), a slice being `per_slice` of the
  * samples x blocks blocks (rows.cl). The words of channel c go to
- * partial[(slice * channels + c) * BACKWARD_WORDS]; fold.cl adds the slices.
+ * partial[(slice * channels + c) * BACKWARD_LENGTH]; fold.cl adds the slices.
  */
 #if CPU_FORM
 /* The lanes of two vectors of channels, over the rows of a block. */
@@ -52,12 +52,12 @@ void backward_reduce_nhwc(global const float *restrict x, ulong x_offset,
     global const float *tensor_dy = dy + dy_offset, *end_dy = tensor_dy + elements;
     real e[2 * LANES], d[2 * LANES], product[2 * LANES], largest[2 * LANES], pivots[2];
     real mean[VECTORS];
-    wides sums[VECTORS * BACKWARD_SUMS];
+    wides sums[VECTORS * BACKWARD_LIMBS];
     ints flags[VECTORS];
     for (uint v = 0; v < VECTORS; ++v)
         mean[v] = 0.0f;
     for (uint v = 0; v * WIDTH < width; ++v) {
-        zero_sums(sums + v * BACKWARD_SUMS, BACKWARD_SUMS);
+        zero_sums(sums + v * BACKWARD_LIMBS, BACKWARD_LIMBS);
         flags[v] = 0;
         mean[v] = load_row(means + c + v * WIDTH, means + channels);
     }
@@ -78,7 +78,7 @@ void backward_reduce_nhwc(global const float *restrict x, ulong x_offset,
                               mean + v, e, d, product, largest, &ahead, width);
             for (uint w = 0; w < 2 && (v + w) * WIDTH < width; ++w) {
                 const ints unknown = add_backward(
-                    sums + (v + w) * BACKWARD_SUMS, flags + v + w, n, pivots[w], mean[v + w],
+                    sums + (v + w) * BACKWARD_LIMBS, flags + v + w, n, pivots[w], mean[v + w],
                     fold_column(e + w * LANES), fold_column(d + w * LANES),
                     fold_column(product + w * LANES), largest_of_column(largest + w * LANES));
                 if (ANY(unknown))
@@ -88,14 +88,14 @@ void backward_reduce_nhwc(global const float *restrict x, ulong x_offset,
         }
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
-                carry_sums(sums + v * BACKWARD_SUMS, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
+                carry_sums(sums + v * BACKWARD_LIMBS, BACKWARD_LIMBS1, BACKWARD_LIMBS2);
             added = 0;
         }
     }
-    global long *out = partial + ((ulong)slice * channels + c) * BACKWARD_WORDS;
+    global long *out = partial + ((ulong)slice * channels + c) * BACKWARD_LENGTH;
     for (uint v = 0; v * WIDTH < width; ++v)
-        store_rows(sums + v * BACKWARD_SUMS, flags[v], BACKWARD_DIGITS1, BACKWARD_DIGITS2,
-                   width - v * WIDTH, out + v * WIDTH * BACKWARD_WORDS);
+        store_rows(sums + v * BACKWARD_LIMBS, flags[v], BACKWARD_LIMBS1, BACKWARD_LIMBS2,
+                   width - v * WIDTH, out + v * WIDTH * BACKWARD_LENGTH);
 }
 #else
 kernel __attribute__((reqd_work_group_size(LAST_ITEMS, LAST_ROWS, 1)))
@@ -113,9 +113,9 @@ void backward_reduce_nhwc(global const float *restrict x, ulong x_offset,
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     const float mean = exists ? means[c] : 0.0f;
-    wides sums[BACKWARD_SUMS];
+    wides sums[BACKWARD_LIMBS];
     ints flags = 0;
-    zero_sums(sums, BACKWARD_SUMS);
+    zero_sums(sums, BACKWARD_LIMBS);
     for (uint batch = begin, added = 0; batch < stop; batch += LAST_ROWS) {
         uint own_n = 0;
         float own_pivot = 0.0f, own_e = 0.0f, own_d = 0.0f, own_product = 0.0f, own_largest = 0.0f;
@@ -162,11 +162,11 @@ void backward_reduce_nhwc(global const float *restrict x, ulong x_offset,
             flags |= flags_of(mean_of_block(own, own_n, channels,
                                             reciprocal(own_n, last_reciprocal)));
         if (++added == BATCHES_TO_CARRY) {
-            carry_sums(sums, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
+            carry_sums(sums, BACKWARD_LIMBS1, BACKWARD_LIMBS2);
             added = 0;
         }
     }
-    store_rows(sums, flags, BACKWARD_DIGITS1, BACKWARD_DIGITS2, exists, all,
-               partial + ((ulong)slice * channels + c) * BACKWARD_WORDS);
+    store_rows(sums, flags, BACKWARD_LIMBS1, BACKWARD_LIMBS2, exists, all,
+               partial + ((ulong)slice * channels + c) * BACKWARD_LENGTH);
 }
 #endif

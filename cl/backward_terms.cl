@@ -16,7 +16,7 @@
 static void add_backward_doubles(private wides *sums, uints n, real pivot, real e, real d,
                                  real product)
 {
-    private wides *second = sums + BACKWARD_DIGITS1;
+    private wides *second = sums + BACKWARD_LIMBS1;
     const double16 g = convert_double16(pivot);
     add_double(sums, BACKWARD_LOW1, 3, convert_double16(n) * g);
     add_double(sums, BACKWARD_LOW1, 3, convert_double16(e));
@@ -58,7 +58,7 @@ static ints add_backward(private wides *sums, private ints *flags, uints n, real
         d = zero_where(d, over);
         product = zero_where(product, over);
         largest = zero_where(largest, over);
-        *flags |= select(over & FLAG_OVER, (ints)0, unknown);
+        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
     }
     const ints clear = reaches(pivot, BACKWARD_CLEAR) | reaches(largest, BACKWARD_CLEAR);
     const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
@@ -69,10 +69,10 @@ static ints add_backward(private wides *sums, private ints *flags, uints n, real
         return unknown;
     }
 #endif
-    private wides *second = sums + BACKWARD_DIGITS1;
-    add_term(sums, BACKWARD_PLACED1, BACKWARD_LOW1, n, pivot);
-    add_term(sums, BACKWARD_PLACED1, BACKWARD_LOW1, 1, e);
-    add_term(second, BACKWARD_PLACED2, BACKWARD_LOW2, 1, product);
-    add_product(second, BACKWARD_PLACED2, BACKWARD_LOW2, 1, pivot, d);
+    private wides *second = sums + BACKWARD_LIMBS1;
+    add_term(sums, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, n, pivot);
+    add_term(sums, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, 1, e);
+    add_term(second, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, product);
+    add_product(second, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, pivot, d);
     return unknown;
 }

@@ -234,19 +234,19 @@ static ints flags_of_batch(ints unknown, global const float *tensor, float last_
  * `per_channel` components in a row are added. `all` has room for every
  * component.
  */
-static void store_batch(private wides *sums, private ints *flags, int digits1, int digits2,
+static void store_batch(private wides *sums, private ints *flags, int limbs1, int limbs2,
                         uint channels, uint per_channel, SHARED_POINTER(long) all,
                         global long *out)
 {
-    const int digits = digits1 + digits2;
+    const int limbs = limbs1 + limbs2;
     for (int set = 0; set < SETS; ++set)
-        carry_sums(sums + set * digits, digits1, digits2);
-    for (int k = 0; k <= digits; ++k) {
+        carry_sums(sums + set * limbs, limbs1, limbs2);
+    for (int k = 0; k <= limbs; ++k) {
 #if CPU_FORM
         for (int set = 0; set < SETS; ++set)
-            vstore16(k < digits ? sums[set * digits + k] : convert_long16(flags[set]), set, all);
+            vstore16(k < limbs ? sums[set * limbs + k] : convert_long16(flags[set]), set, all);
 #else
-        all[get_local_id(0)] = k < digits ? sums[k] : flags[0];
+        all[get_local_id(0)] = k < limbs ? sums[k] : flags[0];
 #endif
         MEET();
         for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS) {
@@ -255,10 +255,10 @@ static void store_batch(private wides *sums, private ints *flags, int digits1, i
                 total += all[t];
                 either |= all[t];
             }
-            out[i * (digits + 1) + k] = k < digits ? total : either;
+            out[i * (limbs + 1) + k] = k < limbs ? total : either;
         }
         MEET();
     }
     for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS)
-        carry_words(out + i * (digits + 1), digits1, digits2);
+        carry_accumulator(out + i * (limbs + 1), limbs1, limbs2);
 }

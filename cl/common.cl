@@ -16,9 +16,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-#define LANES 16
-#define LANES_RECIPROCAL 0x1p-4f
-/* BLOCK, BLOCK_RECIPROCAL and CPU_FORM come from src/device/program.c. */
+/* BLOCK, LANES and what follows from them come from src/exact/format.c. */
 
 #if CPU_FORM
 #define WIDTH 16

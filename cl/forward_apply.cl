@@ -4,7 +4,7 @@
  *   y = a (x - mean) + b,  a = weight invstd,  b = bias - a mean_low
  *
  * where mean + mean_low is the mean in two floats. (a x + b would lose the
- * digits of a mean that is large against its spread.)
+ * limbs of a mean that is large against its spread.)
  *
  * statistics: means[total], means_low[total], invstds[total].
  * Work: tiles.cl.

@@ -5,7 +5,7 @@
  *
  * Group (strip of channels, slice). With a strip of one channel a slice is
  * `per_slice` of its samples x blocks blocks, else of the samples (batch.cl).
- * The words of channel c go to partial[(slice * channels + c) * FORWARD_WORDS];
+ * The words of channel c go to partial[(slice * channels + c) * FORWARD_LENGTH];
  * fold.cl adds the slices.
  */
 kernel __attribute__((reqd_work_group_size(FIRST_ITEMS, 1, 1)))
@@ -29,9 +29,9 @@ void forward_reduce_nchw(global const float *restrict x, ulong x_offset, uint fi
     const ulong start = (ulong)(first + c) * plane + (single ? 0 : begin * row);
     global const float *tensor = x + x_offset, *end = tensor + row * samples;
 
-    wides sums[SETS * FORWARD_SUMS];
+    wides sums[SETS * FORWARD_LIMBS];
     ints flags[SETS];
-    zero_sums(sums, SETS * FORWARD_SUMS);
+    zero_sums(sums, SETS * FORWARD_LIMBS);
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
@@ -73,7 +73,7 @@ void forward_reduce_nchw(global const float *restrict x, ulong x_offset, uint fi
             }
             MEET();
             const ints none = MASK(own_block() + EACH >= count);
-            const ints unknown = add_forward(sums + set * FORWARD_SUMS, flags + set,
+            const ints unknown = add_forward(sums + set * FORWARD_LIMBS, flags + set,
                                              own_sizes(sizes + now, count), own_values(pivots, count),
                                              zero_where(fold_batch(lanes_a), none),
                                              zero_where(fold_batch(lanes_q), none));
@@ -84,11 +84,11 @@ void forward_reduce_nchw(global const float *restrict x, ulong x_offset, uint fi
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
-                    carry_sums(sums + s * FORWARD_SUMS, FORWARD_DIGITS1, FORWARD_DIGITS2);
+                    carry_sums(sums + s * FORWARD_LIMBS, FORWARD_LIMBS1, FORWARD_LIMBS2);
                 batches = 0;
             }
         }
-    store_batch(sums, flags, FORWARD_DIGITS1, FORWARD_DIGITS2, single ? 1 : strip_channels,
+    store_batch(sums, flags, FORWARD_LIMBS1, FORWARD_LIMBS2, single ? 1 : strip_channels,
                 single ? BATCH : blocks, components,
-                partial + ((ulong)slice * channels + c) * FORWARD_WORDS);
+                partial + ((ulong)slice * channels + c) * FORWARD_LENGTH);
 }

@@ -3,7 +3,7 @@
  *
  * Group (strip of STRIP channels, slice), a slice being `per_slice` of the
  * samples x blocks blocks (rows.cl). The words of channel c go to
- * partial[(slice * channels + c) * FORWARD_WORDS]; fold.cl adds the slices.
+ * partial[(slice * channels + c) * FORWARD_LENGTH]; fold.cl adds the slices.
  */
 #if CPU_FORM
 /* The lanes of two vectors of channels, over the rows of a block. */
@@ -41,10 +41,10 @@ void forward_reduce_nhwc(global const float *restrict x, ulong x_offset, uint sa
     const uint stop = min(samples * blocks, begin + per_slice);
     global const float *tensor = x + x_offset, *end = tensor + (ulong)samples * plane * channels;
     real a[2 * LANES], q[2 * LANES], pivots[2];
-    wides sums[VECTORS * FORWARD_SUMS];
+    wides sums[VECTORS * FORWARD_LIMBS];
     ints flags[VECTORS];
     for (uint v = 0; v * WIDTH < width; ++v) {
-        zero_sums(sums + v * FORWARD_SUMS, FORWARD_SUMS);
+        zero_sums(sums + v * FORWARD_LIMBS, FORWARD_LIMBS);
         flags[v] = 0;
     }
     if (plane == 1)
@@ -60,7 +60,7 @@ void forward_reduce_nhwc(global const float *restrict x, ulong x_offset, uint sa
                 pivots[w] = pivot_of_rows(p + (v + w) * WIDTH, n, channels, last_reciprocal, end);
             add_forward_rows(tensor, p + v * WIDTH, n, channels, end, pivots, a, q, &ahead, width);
             for (uint w = 0; w < 2 && (v + w) * WIDTH < width; ++w) {
-                const ints unknown = add_forward(sums + (v + w) * FORWARD_SUMS, flags + v + w, n,
+                const ints unknown = add_forward(sums + (v + w) * FORWARD_LIMBS, flags + v + w, n,
                                                  pivots[w], fold_column(a + w * LANES),
                                                  fold_column(q + w * LANES));
                 if (ANY(unknown))
@@ -70,14 +70,14 @@ void forward_reduce_nhwc(global const float *restrict x, ulong x_offset, uint sa
         }
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
-                carry_sums(sums + v * FORWARD_SUMS, FORWARD_DIGITS1, FORWARD_DIGITS2);
+                carry_sums(sums + v * FORWARD_LIMBS, FORWARD_LIMBS1, FORWARD_LIMBS2);
             added = 0;
         }
     }
-    global long *out = partial + ((ulong)slice * channels + c) * FORWARD_WORDS;
+    global long *out = partial + ((ulong)slice * channels + c) * FORWARD_LENGTH;
     for (uint v = 0; v * WIDTH < width; ++v)
-        store_rows(sums + v * FORWARD_SUMS, flags[v], FORWARD_DIGITS1, FORWARD_DIGITS2,
-                   width - v * WIDTH, out + v * WIDTH * FORWARD_WORDS);
+        store_rows(sums + v * FORWARD_LIMBS, flags[v], FORWARD_LIMBS1, FORWARD_LIMBS2,
+                   width - v * WIDTH, out + v * WIDTH * FORWARD_LENGTH);
 }
 #else
 kernel __attribute__((reqd_work_group_size(LAST_ITEMS, LAST_ROWS, 1)))
@@ -92,9 +92,9 @@ void forward_reduce_nhwc(global const float *restrict x, ulong x_offset, uint sa
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     global const float *tensor = x + x_offset;
-    wides sums[FORWARD_SUMS];
+    wides sums[FORWARD_LIMBS];
     ints flags = 0;
-    zero_sums(sums, FORWARD_SUMS);
+    zero_sums(sums, FORWARD_LIMBS);
     for (uint batch = begin, added = 0; batch < stop; batch += LAST_ROWS) {
         uint own_n = 0;
         float own_pivot = 0.0f, own_a = 0.0f, own_q = 0.0f;
@@ -131,11 +131,11 @@ void forward_reduce_nhwc(global const float *restrict x, ulong x_offset, uint sa
             flags |= flags_of(mean_of_block(own, own_n, channels,
                                             reciprocal(own_n, last_reciprocal)));
         if (++added == BATCHES_TO_CARRY) {
-            carry_sums(sums, FORWARD_DIGITS1, FORWARD_DIGITS2);
+            carry_sums(sums, FORWARD_LIMBS1, FORWARD_LIMBS2);
             added = 0;
         }
     }
-    store_rows(sums, flags, FORWARD_DIGITS1, FORWARD_DIGITS2, exists, all,
-               partial + ((ulong)slice * channels + c) * FORWARD_WORDS);
+    store_rows(sums, flags, FORWARD_LIMBS1, FORWARD_LIMBS2, exists, all,
+               partial + ((ulong)slice * channels + c) * FORWARD_LENGTH);
 }
 #endif

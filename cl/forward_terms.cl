@@ -13,7 +13,7 @@
 #if DOUBLES
 static void add_forward_doubles(private wides *sums, uints n, real pivot, real a, real q)
 {
-    private wides *second = sums + FORWARD_DIGITS1;
+    private wides *second = sums + FORWARD_LIMBS1;
     const double16 p = convert_double16(pivot), wide_a = convert_double16(a);
     const double16 np = convert_double16(n) * p, square = np * p;
     add_double(sums, FORWARD_LOW1, 2, np);
@@ -57,7 +57,7 @@ static ints add_forward(private wides *sums, private ints *flags, uints n, real 
         pivot = zero_where(pivot, over);
 #endif
         q = zero_where(q, over);
-        *flags |= select(over & FLAG_OVER, (ints)0, unknown);
+        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
     }
     const ints clear = reaches(pivot, FORWARD_CLEAR) | reaches(q, FORWARD_CLEAR * FORWARD_CLEAR);
     /* d^2 may have underflowed */
@@ -69,11 +69,11 @@ static ints add_forward(private wides *sums, private ints *flags, uints n, real 
         return unknown;
     }
 #endif
-    private wides *second = sums + FORWARD_DIGITS1;
-    add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, n, pivot);
-    add_term(sums, FORWARD_PLACED1, FORWARD_LOW1, 1, a);
-    add_product(second, FORWARD_PLACED2, FORWARD_LOW2, n, pivot, pivot);
-    add_product(second, FORWARD_PLACED2, FORWARD_LOW2, 2, pivot, a);
-    add_term(second, FORWARD_PLACED2, FORWARD_LOW2, 1, q);
+    private wides *second = sums + FORWARD_LIMBS1;
+    add_term(sums, FORWARD_TERM_LIMBS1, FORWARD_LOW1, n, pivot);
+    add_term(sums, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, a);
+    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, n, pivot, pivot);
+    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 2, pivot, a);
+    add_term(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 1, q);
     return unknown;
 }

@@ -127,16 +127,16 @@ static ints flags_of_rows(ints unknown, global const float *p, uint n, uint stri
 }
 
 /* Words of WIDTH channels, of which `count` exist. */
-static void store_rows(private wides *sums, ints flags, int digits1, int digits2, uint count,
+static void store_rows(private wides *sums, ints flags, int limbs1, int limbs2, uint count,
                        global long *out)
 {
-    const int digits = digits1 + digits2;
-    carry_sums(sums, digits1, digits2);
-    for (int k = 0; k <= digits; ++k) {
+    const int limbs = limbs1 + limbs2;
+    carry_sums(sums, limbs1, limbs2);
+    for (int k = 0; k <= limbs; ++k) {
         long each[WIDTH];
-        vstore16(k < digits ? sums[k] : convert_long16(flags), 0, each);
+        vstore16(k < limbs ? sums[k] : convert_long16(flags), 0, each);
         for (uint j = 0; j < WIDTH && j < count; ++j)
-            out[j * (digits + 1) + k] = each[j];
+            out[j * (limbs + 1) + k] = each[j];
     }
 }
 #else
@@ -181,14 +181,14 @@ static float pivot_of_rows(global const float *p, uint n, uint stride, float las
 }
 
 /* Adds the rows of items and hands out the words of their channels. */
-static void store_rows(private wides *sums, ints flags, int digits1, int digits2, bool exists,
+static void store_rows(private wides *sums, ints flags, int limbs1, int limbs2, bool exists,
                        local long *all, global long *out)
 {
-    const int digits = digits1 + digits2;
+    const int limbs = limbs1 + limbs2;
     const uint item = get_local_id(0), row = get_local_id(1);
-    carry_sums(sums, digits1, digits2);
-    for (int k = 0; k <= digits; ++k) {
-        all[row * LAST_ITEMS + item] = k < digits ? sums[k] : flags;
+    carry_sums(sums, limbs1, limbs2);
+    for (int k = 0; k <= limbs; ++k) {
+        all[row * LAST_ITEMS + item] = k < limbs ? sums[k] : flags;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (row == 0 && exists) {
             long total = 0, either = 0;
@@ -196,11 +196,11 @@ static void store_rows(private wides *sums, ints flags, int digits1, int digits2
                 total += all[r * LAST_ITEMS + item];
                 either |= all[r * LAST_ITEMS + item];
             }
-            out[k] = k < digits ? total : either;
+            out[k] = k < limbs ? total : either;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (row == 0 && exists)
-        carry_words(out, digits1, digits2);
+        carry_accumulator(out, limbs1, limbs2);
 }
 #endif

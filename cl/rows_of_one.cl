@@ -4,7 +4,7 @@
  * terms is x and x^2, and of backward's dy and dy (x - mean).
  *
  * CPU form with doubles: some rows of WIDTH channels are summed as
- * integers of fewer digits than the format has, while all lie in a range that
+ * integers of fewer limbs than the format has, while all lie in a range that
  * these hold exactly. The words are the same as by add_forward and add_backward.
  */
 #if CPU_FORM
@@ -21,11 +21,11 @@ static uints magnitude_of(real v)
     return AS(uint, v) & 0x7fffffffu;
 }
 
-/* Adds `sum` in units of 2^shift of digit 0, below 2^63, to digits that stay below their bound. */
-static void add_integers(private wides *digits, int shift, wides sum)
+/* Adds `sum` in units of 2^shift of limb 0, below 2^63, to limbs that stay below their bound. */
+static void add_integers(private wides *limbs, int shift, wides sum)
 {
-    digits[0] += (sum << shift) & DIGIT_MASK;
-    digits[1] += sum >> (DIGIT_BITS - shift);
+    limbs[0] += (sum << shift) & LIMB_MASK;
+    limbs[1] += sum >> (LIMB_BITS - shift);
 }
 
 /* A double that is an integer in units of 2^-low. */
@@ -36,7 +36,7 @@ static wides in_units(double16 v, int low)
 
 /*
  * 0 and nothing done if an element is out of range: 2^-17 to 2^7. Doubles add as many as
- * ONES_AT_ONCE of these exactly: x in units of 2^-40, of x^2 each digit, at most 2^53 of its units.
+ * ONES_AT_ONCE of these exactly: x in units of 2^-40, of x^2 each limb, at most 2^53 of its units.
  */
 static int add_forward_ones(private wides *sums, private ints *flags, global const float *p,
                             uint rows, uint stride, global const float *end)
@@ -56,8 +56,8 @@ static int add_forward_ones(private wides *sums, private ints *flags, global con
     if (any(stray))
         return 0;
     add_integers(sums, FORWARD_LOW1 - 40, in_units(x_sum, 40));
-    add_integers(sums + FORWARD_DIGITS1, 0, in_units(low_sum, FORWARD_LOW2));
-    add_integers(sums + FORWARD_DIGITS1 + 1, 0, in_units(high_sum, FORWARD_LOW2 - DIGIT_BITS));
+    add_integers(sums + FORWARD_LIMBS1, 0, in_units(low_sum, FORWARD_LOW2));
+    add_integers(sums + FORWARD_LIMBS1 + 1, 0, in_units(high_sum, FORWARD_LOW2 - LIMB_BITS));
     *flags |= convert_int16(high_sum + low_sum > 0.0) & FLAG_CLEAR;
     return 1;
 }
@@ -67,8 +67,8 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
                              global const float *px, global const float *pdy, uint rows,
                              uint stride, global const float *end, global const float *end_dy)
 {
-    /* Units of 2^4 of digit 1, so that more fits. */
-    const double high = SPLITTER(BACKWARD_LOW1 - DIGIT_BITS - 4, 0);
+    /* Units of 2^4 of limb 1, so that more fits. */
+    const double high = SPLITTER(BACKWARD_LOW1 - LIMB_BITS - 4, 0);
     const double low = SPLITTER(BACKWARD_LOW1, 0);
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0, some = 0;
@@ -94,8 +94,8 @@ static int add_backward_ones(private wides *sums, private ints *flags, real mean
     const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
     add_integers(sums, 0, as_long16(first_low - lows));
     add_integers(sums + 1, 4, as_long16(first_high - highs));
-    add_integers(sums + BACKWARD_DIGITS1, 0, as_long16(second_low - lows));
-    add_integers(sums + BACKWARD_DIGITS1 + 1, 4, as_long16(second_high - highs));
+    add_integers(sums + BACKWARD_LIMBS1, 0, as_long16(second_low - lows));
+    add_integers(sums + BACKWARD_LIMBS1 + 1, 4, as_long16(second_high - highs));
     *flags |= some & FLAG_CLEAR;
     return 1;
 }
@@ -124,7 +124,7 @@ static void sum_forward_ones(private wides *sums, private ints *flags, global co
         const uint count = min((uint)ONES_AT_ONCE, rows - row);
         look_ahead(from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
-            private wides *own = sums + v * FORWARD_SUMS;
+            private wides *own = sums + v * FORWARD_LIMBS;
             int added = 0;
 #if DOUBLES
             added = add_forward_ones(own, flags + v, from + v * WIDTH, count, stride, end);
@@ -136,7 +136,7 @@ static void sum_forward_ones(private wides *sums, private ints *flags, global co
                 if (ANY(unknown))
                     flags[v] |= flags_of_rows(unknown, one, 1, stride, 1.0f, end);
             }
-            carry_sums(own, FORWARD_DIGITS1, FORWARD_DIGITS2);
+            carry_sums(own, FORWARD_LIMBS1, FORWARD_LIMBS2);
         }
     }
 }
@@ -153,7 +153,7 @@ static void sum_backward_ones(private wides *sums, private ints *flags, private 
         look_ahead(pdy + place, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             global const float *x = px + place + v * WIDTH, *dy = pdy + place + v * WIDTH;
-            private wides *own = sums + v * BACKWARD_SUMS;
+            private wides *own = sums + v * BACKWARD_LIMBS;
             int added = 0;
 #if DOUBLES
             added = add_backward_ones(own, flags + v, means[v], x, dy, count, stride, end, end_dy);
@@ -167,7 +167,7 @@ static void sum_backward_ones(private wides *sums, private ints *flags, private 
                     flags[v] |= flags_of_rows(unknown, dy + (ulong)i * stride, 1, stride, 1.0f,
                                               end_dy);
             }
-            carry_sums(own, BACKWARD_DIGITS1, BACKWARD_DIGITS2);
+            carry_sums(own, BACKWARD_LIMBS1, BACKWARD_LIMBS2);
         }
     }
 }

@@ -4,7 +4,7 @@
  * cut toward zero per term, so that no order of terms matters. WIDTH blocks at
  * a time, each into the sums of its own component.
  *
- * A format is a number of digits of 48 bits, each held in an int64, the lowest
+ * A format is a number of limbs of 48 bits, each held in an int64, the lowest
  * in units of 2^-low. A channel has two sums and a word of flags:
  *
  *   first:  forward sum x,    backward sum dy
@@ -14,19 +14,15 @@
  * program is built for one format. A block is added only if all its terms lie
  * below the limits, which the format holds with room for 2^31 blocks.
  */
-#define FLAG_PLUS_INF 1 /* the first sum met +Inf; with FLAG_MINUS_INF as well, it is NaN */
-#define FLAG_MINUS_INF 2
-#define FLAG_OVER 4  /* narrow: a block did not fit, repeat wide; wide: the second sum is lost */
-#define FLAG_CLEAR 8 /* a block well above the format's bottom */
-#define FLAG_FAINT 16 /* a block that is not zero, but near the bottom */
+#define LIMB_MASK ((1L << LIMB_BITS) - 1)
 
-#define DIGIT_BITS 48
-#define DIGIT_MASK 0xffffffffffffL
+/* Both sums' limbs, and with the flags a channel's accumulator. */
+#define FORWARD_LIMBS (FORWARD_LIMBS1 + FORWARD_LIMBS2)
+#define BACKWARD_LIMBS (BACKWARD_LIMBS1 + BACKWARD_LIMBS2)
+#define FORWARD_LENGTH (FORWARD_LIMBS + 1)
+#define BACKWARD_LENGTH (BACKWARD_LIMBS + 1)
 
-#define FORWARD_SUMS (FORWARD_DIGITS1 + FORWARD_DIGITS2)
-#define BACKWARD_SUMS (BACKWARD_DIGITS1 + BACKWARD_DIGITS2)
-
-/* Batches whose terms, three to a digit, add up in an int64 before digits must be carried. */
+/* Batches whose terms, three to a limb, add up in an int64 before limbs must be carried. */
 #define BATCHES_TO_CARRY 4096
 
 static uints mantissa_of(uints bits, uints biased)
@@ -41,30 +37,30 @@ static uwides shift_by(wides bits)
 }
 
 /*
- * Adds m 2^place to the `count` digits that a term may reach, negated where the
- * mask says. One of a digit's two shifts is by 0; a digit that the term does not
+ * Adds m 2^place to the `count` limbs that a term may reach, negated where the
+ * mask says. One of a limb's two shifts is by 0; a limb that the term does not
  * reach gets 0.
  */
-static void add_bits(private wides *digits, int count, uwides m, ints place, ints negative)
+static void add_bits(private wides *limbs, int count, uwides m, ints place, ints negative)
 {
     const wides sign = CONVERT(long, negative);
     for (int k = 0; k < count; ++k) {
-        const wides shift = CONVERT(long, place - DIGIT_BITS * k);
-        const wides part = AS(long, (m << shift_by(shift)) >> shift_by(-shift)) & DIGIT_MASK;
-        digits[k] += (part ^ sign) - sign;
+        const wides shift = CONVERT(long, place - LIMB_BITS * k);
+        const wides part = AS(long, (m << shift_by(shift)) >> shift_by(-shift)) & LIMB_MASK;
+        limbs[k] += (part ^ sign) - sign;
     }
 }
 
 /* Adds n a. */
-static void add_term(private wides *digits, int count, int low, uints n, real a)
+static void add_term(private wides *limbs, int count, int low, uints n, real a)
 {
     const uints bits = AS(uint, a), biased = (bits >> 23) & 255u;
     const uwides m = CONVERT(ulong, mantissa_of(bits, biased)) * CONVERT(ulong, n);
-    add_bits(digits, count, m, AS(int, max(biased, (uints)1)) + (low - 150), AS(int, bits) >> 31);
+    add_bits(limbs, count, m, AS(int, max(biased, (uints)1)) + (low - 150), AS(int, bits) >> 31);
 }
 
 /* Adds n a b: 9 bits of n and two mantissas of 24 make 57 of the 64 that there are. */
-static void add_product(private wides *digits, int count, int low, uints n, real a, real b)
+static void add_product(private wides *limbs, int count, int low, uints n, real a, real b)
 {
     const uints bits_a = AS(uint, a), bits_b = AS(uint, b);
     const uints biased_a = (bits_a >> 23) & 255u, biased_b = (bits_b >> 23) & 255u;
@@ -72,7 +68,7 @@ static void add_product(private wides *digits, int count, int low, uints n, real
     const uwides m = CONVERT(ulong, mantissa_of(bits_a, biased_a)) * CONVERT(ulong, n) *
                      CONVERT(ulong, mantissa_of(bits_b, biased_b));
     const ints place = AS(int, max(biased_a, (uints)1) + max(biased_b, (uints)1)) + (low - 300);
-    add_bits(digits, count, m, place, AS(int, bits_a ^ bits_b) >> 31);
+    add_bits(limbs, count, m, place, AS(int, bits_a ^ bits_b) >> 31);
 }
 
 static void zero_sums(private wides *sums, int count)
@@ -81,30 +77,30 @@ static void zero_sums(private wides *sums, int count)
         sums[k] = 0;
 }
 
-/* Carries, so that each digit but the highest is below 2^48 again. */
-static void carry_digits(private wides *digits, int count)
+/* Carries, so that each limb but the highest is below 2^48 again. */
+static void carry_limbs(private wides *limbs, int count)
 {
     for (int k = 0; k + 1 < count; ++k) {
-        digits[k + 1] += digits[k] >> DIGIT_BITS;
-        digits[k] &= DIGIT_MASK;
+        limbs[k + 1] += limbs[k] >> LIMB_BITS;
+        limbs[k] &= LIMB_MASK;
     }
 }
 
 /* Both sums. */
-static void carry_sums(private wides *sums, int digits1, int digits2)
+static void carry_sums(private wides *sums, int limbs1, int limbs2)
 {
-    carry_digits(sums, digits1);
-    carry_digits(sums + digits1, digits2);
+    carry_limbs(sums, limbs1);
+    carry_limbs(sums + limbs1, limbs2);
 }
 
 /* The same for a channel's words. */
-static void carry_words(global long *words, int digits1, int digits2)
+static void carry_accumulator(global long *words, int limbs1, int limbs2)
 {
-    for (int k = 0; k + 1 < digits1 + digits2; ++k) {
-        if (k + 1 == digits1)
+    for (int k = 0; k + 1 < limbs1 + limbs2; ++k) {
+        if (k + 1 == limbs1)
             continue;
-        words[k + 1] += words[k] >> DIGIT_BITS;
-        words[k] &= DIGIT_MASK;
+        words[k + 1] += words[k] >> LIMB_BITS;
+        words[k] &= LIMB_MASK;
     }
 }
 
@@ -144,5 +140,5 @@ static int flags_of(float mean)
         return FLAG_PLUS_INF | FLAG_MINUS_INF;
     if (isinf(mean))
         return mean > 0.0f ? FLAG_PLUS_INF : FLAG_MINUS_INF;
-    return FLAG_OVER;
+    return FLAG_OVERFLOW;
 }

@@ -3,15 +3,15 @@
  * have them: several times as fast, where no bit of a term would be cut, which
  * is nearly always. The words are the same.
  *
- * A double splits into a digit and the rest by adding 1.5 2^52 units of the
- * digit: what then stands in the low bits of the sum is the digit, rounded, as
+ * A double splits into a limb and the rest by adding 1.5 2^52 units of the
+ * limb: what then stands in the low bits of the sum is the limb, rounded, as
  * an integer, and the rest is exact.
  */
 #if NATIVE && !WIDE && defined(cl_khr_fp64)
 #define DOUBLES 1
 
-/* The number that splits off digit k of a format, whose unit is 2^(48 k - low). */
-#define SPLITTER(low, k) as_double((1075L + DIGIT_BITS * (k) - (low)) << 52 | 0x8000000000000L)
+/* The number that splits off limb k of a format, whose unit is 2^(48 k - low). */
+#define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
 /* The exponent of v's lowest bit; of 0 a large one. */
 static ints lowest_bit(real v)
@@ -21,21 +21,21 @@ static ints lowest_bit(real v)
     return select(AS(int, max(biased, (uints)1) - clz(lowest)) + (31 - 150), (ints)1000, v == 0.0f);
 }
 
-/* Takes digit k from t. */
-static double16 split_digit(private wides *digits, int low, int k, double16 t)
+/* Takes limb k from t. */
+static double16 split_limb(private wides *limbs, int low, int k, double16 t)
 {
     const double splitter = SPLITTER(low, k);
     const double16 sum = t + splitter;
-    digits[k] += as_long16(sum) - as_long(splitter);
+    limbs[k] += as_long16(sum) - as_long(splitter);
     return t - (sum - splitter);
 }
 
-/* Adds t, a multiple of the lowest digit's unit, of `count` digits. */
-static void add_double(private wides *digits, int low, int count, double16 t)
+/* Adds t, a multiple of the lowest limb's unit, of `count` limbs. */
+static void add_double(private wides *limbs, int low, int count, double16 t)
 {
 #pragma unroll
     for (int k = count - 1; k >= 0; --k)
-        t = split_digit(digits, low, k, t);
+        t = split_limb(limbs, low, k, t);
 }
 #else
 #define DOUBLES 0

@@ -7,7 +7,7 @@
  *   timeline [milliseconds of the transport, 20 unless given]
  *
  * The transport is one of the program's own (syncbn/transport.h): it pretends that there is a second
- * member with the very same batch, whose words arrive after that time. That is all that a transport is.
+ * rank with the very same batch, whose words arrive after that time. That is all that a transport is.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -56,7 +56,7 @@ static cl_mem copy(struct device *device, const void *from, size_t bytes)
     return memory;
 }
 
-/* Tensors hold `most` images going forward and the training share going back. */
+/* Tensors hold `most` images going forward and the training shard going back. */
 static void make_tensors(struct device *device, const struct network *network, size_t most)
 {
     cl_mem in = device->input, d_in = NULL;
@@ -72,16 +72,16 @@ static void make_tensors(struct device *device, const struct network *network, s
         t->columns = block->convolution ? room(device, most * columns) : in;
         t->linear = room(device, most * values);
         /* The loss writes the last block's gradient in evaluation too. */
-        t->d_linear = room(device, (b < NORMS ? device->share : most) * values);
+        t->d_linear = room(device, (b < NORMS ? device->shard_images : most) * values);
         if (b < NORMS) {
             t->normed = room(device, most * values);
             t->out = room(device, most * outputs);
-            t->d_normed = room(device, device->share * values);
-            t->d_out = room(device, device->share * outputs);
+            t->d_normed = room(device, device->shard_images * values);
+            t->d_out = room(device, device->shard_images * outputs);
         }
         /* The first block's input needs no gradient. */
-        if (block->convolution && d_in && device->share * columns > widest)
-            widest = device->share * columns;
+        if (block->convolution && d_in && device->shard_images * columns > widest)
+            widest = device->shard_images * columns;
         in = t->out;
         d_in = t->d_out;
     }
@@ -91,11 +91,12 @@ static void make_tensors(struct device *device, const struct network *network, s
 void device_open(struct device *device, const struct choice *choice, size_t replicas, size_t batch,
                  const struct network *network, const struct dataset sets[2])
 {
-    const size_t share = replicas * batch;
-    const size_t most = share > EVALUATION_IMAGES ? share : EVALUATION_IMAGES;
+    const size_t shard_images = replicas * batch;
+    const size_t most = shard_images > EVALUATION_IMAGES ? shard_images : EVALUATION_IMAGES;
     cl_int status;
 
-    *device = (struct device){.choice = *choice, .replicas = replicas, .share = share};
+    *device =
+        (struct device){.choice = *choice, .replicas = replicas, .shard_images = shard_images};
     device->context = clCreateContext(NULL, 1, &choice->id, NULL, NULL, &status);
     must_cl(status, "making a context");
     device->queue = clCreateCommandQueue(device->context, choice->id, 0, &status);

@@ -5,7 +5,7 @@
  * Replicas of one device hold the same parameters, so what does not couple
  * images (convolution, ReLU, pooling, loss) runs as one call over the images
  * of all of them, one replica after the other in each tensor. Only batch norm
- * is told where each replica's share begins. Each replica has a command queue
+ * is told where each replica's shard begins. Each replica has a command queue
  * of its own for it; `queue` runs the rest.
  */
 #ifndef FASHION_DEVICE_H
@@ -46,8 +46,8 @@ struct device {
 
     size_t replicas;
     cl_command_queue *replica_queue;
-    size_t share;  /* images of all its replicas in a training step */
-    size_t images; /* of the pass under way: `share`, or a part of the test images */
+    size_t shard_images; /* images of all its replicas in a training step */
+    size_t images;       /* of the pass under way: `shard_images`, or a part of the test images */
 
     cl_mem pixels[2], labels[2]; /* of the training set and of the test set */
     cl_mem index;                /* which of them the pass takes */

@@ -9,7 +9,7 @@
 
 void fold(struct model *model, struct norm *evaluation)
 {
-    sbn_folding *foldings = must_alloc(evaluation->members, sizeof *foldings);
+    sbn_folding *foldings = must_alloc(evaluation->replicas, sizeof *foldings);
 
     /* The last block has no batch norm: its weights stay as they are. */
     for (size_t d = 0; d < model->devices; d++)
@@ -21,8 +21,8 @@ void fold(struct model *model, struct norm *evaluation)
         const struct block *block = &model->network.block[b];
 
         /* Weights are (depth, out): the outputs lie innermost. */
-        for (size_t m = 0; m < evaluation->members; m++) {
-            const struct device *device = evaluation->member[m].device;
+        for (size_t m = 0; m < evaluation->replicas; m++) {
+            const struct device *device = evaluation->replica[m].device;
 
             foldings[m] = (sbn_folding){.outer = block->depth,
                                         .inner = 1,

@@ -78,8 +78,8 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
 
     index += model->first * model->batch;
     for (size_t d = 0; d < model->devices; d++) {
-        blocks_load(&model->device[d], TRAIN, index, model->device[d].share);
-        index += model->device[d].share;
+        blocks_load(&model->device[d], TRAIN, index, model->device[d].shard_images);
+        index += model->device[d].shard_images;
     }
     blocks_forward(model, norm);
     for (size_t d = 0; d < model->devices; d++)

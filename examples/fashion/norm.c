@@ -10,18 +10,18 @@ static void list_members(struct norm *norm, struct device *devices, size_t count
     size_t m = 0;
 
     for (size_t d = 0; d < count; d++)
-        norm->members += norm->kind == NORM_EVALUATION ? 1 : devices[d].replicas;
-    norm->member = must_alloc(norm->members, sizeof *norm->member);
+        norm->replicas += norm->kind == NORM_EVALUATION ? 1 : devices[d].replicas;
+    norm->replica = must_alloc(norm->replicas, sizeof *norm->replica);
     for (size_t d = 0; d < count; d++) {
         struct device *device = &devices[d];
-        const size_t each = device->share / device->replicas;
+        const size_t each = device->shard_images / device->replicas;
 
         if (norm->kind == NORM_EVALUATION)
-            norm->member[m++] = (struct member){device, device->queue, 0, 0, 0};
+            norm->replica[m++] = (struct norm_replica){device, device->queue, 0, 0, 0};
         else
             for (size_t r = 0; r < device->replicas; r++)
-                norm->member[m++] = (struct member){device, device->replica_queue[r], r, r * each,
-                                                    each};
+                norm->replica[m++] = (struct norm_replica){device, device->replica_queue[r], r,
+                                                           r * each, each};
     }
 }
 
@@ -49,11 +49,11 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
 
     *norm = (struct norm){.network = network, .kind = kind, .ranks = ranks};
     list_members(norm, devices, count);
-    norm->groups = kind == NORM_PER_REPLICA ? norm->members : 1;
-    each = norm->members / norm->groups;
-    queues = must_alloc(norm->members, sizeof *queues);
-    for (size_t m = 0; m < norm->members; m++)
-        queues[m] = norm->member[m].queue;
+    norm->groups = kind == NORM_PER_REPLICA ? norm->replicas : 1;
+    each = norm->replicas / norm->groups;
+    queues = must_alloc(norm->replicas, sizeof *queues);
+    for (size_t m = 0; m < norm->replicas; m++)
+        queues[m] = norm->replica[m].queue;
     norm->group = must_alloc(norm->groups, sizeof *norm->group);
     for (size_t g = 0; g < norm->groups; g++) {
         sbn_group_config config = SBN_GROUP_CONFIG_INIT;
@@ -66,9 +66,9 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
         make_layers(norm, &norm->group[g]);
     }
     free(queues);
-    norm->share = must_alloc(norm->members, sizeof *norm->share);
-    norm->ready = must_alloc(norm->members, sizeof *norm->ready);
-    norm->done = must_alloc(norm->members, sizeof *norm->done);
+    norm->shards = must_alloc(norm->replicas, sizeof *norm->shards);
+    norm->ready = must_alloc(norm->replicas, sizeof *norm->ready);
+    norm->done = must_alloc(norm->replicas, sizeof *norm->done);
     norm->pass = must_alloc(norm->groups, sizeof *norm->pass);
 }
 
@@ -81,27 +81,27 @@ void norm_close(struct norm *norm)
         }
         sbn_group_destroy(norm->group[g].group);
     }
-    free(norm->member);
+    free(norm->replica);
     free(norm->group);
-    free(norm->share);
+    free(norm->shards);
     free(norm->ready);
     free(norm->done);
     free(norm->pass);
 }
 
-/* A member's part of block b's tensors: its images follow those of the members before it. */
+/* A replica's shard of block b's tensors: its images follow those of the replicas before it. */
 static void fill_share(const struct norm *norm, size_t m, int b)
 {
     const struct block *block = &norm->network->block[b];
-    const struct member *member = &norm->member[m];
-    struct device *device = member->device;
+    const struct norm_replica *replica = &norm->replica[m];
+    struct device *device = replica->device;
     const struct tensors *t = &device->block[b];
-    const size_t at = member->first * block_values(block);
-    const size_t row = member->row * (norm->network->parameters - norm->network->norms);
-    sbn_shard *share = &norm->share[m];
+    const size_t at = replica->first * block_values(block);
+    const size_t row = replica->row * (norm->network->parameters - norm->network->norms);
+    sbn_shard *shard = &norm->shards[m];
 
-    *share = (sbn_shard){.dims = block->convolution ? 4 : 2,
-                         .shape = {norm->kind == NORM_EVALUATION ? device->images : member->images,
+    *shard = (sbn_shard){.dims = block->convolution ? 4 : 2,
+                         .shape = {norm->kind == NORM_EVALUATION ? device->images : replica->images,
                                    block->out, block->height, block->width},
                          .x = {t->linear, at},
                          .y = {t->normed, at},
@@ -109,21 +109,21 @@ static void fill_share(const struct norm *norm, size_t m, int b)
                          .dx = {t->d_linear, at},
                          .weight = {device->parameters, block->gamma},
                          .bias = {device->parameters, block->beta}};
-    share->weight_grad = (sbn_buffer){device->norm_gradients,
+    shard->weight_grad = (sbn_buffer){device->norm_gradients,
                                       row + block->gamma - norm->network->norms};
-    share->bias_grad = (sbn_buffer){device->norm_gradients,
+    shard->bias_grad = (sbn_buffer){device->norm_gradients,
                                     row + block->beta - norm->network->norms};
 }
 
 /* The replicas' queues are to wait for what the device's queue has been given so far. */
 static void hand_over(struct norm *norm, int b)
 {
-    for (size_t m = 0; m < norm->members; m++) {
-        struct device *device = norm->member[m].device;
-        sbn_shard *share = &norm->share[m];
+    for (size_t m = 0; m < norm->replicas; m++) {
+        struct device *device = norm->replica[m].device;
+        sbn_shard *shard = &norm->shards[m];
 
         fill_share(norm, m, b);
-        if (m > 0 && norm->member[m - 1].device == device) {
+        if (m > 0 && norm->replica[m - 1].device == device) {
             norm->ready[m] = norm->ready[m - 1];
             must_cl(clRetainEvent(norm->ready[m]), "sharing an event");
         } else {
@@ -131,20 +131,20 @@ static void hand_over(struct norm *norm, int b)
                     "marking a queue");
             must_cl(clFlush(device->queue), "flushing a queue");
         }
-        share->num_wait = 1;
-        share->wait_list = &norm->ready[m];
-        share->event = &norm->done[m];
+        shard->num_wait = 1;
+        shard->wait_list = &norm->ready[m];
+        shard->event = &norm->done[m];
     }
 }
 
 /* And the device's queue for its replicas' queues. */
 static void take_back(struct norm *norm)
 {
-    for (size_t m = 0; m < norm->members;) {
-        struct device *device = norm->member[m].device;
+    for (size_t m = 0; m < norm->replicas;) {
+        struct device *device = norm->replica[m].device;
         const size_t first = m;
 
-        while (m < norm->members && norm->member[m].device == device)
+        while (m < norm->replicas && norm->replica[m].device == device)
             m++;
         must_cl(clEnqueueBarrierWithWaitList(device->queue, (cl_uint)(m - first),
                                              &norm->done[first], NULL),
@@ -158,14 +158,14 @@ static void take_back(struct norm *norm)
 
 static const sbn_shard *shares_of(const struct norm *norm, size_t g)
 {
-    return norm->share + g * (norm->members / norm->groups);
+    return norm->shards + g * (norm->replicas / norm->groups);
 }
 
 void norm_forward(struct norm *norm, int b)
 {
     hand_over(norm, b);
     if (norm->kind == NORM_EVALUATION) {
-        must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->share), "evaluating");
+        must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->shards), "evaluating");
     } else {
         /* All groups begin before any ends: their reductions run side by side. */
         for (size_t g = 0; g < norm->groups; g++)

@@ -14,11 +14,11 @@
 enum norm_kind {
     NORM_PER_REPLICA,  /* a group per replica */
     NORM_SYNCHRONISED, /* one group of all replicas, of other ranks too */
-    NORM_EVALUATION    /* one group with a member per device, for running statistics */
+    NORM_EVALUATION    /* one group with a replica per device, for running statistics */
 };
 
 /* Who a group consists of: a replica, or in evaluation a device. */
-struct member {
+struct norm_replica {
     struct device *device;
     cl_command_queue queue;
     size_t row;    /* which replica of the device: its row of norm_gradients */
@@ -35,12 +35,12 @@ struct norm_group {
 struct norm {
     const struct network *network;
     enum norm_kind kind;
-    size_t members, groups; /* of this rank; the members of a group follow one another */
-    size_t ranks;           /* that share the replicas */
-    struct member *member;
+    size_t replicas, groups; /* of this rank; the replicas of a group follow one another */
+    size_t ranks;            /* that share the replicas */
+    struct norm_replica *replica;
     struct norm_group *group;
     /* Scratch of a pass. */
-    sbn_shard *share;
+    sbn_shard *shards;
     cl_event *ready, *done;
     sbn_pass **pass;
 };

@@ -118,7 +118,7 @@ void ranks_join(float *values, size_t count)
     add(values, count, MPI_UINT32_T, MPI_BOR);
 }
 
-void ranks_share(float *values, size_t count)
+void ranks_broadcast(float *values, size_t count)
 {
     MPI_Request request;
 
@@ -164,7 +164,7 @@ void ranks_join(float *values, size_t count)
     (void)values, (void)count;
 }
 
-void ranks_share(float *values, size_t count)
+void ranks_broadcast(float *values, size_t count)
 {
     (void)values, (void)count;
 }

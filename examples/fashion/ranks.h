@@ -37,7 +37,7 @@ void ranks_add(double *values, size_t count);
 void ranks_add_floats(float *values, size_t count);
 
 /* Rank 0's values come to all; and the values of which each rank holds some, 0 elsewhere. */
-void ranks_share(float *values, size_t count);
+void ranks_broadcast(float *values, size_t count);
 void ranks_join(float *values, size_t count);
 
 #endif

@@ -48,16 +48,16 @@ static struct captured capture(const struct model *model, int b)
                 c.affine);
     for (size_t d = 0; d < model->devices; d++) {
         struct device *device = &model->device[d];
-        const size_t count = device->share * c.values;
+        const size_t count = device->shard_images * c.values;
 
         device_read(device, device->block[b].linear, 0, count, c.x + at);
         device_read(device, device->block[b].d_normed, 0, count, c.dy + at);
         at += count;
     }
     /* Rank 0 has trained: its batch is everybody's. */
-    ranks_share(c.x, c.images * c.values);
-    ranks_share(c.dy, c.images * c.values);
-    ranks_share(c.affine, 2 * c.block->out);
+    ranks_broadcast(c.x, c.images * c.values);
+    ranks_broadcast(c.dy, c.images * c.values);
+    ranks_broadcast(c.affine, 2 * c.block->out);
     return c;
 }
 
@@ -72,7 +72,7 @@ static void captured_free(struct captured *c)
 
 static cl_mem place(struct device *device, size_t count, const float *from)
 {
-    /* An empty share still has buffers, since OpenCL makes none of no bytes. */
+    /* An empty shard still has buffers, since OpenCL makes none of no bytes. */
     const size_t bytes = (count ? count : 1) * sizeof *from;
     cl_int status;
     cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
@@ -83,8 +83,8 @@ static cl_mem place(struct device *device, size_t count, const float *from)
     return memory;
 }
 
-/* The part of the batch that replica `way` of `ways` takes; their sizes differ by one at most. */
-static size_t part_begin(size_t images, size_t way, size_t ways)
+/* The shard of the batch that replica `way` of `ways` takes; their sizes differ by one at most. */
+static size_t shard_begin(size_t images, size_t way, size_t ways)
 {
     return images * way / ways;
 }
@@ -116,8 +116,8 @@ static void fill(const struct model *model, const struct captured *c, const stru
 
     for (size_t w = split->begin; w < split->end; w++) {
         struct device *device = device_of(model, split, w);
-        const size_t first = part_begin(c->images, w, ways);
-        const size_t images = part_begin(c->images, w + 1, ways) - first;
+        const size_t first = shard_begin(c->images, w, ways);
+        const size_t images = shard_begin(c->images, w + 1, ways) - first;
         const size_t count = images * c->values;
 
         *shards++ = (sbn_shard){.dims = block->convolution ? 4 : 2,
@@ -134,25 +134,25 @@ static void fill(const struct model *model, const struct captured *c, const stru
 }
 
 static void read_back(const struct model *model, struct captured *c, const struct split *split,
-                      const sbn_shard *share, float *gradients)
+                      const sbn_shard *shard, float *gradients)
 {
     const size_t ways = split->ways;
 
     gradients += split->begin * 2 * c->block->out;
-    for (size_t w = split->begin; w < split->end; w++, share++) {
+    for (size_t w = split->begin; w < split->end; w++, shard++) {
         struct device *device = device_of(model, split, w);
-        const size_t first = part_begin(c->images, w, ways) * c->values;
-        const size_t count = part_begin(c->images, w + 1, ways) * c->values - first;
-        const cl_mem all[] = {share->x.mem,           share->y.mem,        share->dy.mem,
-                              share->dx.mem,          share->weight.mem,   share->bias.mem,
-                              share->weight_grad.mem, share->bias_grad.mem};
+        const size_t first = shard_begin(c->images, w, ways) * c->values;
+        const size_t count = shard_begin(c->images, w + 1, ways) * c->values - first;
+        const cl_mem all[] = {shard->x.mem,           shard->y.mem,        shard->dy.mem,
+                              shard->dx.mem,          shard->weight.mem,   shard->bias.mem,
+                              shard->weight_grad.mem, shard->bias_grad.mem};
 
         if (count) {
-            device_read(device, share->y.mem, 0, count, c->y + first);
-            device_read(device, share->dx.mem, 0, count, c->dx + first);
+            device_read(device, shard->y.mem, 0, count, c->y + first);
+            device_read(device, shard->dx.mem, 0, count, c->dx + first);
         }
-        device_read(device, share->weight_grad.mem, 0, c->block->out, gradients);
-        device_read(device, share->bias_grad.mem, 0, c->block->out, gradients + c->block->out);
+        device_read(device, shard->weight_grad.mem, 0, c->block->out, gradients);
+        device_read(device, shard->bias_grad.mem, 0, c->block->out, gradients + c->block->out);
         gradients += 2 * c->block->out;
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             must_cl(clReleaseMemObject(all[i]), "releasing a buffer");

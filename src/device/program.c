@@ -129,13 +129,13 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
                        sbn_kernel_form form, const char *more, int cache)
 {
     *program = (sbn_program){.context = context, .device = device, .form = form};
-    char common[512], options[2048];
+    char summation[512], common[1024], options[4096];
     if (!more)
         more = "";
+    sbn__summation_macros(summation, sizeof summation);
     const int length = snprintf(common, sizeof common,
-                                "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
-                                "-D BLOCK_RECIPROCAL=%af %s ",
-                                form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
+                                "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ", form == SBN_FORM_CPU,
+                                summation, more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));

@@ -4,38 +4,38 @@
 #define COUNT_BITS 12
 #define COUNT_MASK ((INT64_C(1) << COUNT_BITS) - 1)
 
-#define DIGIT_MASK ((INT64_C(1) << SBN_DIGIT_BITS) - 1)
+#define LIMB_MASK ((INT64_C(1) << SBN_LIMB_BITS) - 1)
 
 sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *format)
 {
-    return (sbn_accumulators){at, format, sbn__digits1(format), sbn__digits2(format),
-                              sbn__format_words(format)};
+    return (sbn_accumulators){at, format, sbn__limbs1(format), sbn__limbs2(format),
+                              sbn__accumulator_length(format)};
 }
 
-static inline void carry(int64_t *digits, int count)
+static inline void carry(int64_t *limbs, int count)
 {
     for (int k = 0; k + 1 < count; ++k) {
-        digits[k + 1] += digits[k] >> SBN_DIGIT_BITS;
-        digits[k] &= DIGIT_MASK;
+        limbs[k + 1] += limbs[k] >> SBN_LIMB_BITS;
+        limbs[k] &= LIMB_MASK;
     }
 }
 
 void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t channels,
                            int64_t *sums)
 {
-    const sbn_accumulators words = sbn__accumulators_at(sums, format);
-    const int digits = words.digits1 + words.digits2;
-    for (size_t c = 0; c < channels; ++c, from += words.per_channel, sums += words.per_channel) {
-        for (int k = 0; k < digits; ++k)
+    const sbn_accumulators form = sbn__accumulators_at(sums, format);
+    const int limbs = form.limbs1 + form.limbs2;
+    for (size_t c = 0; c < channels; ++c, from += form.per_channel, sums += form.per_channel) {
+        for (int k = 0; k < limbs; ++k)
             sums[k] += from[k];
-        sums[digits] |= from[digits];
-        carry(sums, words.digits1);
-        carry(sums + words.digits1, words.digits2);
+        sums[limbs] |= from[limbs];
+        carry(sums, form.limbs1);
+        carry(sums + form.limbs1, form.limbs2);
     }
 }
 
 /* Bit i moves to place 12 i. */
-static inline int64_t counts_of(int64_t flags)
+static inline int64_t count_flags(int64_t flags)
 {
     int64_t counts = 0;
     for (int i = 0; i < SBN_FLAGS; ++i)
@@ -43,7 +43,7 @@ static inline int64_t counts_of(int64_t flags)
     return counts;
 }
 
-static inline int64_t flags_of(int64_t counts)
+static inline int64_t counted_flags(int64_t counts)
 {
     int64_t flags = 0;
     for (int i = 0; i < SBN_FLAGS; ++i)
@@ -51,19 +51,21 @@ static inline int64_t flags_of(int64_t counts)
     return flags;
 }
 
-void sbn__accumulators_seal(int64_t *words, const sbn_format *format, size_t channels)
+void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels)
 {
-    const sbn_accumulators form = sbn__accumulators_at(words, format);
-    for (size_t c = 0; c < channels; ++c, words += form.per_channel) {
-        carry(words, form.digits1);
-        carry(words + form.digits1, form.digits2);
-        words[form.per_channel - 1] = counts_of(words[form.per_channel - 1]);
+    const sbn_accumulators form = sbn__accumulators_at(accumulators, format);
+    int64_t *limbs = accumulators;
+    for (size_t c = 0; c < channels; ++c, limbs += form.per_channel) {
+        carry(limbs, form.limbs1);
+        carry(limbs + form.limbs1, form.limbs2);
+        limbs[form.per_channel - 1] = count_flags(limbs[form.per_channel - 1]);
     }
 }
 
-void sbn__accumulators_open(int64_t *words, const sbn_format *format, size_t channels)
+void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels)
 {
-    const size_t per_channel = sbn__format_words(format);
-    for (size_t c = 0; c < channels; ++c, words += per_channel)
-        words[per_channel - 1] = flags_of(words[per_channel - 1]);
+    const size_t per_channel = sbn__accumulator_length(format);
+    int64_t *flags = accumulators + per_channel - 1;
+    for (size_t c = 0; c < channels; ++c, flags += per_channel)
+        *flags = counted_flags(*flags);
 }

@@ -1,9 +1,9 @@
 /*
- * A channel's words: the first sum's digits, the second's, then flags. Digits
- * are signed, and larger than their bits where slices have added up.
+ * A channel's accumulator: the first sum's limbs, the second sum's limbs, then flags, each an
+ * int64. Limbs are signed, and may exceed SBN_LIMB_BITS where slices of a tensor have been added.
  *
- * Added over replicas and ranks they are the whole group's; every rank
- * computes the same from them.
+ * Added over replicas and ranks, accumulators are the whole group's; every rank computes the same
+ * results from them.
  */
 #ifndef SBN_EXACT_ACCUMULATOR_H
 #define SBN_EXACT_ACCUMULATOR_H
@@ -13,39 +13,39 @@
 
 #include "exact/format.h"
 
-/* The words of all channels, one channel after the other. */
+/* The accumulators of all channels, one after the other. */
 typedef struct sbn_accumulators {
     const int64_t *at;
     const sbn_format *format;
-    int digits1, digits2;
-    size_t per_channel;
+    int limbs1, limbs2;
+    size_t per_channel; /* int64s */
 } sbn_accumulators;
 
 sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *format);
 
-/* A channel's digits, and its flags: a set of bits. */
-static inline const int64_t *sbn__accumulators_of(const sbn_accumulators *words, size_t c)
+/* A channel's limbs, of both sums, and its flags: a set of bits. */
+static inline const int64_t *sbn__accumulator_limbs(const sbn_accumulators *accumulators, size_t c)
 {
-    return words->at + c * words->per_channel;
+    return accumulators->at + c * accumulators->per_channel;
 }
 
-static inline int64_t sbn__flags_of(const sbn_accumulators *words, size_t c)
+static inline int64_t sbn__accumulator_flags(const sbn_accumulators *accumulators, size_t c)
 {
-    return words->at[(c + 1) * words->per_channel - 1];
+    return accumulators->at[(c + 1) * accumulators->per_channel - 1];
 }
 
-/* Adds one replica's words to `sums`, flags by or, and carries. */
+/* Adds one replica's accumulators to `sums`, flags by or, and carries. */
 void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t channels,
                            int64_t *sums);
 
 /*
- * Makes words fit to be added over ranks: carries, so that each digit but a sum's highest
- * is below 2^48 again and 4095 ranks' digits add up within an int64, and replaces each set of
- * flags by a count of 12 bits for each flag.
+ * Makes accumulators fit to be added by an all-reduce: carries, so that each limb but a sum's
+ * highest is below 2^SBN_LIMB_BITS and the limbs of 4095 ranks add up within an int64, and
+ * replaces each set of flags by a count of 12 bits for each flag.
  */
-void sbn__accumulators_seal(int64_t *words, const sbn_format *format, size_t channels);
+void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels);
 
-/* Counts of flags become sets again: those that any rank has. */
-void sbn__accumulators_open(int64_t *words, const sbn_format *format, size_t channels);
+/* Replaces counts of flags by the set of flags that any rank has. */
+void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels);
 
 #endif

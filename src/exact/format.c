@@ -36,24 +36,35 @@ const sbn_format sbn_wide = {
     .wide = 1,
 };
 
-static int digits_of(int bits)
+static int limbs_of(int bits)
 {
-    return (bits + SBN_DIGIT_BITS - 1) / SBN_DIGIT_BITS;
+    return (bits + SBN_LIMB_BITS - 1) / SBN_LIMB_BITS;
 }
 
-int sbn__digits1(const sbn_format *format)
+int sbn__limbs1(const sbn_format *format)
 {
-    return digits_of(format->bits1 + 32);
+    return limbs_of(format->bits1 + 32);
 }
 
-int sbn__digits2(const sbn_format *format)
+int sbn__limbs2(const sbn_format *format)
 {
-    return digits_of(format->bits2 + 32);
+    return limbs_of(format->bits2 + 32);
 }
 
-size_t sbn__format_words(const sbn_format *format)
+size_t sbn__accumulator_length(const sbn_format *format)
 {
-    return (size_t)(sbn__digits1(format) + sbn__digits2(format) + 1);
+    return (size_t)(sbn__limbs1(format) + sbn__limbs2(format) + 1);
+}
+
+int sbn__summation_macros(char *out, size_t size)
+{
+    return snprintf(out, size,
+                    "-D BLOCK=%d -D BLOCK_RECIPROCAL=%af -D LOG2_LANES=%d -D LANES=%d "
+                    "-D LANES_RECIPROCAL=%af -D LIMB_BITS=%d -D FLAG_PLUS_INF=%d "
+                    "-D FLAG_MINUS_INF=%d -D FLAG_OVERFLOW=%d -D FLAG_CLEAR=%d -D FLAG_FAINT=%d ",
+                    SBN_BLOCK, 1.0 / SBN_BLOCK, SBN_LOG2_LANES, SBN_LANES, 1.0 / SBN_LANES,
+                    SBN_LIMB_BITS, SBN_FLAG_PLUS_INF, SBN_FLAG_MINUS_INF, SBN_FLAG_OVERFLOW,
+                    SBN_FLAG_CLEAR, SBN_FLAG_FAINT);
 }
 
 static const char *limit(char *out, size_t size, const sbn_format *format, int exponent)
@@ -64,17 +75,18 @@ static const char *limit(char *out, size_t size, const sbn_format *format, int e
     return out;
 }
 
+/* TERM_LIMBS: those that a term can reach; the limbs above them are only carried into. */
 int sbn__format_macros(const sbn_format *format, const char *pass, char *out, size_t size)
 {
     char pivot[16], sum[16], second[16];
     return snprintf(
         out, size,
-        "-D %s_LOW1=%d -D %s_PLACED1=%d -D %s_DIGITS1=%d "
-        "-D %s_LOW2=%d -D %s_PLACED2=%d -D %s_DIGITS2=%d -D %s_WORDS=%zu "
+        "-D %s_LOW1=%d -D %s_TERM_LIMBS1=%d -D %s_LIMBS1=%d "
+        "-D %s_LOW2=%d -D %s_TERM_LIMBS2=%d -D %s_LIMBS2=%d "
         "-D %s_LIMIT_PIVOT=%s -D %s_LIMIT_SUM=%s -D %s_LIMIT_SECOND=%s -D %s_CLEAR=0x1p%df ",
-        pass, format->low1, pass, digits_of(format->bits1), pass, sbn__digits1(format), pass,
-        format->low2, pass, digits_of(format->bits2), pass, sbn__digits2(format), pass,
-        sbn__format_words(format), pass, limit(pivot, sizeof pivot, format, format->limit_pivot),
-        pass, limit(sum, sizeof sum, format, format->limit_sum), pass,
+        pass, format->low1, pass, limbs_of(format->bits1), pass, sbn__limbs1(format), pass,
+        format->low2, pass, limbs_of(format->bits2), pass, sbn__limbs2(format), pass,
+        limit(pivot, sizeof pivot, format, format->limit_pivot), pass,
+        limit(sum, sizeof sum, format, format->limit_sum), pass,
         limit(second, sizeof second, format, format->limit_second), pass, format->clear);
 }

@@ -1,11 +1,11 @@
 /*
- * Fixed-point formats: which bits of a sum are kept (cl/sum.cl says how terms
- * enter them). The same numbers reach the kernels as macros, from here alone.
+ * The order of summation and the fixed-point formats: which terms are added in floats, and which
+ * bits of a sum are kept (cl/accumulator.cl says how terms enter them). The kernels get the same
+ * numbers as macros, from here alone.
  *
- * A pass first runs in its narrow format, which holds what training produces;
- * channels that do not fit are redone in the wide one, which holds every
- * float. The order of summation, block size included, is the library's
- * promise of equal bits: changing anything here changes results.
+ * A pass first runs in its narrow format, which holds what training produces; channels that do not
+ * fit are repeated in the wide format, which holds every float. The order of summation, block size
+ * included, is the library's promise of equal bits: any change in this file changes results.
  */
 #ifndef SBN_EXACT_FORMAT_H
 #define SBN_EXACT_FORMAT_H
@@ -16,20 +16,25 @@
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 256
 
+/* A block's float sums: lane l adds the elements l, l + SBN_LANES, ... */
+#define SBN_LOG2_LANES 4
+#define SBN_LANES (1 << SBN_LOG2_LANES)
+
 /* Blocks of one channel and replica. */
 #define SBN_MAX_BLOCKS ((size_t)1 << 29)
 
-/* Bits of a fixed-point digit, held in an int64: 4095 ranks' add up without a carry. */
-#define SBN_DIGIT_BITS 48
+/* Bits of a limb, held in an int64: the limbs of 4095 ranks add up without a carry. */
+#define SBN_LIMB_BITS 48
 
-/* Flags of a channel, as in cl/sum.cl. */
+/* Flags of a channel, a set of bits in the last int64 of its accumulator. */
 enum {
-    SBN_FLAG_PLUS_INF = 1,
+    SBN_FLAG_PLUS_INF = 1, /* the first sum met +Inf; with SBN_FLAG_MINUS_INF as well, it is NaN */
     SBN_FLAG_MINUS_INF = 2,
-    SBN_FLAG_OVER = 4,
-    SBN_FLAG_CLEAR = 8,
-    SBN_FLAG_FAINT = 16,
-    SBN_FLAGS = 5
+    /* Narrow format: a block did not fit, repeat in the wide one; wide: the second sum is lost. */
+    SBN_FLAG_OVERFLOW = 4,
+    SBN_FLAG_CLEAR = 8,  /* a block well above the format's lowest bit */
+    SBN_FLAG_FAINT = 16, /* a block that is not zero, but near the lowest bit */
+    SBN_FLAGS = 5        /* how many there are */
 };
 
 typedef struct sbn_format {
@@ -37,20 +42,24 @@ typedef struct sbn_format {
     int low2, bits2; /* second sum */
     int limit_pivot; /* a block fits below 2^these */
     int limit_sum, limit_second;
-    int clear; /* a block is clear of the bottom from 2^this on */
+    int clear; /* a block is clear of the lowest bit from 2^this on */
     int wide;
 } sbn_format;
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/* Digits of both sums: room for their terms' bits, 2^31 blocks of them and a sign. */
-int sbn__digits1(const sbn_format *format);
-int sbn__digits2(const sbn_format *format);
+/* Limbs of the two sums: room for their terms' bits, 2^31 blocks of them and a sign. */
+int sbn__limbs1(const sbn_format *format);
+int sbn__limbs2(const sbn_format *format);
 
-/* Words per channel: both sums' digits and the flags. */
-size_t sbn__format_words(const sbn_format *format);
+/* The int64s of a channel's accumulator: the limbs of both sums and the flags. */
+size_t sbn__accumulator_length(const sbn_format *format);
 
-/* Writes the macros of a pass ("FORWARD", "BACKWARD") for its format; returns snprintf's length. */
+/*
+ * Writes build options (-D) and returns snprintf's length: what all programs share, and what
+ * belongs to the format of a pass ("FORWARD", "BACKWARD").
+ */
+int sbn__summation_macros(char *out, size_t size);
 int sbn__format_macros(const sbn_format *format, const char *pass, char *out, size_t size);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <float.h>
 
-#include "exact/narrow.h"
-#include "exact/big.h"
+#include "exact/bigint.h"
+#include "exact/int192.h"
 
 double sbn__invstd(double var, sbn_eps eps)
 {
@@ -42,141 +42,145 @@ static inline double mean_low_of(double mean)
 }
 
 /* Flags that say more than how far from the format's bottom a channel is. */
-#define SPECIAL (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_OVER)
+#define SPECIAL (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_OVERFLOW)
 
-static void wide_sums(const sbn_accumulators *words, size_t c, sbn_big *first, sbn_big *second)
+static void bigint_sums(const sbn_accumulators *accumulators, size_t c, sbn_bigint *first,
+                        sbn_bigint *second)
 {
-    const int64_t *digits = sbn__accumulators_of(words, c);
-    sbn__big_from_digits(first, digits, words->digits1, SBN_DIGIT_BITS);
-    sbn__big_from_digits(second, digits + words->digits1, words->digits2, SBN_DIGIT_BITS);
+    const int64_t *limbs = sbn__accumulator_limbs(accumulators, c);
+    sbn__bigint_from_limbs(first, limbs, accumulators->limbs1, SBN_LIMB_BITS);
+    sbn__bigint_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2,
+                           SBN_LIMB_BITS);
 }
 
-sbn_two_sums sbn__wide_moments_of(const sbn_accumulators *words, size_t c, uint64_t count)
+sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count)
 {
-    const sbn_format *format = words->format;
-    const int64_t flags = sbn__flags_of(words, c);
+    const sbn_format *format = accumulators->format;
+    const int64_t flags = sbn__accumulator_flags(accumulators, c);
     const double not_finite = special(flags), n = (double)count;
     if (not_finite != 0.0)
-        return (sbn_two_sums){not_finite, NAN};
+        return (sbn_moments){not_finite, NAN};
 
     /* var = (n sum x^2 - (sum x)^2) / n^2, exact up to the division. */
-    sbn_big sum, squares, factor, product, aligned, square, difference;
-    wide_sums(words, c, &sum, &squares);
-    const double mean = sbn__big_to_double(&sum, -format->low1) / n;
-    if (flags & SBN_FLAG_OVER)
-        return (sbn_two_sums){mean, INFINITY};
-    sbn__big_from_uint64(&factor, count);
-    sbn__big_multiply(&product, &squares, &factor);
-    sbn__big_shift_left(&aligned, &product, 2 * format->low1 - format->low2);
-    sbn__big_multiply(&square, &sum, &sum);
-    sbn__big_subtract(&difference, &aligned, &square);
+    sbn_bigint sum, squares, factor, product, aligned, square, difference;
+    bigint_sums(accumulators, c, &sum, &squares);
+    const double mean = sbn__bigint_to_double(&sum, -format->low1) / n;
+    if (flags & SBN_FLAG_OVERFLOW)
+        return (sbn_moments){mean, INFINITY};
+    sbn__bigint_from_uint64(&factor, count);
+    sbn__bigint_multiply(&product, &squares, &factor);
+    sbn__bigint_shift_left(&aligned, &product, 2 * format->low1 - format->low2);
+    sbn__bigint_multiply(&square, &sum, &sum);
+    sbn__bigint_subtract(&difference, &aligned, &square);
     /* The floats' rounding within blocks can leave a constant a hair below zero. */
     if (difference.negative || aligned.negative)
-        return (sbn_two_sums){mean, 0.0};
+        return (sbn_moments){mean, 0.0};
     /* Beyond the largest float is +Inf, however the blocks lie. */
-    const double var = sbn__big_to_double(&difference, -2 * format->low1) / n / n;
-    return (sbn_two_sums){mean, var > FLT_MAX ? INFINITY : var};
+    const double var = sbn__bigint_to_double(&difference, -2 * format->low1) / n / n;
+    return (sbn_moments){mean, var > FLT_MAX ? INFINITY : var};
 }
 
-sbn_two_sums sbn__wide_products_of(const sbn_accumulators *words, size_t c, double mean)
+sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators, size_t c,
+                                            double mean)
 {
-    const sbn_format *format = words->format;
-    const int64_t flags = sbn__flags_of(words, c);
+    const sbn_format *format = accumulators->format;
+    const int64_t flags = sbn__accumulator_flags(accumulators, c);
     const double not_finite = special(flags);
     if (not_finite != 0.0)
-        return (sbn_two_sums){not_finite, NAN};
-    sbn_big sum, product;
-    wide_sums(words, c, &sum, &product);
-    const double dy = sbn__big_to_double(&sum, -format->low1);
-    if (flags & SBN_FLAG_OVER)
-        return (sbn_two_sums){dy, NAN};
-    const double raw = sbn__big_to_double(&product, -format->low2);
-    return (sbn_two_sums){dy, raw - mean_low_of(mean) * dy};
+        return (sbn_gradient_sums){not_finite, NAN};
+    sbn_bigint sum, product;
+    bigint_sums(accumulators, c, &sum, &product);
+    const double dy = sbn__bigint_to_double(&sum, -format->low1);
+    if (flags & SBN_FLAG_OVERFLOW)
+        return (sbn_gradient_sums){dy, NAN};
+    const double raw = sbn__bigint_to_double(&product, -format->low2);
+    return (sbn_gradient_sums){dy, raw - mean_low_of(mean) * dy};
 }
 
 #ifdef __SIZEOF_INT128__
 
-static inline int narrow_sums(const sbn_accumulators *words, size_t c, sbn_narrow *first,
-                              sbn_narrow *second)
+static inline int int192_sums(const sbn_accumulators *accumulators, size_t c, sbn_int192 *first,
+                              sbn_int192 *second)
 {
-    const int64_t *digits = sbn__accumulators_of(words, c);
-    return sbn__narrow_from_digits(first, digits, words->digits1) &&
-           sbn__narrow_from_digits(second, digits + words->digits1, words->digits2);
+    const int64_t *limbs = sbn__accumulator_limbs(accumulators, c);
+    return sbn__int192_from_limbs(first, limbs, accumulators->limbs1) &&
+           sbn__int192_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2);
 }
 
 /* The same for a channel of a narrow format without special flags; 0 where a number is too long. */
-static inline int narrow_moments(const sbn_accumulators *words, size_t c, uint64_t count,
-                                 sbn_two_sums *result)
+static inline int int192_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count,
+                                 sbn_moments *result)
 {
-    const sbn_format *format = words->format;
+    const sbn_format *format = accumulators->format;
     const int shift = 2 * format->low1 - format->low2;
     const double n = (double)count;
-    sbn_narrow sum, squares;
-    double spread;
-    if (!narrow_sums(words, c, &sum, &squares) || shift < 1 || shift > 63 ||
-        !sbn__narrow_spread(sum, squares, count, shift, -2 * format->low1, &spread))
+    sbn_int192 sum, squares;
+    double n2_variance;
+    if (!int192_sums(accumulators, c, &sum, &squares) || shift < 1 || shift > 63 ||
+        !sbn__int192_n2_variance(sum, squares, count, shift, -2 * format->low1, &n2_variance))
         return 0;
-    *result = (sbn_two_sums){sbn__narrow_to_double(sum, -format->low1) / n, spread / n / n};
+    *result = (sbn_moments){sbn__int192_to_double(sum, -format->low1) / n, n2_variance / n / n};
     return 1;
 }
 
-static inline int narrow_products(const sbn_accumulators *words, size_t c, double mean,
-                                  sbn_two_sums *result)
+static inline int int192_gradient_sums(const sbn_accumulators *accumulators, size_t c, double mean,
+                                       sbn_gradient_sums *result)
 {
-    sbn_narrow sum, product;
-    if (!narrow_sums(words, c, &sum, &product))
+    sbn_int192 sum, product;
+    if (!int192_sums(accumulators, c, &sum, &product))
         return 0;
-    const double dy = sbn__narrow_to_double(sum, -words->format->low1);
-    const double raw = sbn__narrow_to_double(product, -words->format->low2);
-    *result = (sbn_two_sums){dy, raw - mean_low_of(mean) * dy};
+    const double dy = sbn__int192_to_double(sum, -accumulators->format->low1);
+    const double raw = sbn__int192_to_double(product, -accumulators->format->low2);
+    *result = (sbn_gradient_sums){dy, raw - mean_low_of(mean) * dy};
     return 1;
 }
 
 #else
 
-static int narrow_moments(const sbn_accumulators *words, size_t c, uint64_t count,
-                          sbn_two_sums *result)
+static int int192_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count,
+                          sbn_moments *result)
 {
-    (void)words, (void)c, (void)count, (void)result;
+    (void)accumulators, (void)c, (void)count, (void)result;
     return 0;
 }
 
-static int narrow_products(const sbn_accumulators *words, size_t c, double mean,
-                           sbn_two_sums *result)
+static int int192_gradient_sums(const sbn_accumulators *accumulators, size_t c, double mean,
+                                sbn_gradient_sums *result)
 {
-    (void)words, (void)c, (void)mean, (void)result;
+    (void)accumulators, (void)c, (void)mean, (void)result;
     return 0;
 }
 
 #endif
 
-void sbn__moments_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
-                     uint64_t count, double *mean, double *var)
+void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
+                     const unsigned char *only, uint64_t count, double *mean, double *var)
 {
     for (size_t c = 0; c < channels; ++c) {
         if (only && !only[c])
             continue;
-        sbn_two_sums moments;
-        if (words->format->wide || sbn__flags_of(words, c) & SPECIAL ||
-            !narrow_moments(words, c, count, &moments))
-            moments = sbn__wide_moments_of(words, c, count);
-        mean[c] = moments.first;
-        var[c] = moments.second;
+        sbn_moments moments;
+        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, c) & SPECIAL ||
+            !int192_moments(accumulators, c, count, &moments))
+            moments = sbn__bigint_moments(accumulators, c, count);
+        mean[c] = moments.mean;
+        var[c] = moments.var;
     }
 }
 
-void sbn__products_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
-                      const double *mean, double *dy, double *dy_xmu)
+void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels,
+                           const unsigned char *only, const double *mean, double *dy,
+                           double *dy_xmu)
 {
     for (size_t c = 0; c < channels; ++c) {
         if (only && !only[c])
             continue;
-        sbn_two_sums products;
-        if (words->format->wide || sbn__flags_of(words, c) & SPECIAL ||
-            !narrow_products(words, c, mean[c], &products))
-            products = sbn__wide_products_of(words, c, mean[c]);
-        dy[c] = products.first;
-        dy_xmu[c] = products.second;
+        sbn_gradient_sums sums;
+        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, c) & SPECIAL ||
+            !int192_gradient_sums(accumulators, c, mean[c], &sums))
+            sums = sbn__bigint_gradient_sums(accumulators, c, mean[c]);
+        dy[c] = sums.dy;
+        dy_xmu[c] = sums.dy_xmu;
     }
 }
 
@@ -185,30 +189,31 @@ static int does_not_fit(int64_t flags, int thin)
 {
     if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
         return 0;
-    return flags & SBN_FLAG_OVER || (flags & SBN_FLAG_FAINT && !(flags & SBN_FLAG_CLEAR)) ||
+    return flags & SBN_FLAG_OVERFLOW || (flags & SBN_FLAG_FAINT && !(flags & SBN_FLAG_CLEAR)) ||
            (thin && flags & SBN_FLAG_CLEAR);
 }
 
-static int needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
+static int needs_wide(const sbn_accumulators *accumulators, size_t channels, const double *invstd,
                       double thin, unsigned char *repeat)
 {
     int any = 0;
     for (size_t c = 0; c < channels; ++c) {
-        repeat[c] = (unsigned char)does_not_fit(sbn__flags_of(words, c), invstd[c] > thin);
+        repeat[c] = (unsigned char)does_not_fit(sbn__accumulator_flags(accumulators, c),
+                                                invstd[c] > thin);
         any |= repeat[c];
     }
     return any;
 }
 
 /* A variance this small has few bits in the format; only a smaller eps lets it matter. */
-int sbn__forward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
-                            unsigned char *repeat)
+int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
+                            const double *invstd, unsigned char *repeat)
 {
-    return needs_wide(words, channels, invstd, 0x1p24, repeat);
+    return needs_wide(accumulators, channels, invstd, 0x1p24, repeat);
 }
 
-int sbn__backward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
-                             unsigned char *repeat)
+int sbn__backward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
+                             const double *invstd, unsigned char *repeat)
 {
-    return needs_wide(words, channels, invstd, 0x1p12, repeat);
+    return needs_wide(accumulators, channels, invstd, 0x1p12, repeat);
 }

@@ -1,9 +1,9 @@
 /*
- * From the words of all channels to what a pass needs: mean, variance, the
- * terms of the gradients. No OpenCL and no communication here.
+ * From the accumulators of all channels to what a pass needs: mean, variance, the sums of the
+ * gradients. No OpenCL and no communication here.
  *
- * `only`, where it is not NULL, tells for each channel whether it is wanted;
- * the others' results stay as they are.
+ * `only`, where it is not NULL, tells for each channel whether it is wanted; the others' results
+ * stay as they are.
  */
 #ifndef SBN_EXACT_STATISTICS_H
 #define SBN_EXACT_STATISTICS_H
@@ -23,40 +23,46 @@ void sbn__invstd_of(const double *var, size_t channels, sbn_eps eps, double *inv
 int sbn__is_clamped(double var, sbn_eps eps);
 
 /* Mean and biased variance of `count` > 0 values in each channel. */
-void sbn__moments_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
-                     uint64_t count, double *mean, double *var);
+void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
+                     const unsigned char *only, uint64_t count, double *mean, double *var);
 
 /* sum dy and sum dy (x - mean); the kernels' x - mean lacks what the mean's upper float left out. */
-void sbn__products_of(const sbn_accumulators *words, size_t channels, const unsigned char *only,
-                      const double *mean, double *dy, double *dy_xmu);
+void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels,
+                           const unsigned char *only, const double *mean, double *dy,
+                           double *dy_xmu);
 
-/* The same for channel c alone, in wide integers: any format, any number. */
-typedef struct sbn_two_sums {
-    double first, second;
-} sbn_two_sums;
+/* The same for channel c alone, in big integers: any format, any number. */
+typedef struct sbn_moments {
+    double mean, var;
+} sbn_moments;
 
-sbn_two_sums sbn__wide_moments_of(const sbn_accumulators *words, size_t c, uint64_t count);
-sbn_two_sums sbn__wide_products_of(const sbn_accumulators *words, size_t c, double mean);
+typedef struct sbn_gradient_sums {
+    double dy, dy_xmu;
+} sbn_gradient_sums;
+
+sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count);
+sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators, size_t c,
+                                            double mean);
 
 /*
  * Was the narrow format too small? Fills `repeat`, 1 for each such channel, and returns whether
- * there is any. Judged from shared values only.
+ * there is any. All ranks decide alike, for they judge by the group's values only.
  */
-int sbn__forward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
-                            unsigned char *repeat);
-int sbn__backward_needs_wide(const sbn_accumulators *words, size_t channels, const double *invstd,
-                             unsigned char *repeat);
+int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
+                            const double *invstd, unsigned char *repeat);
+int sbn__backward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
+                             const double *invstd, unsigned char *repeat);
 
-/* A double as two floats. */
-typedef struct sbn_two_floats {
+/* A double as the unevaluated sum of two floats. */
+typedef struct sbn_double_float {
     float high, low;
-} sbn_two_floats;
+} sbn_double_float;
 
-static inline sbn_two_floats sbn__split(double value)
+static inline sbn_double_float sbn__split_double(double value)
 {
     const float high = (float)value;
     /* Inf - Inf would make a NaN of a mean that is Inf. */
-    return (sbn_two_floats){high, isfinite(high) ? (float)(value - high) : 0.0f};
+    return (sbn_double_float){high, isfinite(high) ? (float)(value - high) : 0.0f};
 }
 
 #endif

@@ -230,7 +230,7 @@ void sbn__fill_statistics(const sbn_channel_table *table, size_t first, size_t c
     float *high = sbn__channel_table_rows(table, 0), *low = high + table->channels;
     float *scale = low + table->channels;
     for (size_t c = first; c < first + channels; ++c) {
-        const sbn_two_floats m = sbn__split(mean[c]);
+        const sbn_double_float m = sbn__split_double(mean[c]);
         high[c] = m.high;
         low[c] = m.low;
         scale[c] = (float)invstd[c];

@@ -16,7 +16,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
                          int format, const sbn_slices *slices, const sbn_wait *wait,
                          cl_event *event);
 int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                         const sbn_accumulators *words);
+                         const sbn_accumulators *accumulators);
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 

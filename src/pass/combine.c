@@ -94,7 +94,7 @@ static void send(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
     if (!pass->error) {
-        sbn__sums_seal(&sums, pass->sums.words);
+        sbn__sums_encode(&sums, pass->sums.words);
     } else if (pass->sums.capacity >= pass->sent) {
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
     } else {
@@ -145,7 +145,7 @@ static void leave_sent(sbn_pass *pass, int oldest)
         start_mismatch(pass);
         return;
     }
-    sbn__sums_open(&sums, pass->sums.words);
+    sbn__sums_decode(&sums, pass->sums.words);
     if (sbn__pass_accept_counts(pass))
         finish_chunk(pass);
 }

@@ -4,7 +4,7 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
                    size_t slices)
 {
     sbn_work *work = &chunk->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * sbn__format_words(format) * chunk->channels;
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels;
     const int status = sbn__reserve(replica, &work->accumulators, bytes);
     return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
 }
@@ -43,7 +43,7 @@ static int fold(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *
     const sbn_work *work = &chunk->work[replica->index];
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->accumulators.mem)};
-    const size_t items[] = {sbn__format_words(format), chunk->channels};
+    const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
     return sbn__launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
 }
 
@@ -54,7 +54,7 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     const sbn_geometry *geometry = &chunk->geometries[replica->index];
     if (geometry->values == 0)
         return SBN_SUCCESS;
-    const sbn_slices slices = sbn__slices_of(geometry, replica, sbn__format_words(shape));
+    const sbn_slices slices = sbn__slices_of(geometry, replica, sbn__accumulator_length(shape));
     int status = reserve(chunk, replica, shape, slices.count);
     if (status)
         return status;

@@ -4,7 +4,7 @@
 
 static size_t words_of(const sbn_sums *sums, sbn_layer_pass *layer_pass)
 {
-    return sbn__format_words(layer_pass->kind->format(sums->format)) *
+    return sbn__accumulator_length(layer_pass->kind->format(sums->format)) *
            sbn__chunk_at(layer_pass, sums->chunk)->channels;
 }
 
@@ -30,7 +30,7 @@ int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
 {
     sbn_work *work = &chunk->work[replica->index];
     const sbn_format *shape = layer_pass->kind->format(format);
-    const size_t bytes = sizeof(int64_t) * sbn__format_words(shape) * chunk->channels;
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * chunk->channels;
     if (chunk->geometries[replica->index].values == 0)
         return SBN_SUCCESS;
     sbn_wait wait = {{NULL}, 0};
@@ -72,22 +72,22 @@ void sbn__sums_add(const sbn_sums *sums, int64_t *words)
     }
 }
 
-void sbn__sums_seal(const sbn_sums *sums, int64_t *words)
+void sbn__sums_encode(const sbn_sums *sums, int64_t *words)
 {
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next)
         if (lp->pending && sbn__layer_pass_is_joined(lp))
-            sbn__accumulators_seal(words + lp->at + 1, lp->kind->format(sums->format),
-                                   sbn__chunk_at(lp, sums->chunk)->channels);
+            sbn__accumulators_encode(words + lp->at + 1, lp->kind->format(sums->format),
+                                     sbn__chunk_at(lp, sums->chunk)->channels);
 }
 
-void sbn__sums_open(const sbn_sums *sums, int64_t *words)
+void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
 {
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
         if (!lp->pending || !sbn__layer_pass_is_joined(lp))
             continue;
         lp->count = (uint64_t)words[lp->at];
-        sbn__accumulators_open(words + lp->at + 1, lp->kind->format(sums->format),
-                               sbn__chunk_at(lp, sums->chunk)->channels);
+        sbn__accumulators_decode(words + lp->at + 1, lp->kind->format(sums->format),
+                                 sbn__chunk_at(lp, sums->chunk)->channels);
     }
 }
 

@@ -32,8 +32,8 @@ int sbn__sums_arrived(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
 void sbn__sums_add(const sbn_sums *sums, int64_t *words);
 
 /* Makes the words fit to be added over ranks; and reads counts and accumulators that came back. */
-void sbn__sums_seal(const sbn_sums *sums, int64_t *words);
-void sbn__sums_open(const sbn_sums *sums, int64_t *words);
+void sbn__sums_encode(const sbn_sums *sums, int64_t *words);
+void sbn__sums_decode(const sbn_sums *sums, int64_t *words);
 
 /* A layer pass's accumulators, added up; and a replica's own, of a shard that is not empty. */
 sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *layer_pass,

@@ -35,9 +35,9 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
     const size_t first = chunk->first, channels = chunk->channels;
     double *dy = layer_pass->columns[OWN_DY], *dy_xmu = layer_pass->columns[OWN_DY_XMU];
     if (chunk->geometries[replica].values > 0) {
-        const sbn_accumulators words = sbn__sums_of_replica(chunk, replica, format);
-        sbn__products_of(&words, channels, only ? only + first : NULL,
-                         layer_pass->saved->mean + first, dy + first, dy_xmu + first);
+        const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
+        sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
+                              layer_pass->saved->mean + first, dy + first, dy_xmu + first);
     } else {
         memset(dy + first, 0, sizeof(double) * channels);
         memset(dy_xmu + first, 0, sizeof(double) * channels);
@@ -56,7 +56,7 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
           *low = sbn__gradient_row(layer_pass, 0, SBN_ROW_G_LOW),
           *ks = sbn__gradient_row(layer_pass, 0, SBN_ROW_K);
     for (size_t c = first; c < end; ++c) {
-        const sbn_two_floats g = sbn__split(dy[c] / n);
+        const sbn_double_float g = sbn__split_double(dy[c] / n);
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
         high[c] = g.high;
         low[c] = g.low;
@@ -69,26 +69,25 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
 }
 
 int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                         const sbn_accumulators *words)
+                         const sbn_accumulators *accumulators)
 {
     const sbn_saved *saved = layer_pass->saved;
     const size_t first = chunk->first, channels = chunk->channels;
-    const unsigned char *only = words->format->wide ? layer_pass->repeat : NULL;
+    const unsigned char *only = accumulators->format->wide ? layer_pass->repeat : NULL;
     double *dy = layer_pass->columns[DY], *dy_xmu = layer_pass->columns[DY_XMU];
-    sbn__products_of(words, channels, only ? only + first : NULL, saved->mean + first, dy + first,
-                     dy_xmu + first);
+    sbn__gradient_sums_of(accumulators, channels, only ? only + first : NULL, saved->mean + first,
+                          dy + first, dy_xmu + first);
     if (layer_pass->group->replica_count > 0)
         put_means(layer_pass, chunk, dy, dy_xmu);
     /* A replica that is the whole group has the group's sums. */
     const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS ||
                     !sbn__layer_pass_has_peers(layer_pass);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
         if (all)
             put_gradients(layer_pass, chunk, r, only, dy, dy_xmu);
         else
-            put_own_gradients(layer_pass, chunk, r, words->format, only);
-    }
-    return !only && sbn__backward_needs_wide(words, channels, saved->invstd + first,
+            put_own_gradients(layer_pass, chunk, r, accumulators->format, only);
+    return !only && sbn__backward_needs_wide(accumulators, channels, saved->invstd + first,
                                              layer_pass->repeat + first);
 }
 

@@ -145,7 +145,7 @@ static void check_two(void)
     calls_say("two in the same", two_alike, 5, 0,
               DISAGREE " (eps 0.001 on ranks 1, 3, 1e-05 on ranks 0, 2, 4)");
     char sentence[SBN_SENTENCE_SIZE];
-    int64_t *words = calls_explain(two_errors, 4);
+    int64_t *words = calls_mismatch(two_errors, 4);
     const int own = sbn__mismatch_read(words, 0, 3, 4, sentence, sizeof sentence);
     const int other = sbn__mismatch_read(words, 0, 1, 4, sentence, sizeof sentence);
     tap_ok(!calls_agree(two_errors, 4) && own == SBN_GROUP_FAILED && other == SBN_REMOTE_ERROR &&
@@ -159,7 +159,7 @@ static void check_two(void)
 /* A later layer of a call. */
 static void check_places(void)
 {
-    int64_t *words = calls_explain(alike, 4);
+    int64_t *words = calls_mismatch(alike, 4);
     tap_ok(calls_agree(alike, 4) && sbn__mismatch_goes_on(words, 4), "all alike: the next layer");
     free(words);
     calls_say("the third layer", other_eps, 4, 2,
@@ -202,7 +202,7 @@ static void check_room(void)
               DIFFERENT "rank 1 called backward of layer \"even\" with 3 channels; ranks " MOST
                         " called " LAYER);
     char sentence[SBN_SENTENCE_SIZE];
-    int64_t *words = calls_explain(all_apart, SBN_MAX_WORLD_SIZE);
+    int64_t *words = calls_mismatch(all_apart, SBN_MAX_WORLD_SIZE);
     sbn__mismatch_read(words, 0, 0, SBN_MAX_WORLD_SIZE, sentence, sizeof sentence);
     tap_ok(strlen(sentence) == sizeof sentence - 1 &&
                strstr(sentence, "(elements a block 0 on rank 0, 4 on rank 1, 8 on rank 2, "),

@@ -1,28 +1,27 @@
 /*
- * Groups split by colour over replicas and members: parts that cross members
- * and parts that stay inside one, all in use at once, each with the statistics
- * of its own samples; a layer that moves to a part and back; and members that
+ * Groups split by colour over replicas and ranks: subgroups that cross ranks
+ * and subgroups that stay inside one, all in use at once, each with the statistics
+ * of its own samples; a layer that moves to a subgroup and back; and ranks that
  * do not agree about a split.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/ranks.h"
 
-enum { MEMBERS = 4, MOST_PARTS = 3 };
+enum { RANKS = 4, MOST_PARTS = 3 };
 
 static fixture device;
 
-/* Replicas of each member and samples of each replica, in order: 5 replicas, 16 samples. */
-static const size_t replicas[MEMBERS] = {2, 1, 0, 2}, samples[] = {3, 1, 4, 2, 6};
+/* Replicas of each rank and samples of each replica, in order: 5 replicas, 16 samples. */
+static const size_t replicas[RANKS] = {2, 1, 0, 2}, samples[] = {3, 1, 4, 2, 6};
 
-/* One part's layer and what belongs to it, on one member. */
+/* One subgroup's layer and what belongs to it, on one rank. */
 typedef struct section {
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     sbn_pass *pass;
 } section;
 
@@ -30,7 +29,7 @@ static sbn_batchnorm *make_layer(sbn_group *group, const char *name)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
-    config.channels = MEMBER_CHANNELS;
+    config.channels = RANK_CHANNELS;
     config.name = name;
     must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
     return layer;
@@ -39,7 +38,7 @@ static sbn_batchnorm *make_layer(sbn_group *group, const char *name)
 static void open_section(section *s, sbn_group *group)
 {
     s->group = group;
-    s->layer = make_layer(group, "part");
+    s->layer = make_layer(group, "subgroup");
     must(sbn_saved_create(s->layer, &s->saved), "sbn_saved_create");
 }
 
@@ -53,7 +52,7 @@ static void close_section(section *s)
 /* Mean, variance and count of saved statistics, and the running ones. */
 static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
 {
-    float values[4][MEMBER_CHANNELS];
+    float values[4][RANK_CHANNELS];
     uint64_t count;
     must(sbn_saved_get(saved, values[0], values[1], &count), "sbn_saved_get");
     must(sbn_batchnorm_get_running_stats(layer, values[2], values[3], NULL), "get");
@@ -61,7 +60,7 @@ static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const 
     return digest_of(digest, &count, sizeof count);
 }
 
-/* The whole batch in this process: replicas numbered through all members, in groups of their own. */
+/* The whole batch in this process: replicas numbered through all ranks, in groups of their own. */
 enum { REPLICAS = sizeof samples / sizeof *samples };
 
 static struct {
@@ -76,8 +75,8 @@ static void open_alone(void)
     cl_command_queue queues[REPLICAS];
     alone.queue = fixture_queue(&device, 0);
     for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++]) {
-        slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], MEMBER_CHANNELS,
-                   MEMBER_PLANE, 9);
+        slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], RANK_CHANNELS,
+                   RANK_PLANE, 9);
         queues[r] = alone.queue;
     }
     config.queues = queues;
@@ -96,7 +95,7 @@ static void close_alone(void)
 }
 
 /* The shards of one colour; the other replicas have no samples. */
-static void shares_of(const int *colours, int colour, sbn_shard *shards)
+static void shards_of(const int *colours, int colour, sbn_shard *shards)
 {
     for (size_t r = 0; r < REPLICAS; ++r) {
         shards[r] = alone.slices[r].shard;
@@ -108,9 +107,9 @@ static uint64_t expected_of(const int *colours, int colour)
 {
     sbn_shard shards[REPLICAS];
     section s = {0};
-    s.layer = make_layer(alone.groups[0], "part");
+    s.layer = make_layer(alone.groups[0], "subgroup");
     must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
-    shares_of(colours, colour, shards);
+    shards_of(colours, colour, shards);
     must(sbn_forward(s.layer, shards, s.saved, 0, NULL), "sbn_forward");
     const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
     close_section(&s);
@@ -120,7 +119,7 @@ static uint64_t expected_of(const int *colours, int colour)
 /* The colours of the split under test, of all replicas. */
 static const int *colours_of_all;
 
-static const int *colours_of(const member *m)
+static const int *colours_of(const test_rank *m)
 {
     const int *own = colours_of_all;
     for (int rank = 0; rank < m->rank; ++rank)
@@ -128,21 +127,21 @@ static const int *colours_of(const member *m)
     return own;
 }
 
-/* The parts of this member, and each part's shards. Returns their number. */
-static size_t gather_sections(const member *m, sbn_group *const *parts, section *sections)
+/* The subgroups of this rank, and each subgroup's shards. Returns their number. */
+static size_t gather_sections(const test_rank *m, sbn_group *const *subgroups, section *sections)
 {
     size_t count = 0;
     for (size_t r = 0; r < m->replicas; ++r) {
         size_t i = 0;
-        if (!parts[r])
+        if (!subgroups[r])
             continue;
-        while (i < count && sections[i].group != parts[r])
+        while (i < count && sections[i].group != subgroups[r])
             ++i;
         if (i == count)
-            open_section(&sections[count++], parts[r]);
+            open_section(&sections[count++], subgroups[r]);
         section *s = &sections[i];
         size_t at = 0;
-        while (at < MEMBER_REPLICAS && s->shards[at].dims)
+        while (at < RANK_REPLICAS && s->shards[at].dims)
             ++at;
         s->shards[at] = m->shards[r];
     }
@@ -150,19 +149,19 @@ static size_t gather_sections(const member *m, sbn_group *const *parts, section 
 }
 
 /*
- * All parts and the whole are under way together, and end in another order
- * than they began. m->digest becomes the sum of the digests of the parts in
- * which this member comes first, so that the sum over members counts each once.
+ * All subgroups and the whole are under way together, and end in another order
+ * than they began. m->digest becomes the sum of the digests of the subgroups in
+ * which this rank comes first, so that the sum over ranks counts each once.
  */
-static int use_parts(member *m)
+static int use_subgroups(test_rank *m)
 {
-    sbn_group *parts[MEMBER_REPLICAS];
+    sbn_group *subgroups[RANK_REPLICAS];
     section sections[MOST_PARTS] = {{0}};
     sbn_pass *whole;
     m->digest = 0;
-    if (member_says(m, sbn_group_split(m->group, colours_of(m), parts)))
+    if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
-    const size_t count = gather_sections(m, parts, sections);
+    const size_t count = gather_sections(m, subgroups, sections);
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < count && !status; ++i)
         status = sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
@@ -173,7 +172,7 @@ static int use_parts(member *m)
         status = sbn_pass_end(sections[i].pass, NULL);
     if (!status)
         status = sbn_pass_end(whole, NULL);
-    member_says(m, status);
+    rank_says(m, status);
     for (size_t i = 0; i < count; ++i) {
         if (!status && sbn_group_rank(sections[i].group) == 0)
             m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
@@ -182,7 +181,7 @@ static int use_parts(member *m)
     return status;
 }
 
-static void check_colours(members *all, const int *colours, int count, const char *what)
+static void check_colours(test_ranks *all, const int *colours, int count, const char *what)
 {
     uint64_t expected = 0, came = 0;
     int good = 1;
@@ -190,42 +189,42 @@ static void check_colours(members *all, const int *colours, int count, const cha
     for (int colour = 0; colour < count; ++colour)
         expected += expected_of(colours, colour);
     for (int i = 0; i < 2; ++i) {
-        members_do(all, use_parts);
+        ranks_do(all, use_subgroups);
         came = 0;
-        for (int rank = 0; rank < MEMBERS; ++rank) {
+        for (int rank = 0; rank < RANKS; ++rank) {
             good = good && all->of[rank].status == SBN_SUCCESS;
             came += all->of[rank].digest;
         }
     }
     tap_ok(good, "%s: %s %s", what, sbn_strerror(all->of[0].status), all->of[0].sentence);
-    tap_ok(came == expected, "%s: each part has the statistics of its own samples", what);
+    tap_ok(came == expected, "%s: each subgroup has the statistics of its own samples", what);
 }
 
-static void check_parts(members *all)
+static void check_subgroups(test_ranks *all)
 {
     const int across[] = {0, 1, 0, 1, 1}, inside[] = {0, 0, 1, 2, 2}, ring[] = {0, 1, 1, 0, 2};
     const int some[] = {0, SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR}, one[] = {0, 0, 0, 0, 0};
-    check_colours(all, across, 2, "parts that cross members");
-    check_colours(all, inside, 3, "parts inside a member");
-    check_colours(all, ring, 3, "parts that share members");
-    check_colours(all, some, 1, "replicas without a part");
-    check_colours(all, one, 1, "one part for all");
+    check_colours(all, across, 2, "subgroups that cross ranks");
+    check_colours(all, inside, 3, "subgroups inside a rank");
+    check_colours(all, ring, 3, "subgroups that share ranks");
+    check_colours(all, some, 1, "replicas without a subgroup");
+    check_colours(all, one, 1, "one subgroup for all");
 }
 
-/* Trains on the whole, on a part, and on the whole again. */
-static int move_layer(member *m)
+/* Trains on the whole, on a subgroup, and on the whole again. */
+static int move_layer(test_rank *m)
 {
-    sbn_group *parts[MEMBER_REPLICAS];
+    sbn_group *subgroups[RANK_REPLICAS];
     section s = {0};
     m->digest = 0;
-    if (member_says(m, sbn_group_split(m->group, colours_of(m), parts)))
+    if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     sbn_batchnorm *layer = make_layer(m->group, "mover");
     must(sbn_saved_create(layer, &s.saved), "sbn_saved_create");
     int status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
-    sbn_group *part = m->replicas ? parts[0] : NULL;
-    if (!status && part) {
-        status = sbn_batchnorm_convert(layer, part);
+    sbn_group *subgroup = m->replicas ? subgroups[0] : NULL;
+    if (!status && subgroup) {
+        status = sbn_batchnorm_convert(layer, subgroup);
         if (!status)
             status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
         if (!status)
@@ -235,10 +234,10 @@ static int move_layer(member *m)
     }
     if (!status)
         status = sbn_forward(layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
-    member_says(m, status);
+    rank_says(m, status);
     sbn_saved_destroy(s.saved);
     sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(part);
+    sbn_group_destroy(subgroup);
     return m->status;
 }
 
@@ -249,7 +248,7 @@ static uint64_t moved_alone(const int *colours, int colour)
     section s = {0};
     s.layer = make_layer(alone.groups[0], "mover");
     must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
-    shares_of(colours, colour, some);
+    shards_of(colours, colour, some);
     for (size_t r = 0; r < REPLICAS; ++r)
         all[r] = alone.slices[r].shard;
     must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
@@ -260,51 +259,51 @@ static uint64_t moved_alone(const int *colours, int colour)
     return digest;
 }
 
-static void check_move(members *all)
+static void check_move(test_ranks *all)
 {
     static const int halves[] = {0, 0, 0, 1, 1};
     colours_of_all = halves;
-    members_do(all, move_layer);
+    ranks_do(all, move_layer);
     const uint64_t first = moved_alone(halves, 0), second = moved_alone(halves, 1);
-    for (int rank = 0; rank < MEMBERS; ++rank) {
-        const member *m = &all->of[rank];
+    for (int rank = 0; rank < RANKS; ++rank) {
+        const test_rank *m = &all->of[rank];
         const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
         tap_ok(m->status == SBN_SUCCESS && m->digest == expected,
-               "a layer moves to a part and back: rank %d: %s %s", rank, sbn_strerror(m->status),
-               m->sentence);
+               "a layer moves to a subgroup and back: rank %d: %s %s", rank,
+               sbn_strerror(m->status), m->sentence);
     }
 }
 
-static int split(member *m)
+static int split(test_rank *m)
 {
-    sbn_group *parts[MEMBER_REPLICAS];
-    return member_says(m, sbn_group_split(m->group, colours_of(m), parts));
+    sbn_group *subgroups[RANK_REPLICAS];
+    return rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups));
 }
 
-static int wrong_colour(member *m)
+static int wrong_colour(test_rank *m)
 {
     static const int wrong[] = {-7};
-    sbn_group *parts[MEMBER_REPLICAS];
-    return m->rank == 1 ? member_says(m, sbn_group_split(m->group, wrong, parts)) : split(m);
+    sbn_group *subgroups[RANK_REPLICAS];
+    return m->rank == 1 ? rank_says(m, sbn_group_split(m->group, wrong, subgroups)) : split(m);
 }
 
-static int no_colours(member *m)
+static int no_colours(test_rank *m)
 {
-    sbn_group *parts[MEMBER_REPLICAS];
-    return m->rank == 1 ? member_says(m, sbn_group_split(m->group, NULL, parts)) : split(m);
+    sbn_group *subgroups[RANK_REPLICAS];
+    return m->rank == 1 ? rank_says(m, sbn_group_split(m->group, NULL, subgroups)) : split(m);
 }
 
-static int forward_instead(member *m)
+static int forward_instead(test_rank *m)
 {
-    return m->rank == 1 ? member_forward(m) : split(m);
+    return m->rank == 1 ? rank_forward(m) : split(m);
 }
 
-static void check_disagreements(members *all)
+static void check_disagreements(test_ranks *all)
 {
     static const int any[] = {0, 1, 0, 1, 1};
     colours_of_all = any;
     const struct {
-        int (*work)(member *);
+        int (*work)(test_rank *);
         int own, others;
         const char *own_words, *words, *what;
     } cases[] = {
@@ -318,30 +317,28 @@ static void check_disagreements(members *all)
          "a forward instead of a split"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        members_do(all, cases[i].work);
-        for (int rank = 0; rank < MEMBERS; ++rank)
-            member_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
-                          rank == 1 ? cases[i].own_words : cases[i].words, cases[i].what);
-        tap_ok(members_leave(all, cases[i].work) == 0, "%s: nothing is left", cases[i].what);
+        ranks_do(all, cases[i].work);
+        for (int rank = 0; rank < RANKS; ++rank)
+            rank_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
+                        rank == 1 ? cases[i].own_words : cases[i].words, cases[i].what);
+        tap_ok(ranks_leave(all, cases[i].work) == 0, "%s: nothing is left", cases[i].what);
         check_colours(all, any, 2, cases[i].what);
     }
 }
 
-int main(int argc, char **argv)
+static void checks(void)
 {
-    members all;
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    members_open(&all, &device, MEMBERS, replicas, samples, NULL);
+    test_ranks all;
+    ranks_open(&all, &device, RANKS, replicas, samples, NULL);
     open_alone();
-    check_parts(&all);
+    check_subgroups(&all);
     check_move(&all);
     check_disagreements(&all);
     close_alone();
-    members_close(&all);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+    ranks_close(&all);
+}
+
+int main(int argc, char **argv)
+{
+    return ranks_main(argc, argv, &device, checks);
 }

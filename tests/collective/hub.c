@@ -1,6 +1,6 @@
 /*
- * Groups of several members, threads over the in-memory transport or ranks
- * over MPI: the same bits as one group of as many replicas; and when members do
+ * Groups of several ranks, threads over the in-memory transport or ranks
+ * over MPI: the same bits as one group of as many replicas; and when ranks do
  * not agree, each learns who did what, nothing has changed, and the same groups
  * go on.
  */
@@ -15,19 +15,19 @@ static fixture device;
 
 static uint64_t train(int count, const size_t *replicas, const size_t *samples, const char *what)
 {
-    members all;
-    members_open(&all, &device, count, replicas, samples, NULL);
-    members_do(&all, member_train);
-    members_do(&all, member_train);
+    test_ranks all;
+    ranks_open(&all, &device, count, replicas, samples, NULL);
+    ranks_do(&all, rank_train);
+    ranks_do(&all, rank_train);
     for (int rank = 0; rank < count; ++rank) {
-        const member *m = &all.of[rank];
-        tap_ok(m->status == SBN_SUCCESS && m->result.count == 8 * MEMBER_PLANE &&
+        const test_rank *m = &all.of[rank];
+        tap_ok(m->status == SBN_SUCCESS && m->result.count == 8 * RANK_PLANE &&
                    m->result.synchronised,
                "%s: rank %d: %s %s, %d values", what, rank, sbn_strerror(m->status), m->sentence,
                (int)m->result.count);
     }
-    const uint64_t digest = members_digest(&all);
-    members_close(&all);
+    const uint64_t digest = ranks_digest(&all);
+    ranks_close(&all);
     return digest;
 }
 
@@ -39,72 +39,71 @@ static void check_bits(void)
     tap_ok(train(4, ones, even, "4 x 1") == alone, "4 threads of 1 replica give the same bits");
     tap_ok(train(2, twos, uneven, "2 x 2") == alone,
            "2 threads of 2 replicas, uneven: the same bits");
-    tap_ok(train(3, some, three, "1, 0, 2") == alone, "a member without replicas: the same bits");
+    tap_ok(train(3, some, three, "1, 0, 2") == alone, "a rank without replicas: the same bits");
 }
 
 /* What rank 1 does while the others call forward of the first layer. */
-static int wrong_layer(member *m)
+static int wrong_layer(test_rank *m)
 {
-    return m->rank != 1
-               ? member_forward(m)
-               : member_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
+    return m->rank != 1 ? rank_forward(m)
+                        : rank_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
 }
 
-static int wrong_operation(member *m)
+static int wrong_operation(test_rank *m)
 {
-    return m->rank != 1 ? member_forward(m)
-                        : member_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
+    return m->rank != 1 ? rank_forward(m)
+                        : rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
 }
 
-static int wrong_offset(member *m)
+static int wrong_offset(test_rank *m)
 {
     sbn_shard bad = m->shards[0];
     if (m->rank == 1)
         bad.y.offset = 1 << 20;
-    return member_says(m, sbn_forward(m->layer, &bad, m->saved, 0, NULL));
+    return rank_says(m, sbn_forward(m->layer, &bad, m->saved, 0, NULL));
 }
 
-static int wrong_saved(member *m)
+static int wrong_saved(test_rank *m)
 {
     sbn_saved *saved = m->rank == 1 ? NULL : m->saved;
-    return member_says(m, sbn_forward(m->layer, m->shards, saved, 0, NULL));
+    return rank_says(m, sbn_forward(m->layer, m->shards, saved, 0, NULL));
 }
 
-static int wrong_result(member *m)
+static int wrong_result(test_rank *m)
 {
     sbn_result result = {m->rank == 1 ? 1 : sizeof result, 0, 0, 0};
-    return member_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, &result));
+    return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, &result));
 }
 
-static int too_few(member *m)
+static int too_few(test_rank *m)
 {
     sbn_shard one = m->shards[0];
     one.shape[0] = m->rank == 1;
     one.shape[2] = 1;
-    return member_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
+    return rank_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
 }
 
 /* A layer that rank 1 makes otherwise. */
-static int other_channels(member *m)
+static int other_channels(test_rank *m)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
     sbn_saved *saved;
     sbn_shard shard = m->shards[0];
     config.name = "odd";
-    config.channels = m->rank == 1 ? 2 : MEMBER_CHANNELS;
+    config.channels = m->rank == 1 ? 2 : RANK_CHANNELS;
     shard.shape[1] = config.channels;
     shard.shape[2] = 5;
     must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    member_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
+    rank_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     return m->status;
 }
 
 /* Backward of the first of two forwards, where the others take the second. */
-static int other_forward(member *m)
+static int other_forward(test_rank *m)
 {
     sbn_saved *saved[2];
     for (int i = 0; i < 2; ++i) {
@@ -113,48 +112,47 @@ static int other_forward(member *m)
     }
     clFinish(m->queue);
     slice_reset(&m->slices[0]);
-    member_says(m, sbn_backward(m->layer, m->shards, saved[m->rank != 1], 0, NULL));
+    rank_says(m, sbn_backward(m->layer, m->shards, saved[m->rank != 1], 0, NULL));
     for (int i = 0; i < 2; ++i)
         sbn_saved_destroy(saved[i]);
     return m->status;
 }
 
 /* Rank 1's device fails: a query after the header, the read before it. */
-static int failing_event(member *m)
+static int failing_event(test_rank *m)
 {
     wraps_fail(WRAP_EVENT_INFO, m->rank == 1);
-    return member_forward(m);
+    return rank_forward(m);
 }
 
-static int failing_read(member *m)
+static int failing_read(test_rank *m)
 {
     wraps_fail(WRAP_READ, m->rank == 1);
-    return member_forward(m);
+    return rank_forward(m);
 }
 
 /* All get an error, nothing changes, and the groups work again. Twice: buffers kept are no loss. */
-static void refused(members *all, int (*work)(member *), const char *what, int own,
+static void refused(test_ranks *all, int (*work)(test_rank *), const char *what, int own,
                     const char *own_words, int others, const char *words)
 {
-    members_reset(all);
-    const uint64_t before = members_state(all);
-    members_do(all, work);
+    ranks_reset(all);
+    const uint64_t before = ranks_state(all);
+    ranks_do(all, work);
     const long handles = sbn__handles_open();
-    members_do(all, work);
+    ranks_do(all, work);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == 1 ? own : others, rank == 1 ? own_words : words,
-                      what);
-    tap_ok(members_state(all) == before, "%s: nothing has changed", what);
+        rank_expect(&all->of[rank], rank == 1 ? own : others, rank == 1 ? own_words : words, what);
+    tap_ok(ranks_state(all) == before, "%s: nothing has changed", what);
     tap_ok(sbn__handles_open() == handles, "%s: %ld handles left", what,
            sbn__handles_open() - handles);
-    members_do(all, member_train);
+    ranks_do(all, rank_train);
     int good = 1;
     for (int rank = 0; rank < all->count; ++rank)
         good = good && all->of[rank].status == SBN_SUCCESS;
     tap_ok(good, "%s: the groups work again (%s)", what, all->of[0].sentence);
 }
 
-static void check_disagreements(members *all)
+static void check_disagreements(test_ranks *all)
 {
     const char *const layers = "rank 1 called forward of layer \"second\"|"
                                "ranks 0, 2 called forward of layer \"first\" with 3 channels";
@@ -173,25 +171,25 @@ static void check_disagreements(members *all)
 }
 
 /* What a forward fills may have been filled before, or not: that is no disagreement. */
-static int fresh_saved(member *m)
+static int fresh_saved(test_rank *m)
 {
     if (m->rank != 1)
-        return member_forward(m);
+        return rank_forward(m);
     sbn_saved *fresh;
     must(sbn_saved_create(m->layer, &fresh), "sbn_saved_create");
-    const int status = member_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
+    const int status = rank_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
     sbn_saved_destroy(fresh);
     return status;
 }
 
-static void check_fresh_saved(members *all)
+static void check_fresh_saved(test_ranks *all)
 {
-    members_do(all, fresh_saved);
+    ranks_do(all, fresh_saved);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
+        rank_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
 }
 
-static void check_errors(members *all)
+static void check_errors(test_ranks *all)
 {
     const char *const invalid = "rank 1 called forward of layer \"first\"|SBN_INVALID_ARGUMENT";
     const char *const device_error = "rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES";
@@ -210,47 +208,47 @@ static void check_errors(members *all)
 }
 
 /* After the sums were combined: rank 1's group has failed, which the others learn next time. */
-static int failing_apply(member *m)
+static int failing_apply(test_rank *m)
 {
     wraps_fail(WRAP_WRITE, m->rank == 1);
-    return member_forward(m);
+    return rank_forward(m);
 }
 
-static void check_failed_group(members *all)
+static void check_failed_group(test_ranks *all)
 {
-    members_do(all, failing_apply);
+    ranks_do(all, failing_apply);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == 1 ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                      rank == 1 ? "replica 0|clEnqueueWriteBuffer" : "",
-                      "a device fails in the apply");
+        rank_expect(&all->of[rank], rank == 1 ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
+                    rank == 1 ? "replica 0|clEnqueueWriteBuffer" : "",
+                    "a device fails in the apply");
     for (int i = 0; i < 2; ++i) {
-        members_do(all, member_forward);
+        ranks_do(all, rank_forward);
         for (int rank = 0; rank < all->count; ++rank)
-            member_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                          rank == 1 ? "rank 1|failed earlier|clEnqueueWriteBuffer"
-                                    : "rank 1|SBN_GROUP_FAILED",
-                          "afterwards");
+            rank_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
+                        rank == 1 ? "rank 1|failed earlier|clEnqueueWriteBuffer"
+                                  : "rank 1|SBN_GROUP_FAILED",
+                        "afterwards");
     }
 }
 
 int main(int argc, char **argv)
 {
-    members_begin(&argc, &argv);
+    ranks_begin(&argc, &argv);
     if (fixture_open(&device))
-        return members_end(fixture_missing());
+        return ranks_end(fixture_missing());
     const long at_start = sbn__handles_open();
     const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
     check_bits();
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    members all;
-    members_open(&all, &device, 3, ones, samples, NULL);
-    members_do(&all, member_train);
+    test_ranks all;
+    ranks_open(&all, &device, 3, ones, samples, NULL);
+    ranks_do(&all, rank_train);
     check_fresh_saved(&all);
     check_disagreements(&all);
     check_errors(&all);
     check_failed_group(&all);
-    members_close(&all);
+    ranks_close(&all);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_end(tap_done());
 }

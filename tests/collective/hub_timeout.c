@@ -1,6 +1,6 @@
 /*
- * Members that do not come, and transports that break: the pass ends with a
- * sentence, or, where that was set, with this member's own statistics.
+ * Ranks that do not come, and transports that break: the pass ends with a
+ * sentence, or, where that was set, with this rank's own statistics.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@ static fixture device;
 static atomic_int here;
 
 /* Rank 2 stays away while the others have two forwards under way. */
-static int come_twice(member *m)
+static int come_twice(test_rank *m)
 {
     sbn_pass *first, *second;
     sbn_result result = SBN_RESULT_INIT;
@@ -29,66 +29,66 @@ static int come_twice(member *m)
     must(sbn_forward_begin(m->second, m->shards, m->second_saved, 0, &second), "begin");
     const int status = sbn_pass_end(second, &result);
     m->result = (sbn_result)SBN_RESULT_INIT;
-    member_says(m, sbn_pass_end(first, &m->result));
+    rank_says(m, sbn_pass_end(first, &m->result));
     if (status != m->status || result.synchronised != m->result.synchronised)
         m->status = 1;
     return 0;
 }
 
-static int come_late(member *m)
+static int come_late(test_rank *m)
 {
     expect_leaks();
-    return m->rank == 2 ? member_forward(m) : 0;
+    return m->rank == 2 ? rank_forward(m) : 0;
 }
 
-static int come_again(member *m)
+static int come_again(test_rank *m)
 {
     expect_leaks();
-    return m->rank == 2 ? 0 : member_forward(m);
+    return m->rank == 2 ? 0 : rank_forward(m);
 }
 
-static void open_three(members *all, double timeout, sbn_timeout_action action)
+static void open_three(test_ranks *all, double timeout, sbn_timeout_action action)
 {
     const size_t ones[] = {1, 1, 1}, samples[] = {3, 2, 3};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = timeout;
     config.on_timeout = action;
     atomic_store(&here, 0);
-    members_open(all, &device, 3, ones, samples, &config);
+    ranks_open(all, &device, 3, ones, samples, &config);
 }
 
 static void check_absent(void)
 {
-    members all;
+    test_ranks all;
     open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
-    members_reset(&all);
-    const uint64_t before = members_state(&all);
-    members_do(&all, come_twice);
+    ranks_reset(&all);
+    const uint64_t before = ranks_state(&all);
+    ranks_do(&all, come_twice);
     for (int rank = 0; rank < 2; ++rank)
-        member_expect(&all.of[rank], SBN_TIMEOUT,
-                      "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
-    members_do(&all, come_again);
+        rank_expect(&all.of[rank], SBN_TIMEOUT,
+                    "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
+    ranks_do(&all, come_again);
     for (int rank = 0; rank < 2; ++rank)
-        member_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
-                      "afterwards the group is dead");
-    members_do(&all, come_late);
+        rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
+                    "afterwards the group is dead");
+    ranks_do(&all, come_late);
     /* It is told, and does not wait for its own timeout. */
-    member_expect(&all.of[2], SBN_REMOTE_ERROR,
-                  "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
-                  "the late rank");
-    members_do(&all, come_late);
-    member_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
-                  "the late rank afterwards");
-    tap_ok(members_state(&all) == before, "nothing has changed");
+    rank_expect(&all.of[2], SBN_REMOTE_ERROR,
+                "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
+                "the late rank");
+    ranks_do(&all, come_late);
+    rank_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
+                "the late rank afterwards");
+    tap_ok(ranks_state(&all) == before, "nothing has changed");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics needs nobody");
-    members_close(&all);
+    ranks_close(&all);
 }
 
 /* Both layers in one call; the second one's outputs have to go elsewhere. */
-static int train_branches(member *m)
+static int train_branches(test_rank *m)
 {
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     for (size_t r = 0; r < m->replicas; ++r) {
         shards[r] = m->shards[r];
@@ -99,14 +99,14 @@ static int train_branches(member *m)
     int status = sbn_forward_branches(list, 2, results);
     m->result = results[1];
     if (!status && results[0].synchronised != results[1].synchronised)
-        return member_says(m, 1);
+        return rank_says(m, 1);
     if (!status)
         status = sbn_backward_branches(list, 1, results);
     clFinish(m->queue);
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
-static int come_with_branches(member *m)
+static int come_with_branches(test_rank *m)
 {
     expect_leaks();
     return m->rank == 2 ? 0 : train_branches(m);
@@ -116,17 +116,17 @@ static int come_with_branches(member *m)
 static uint64_t digest_alone(void)
 {
     const size_t one[] = {1}, samples[] = {3};
-    members all;
-    members_open(&all, &device, 1, one, samples, NULL);
-    member *m = &all.of[0];
+    test_ranks all;
+    ranks_open(&all, &device, 1, one, samples, NULL);
+    test_rank *m = &all.of[0];
     must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
-    must(member_train(m), "training alone");
-    const uint64_t digest = members_digest(&all);
-    members_close(&all);
+    must(rank_train(m), "training alone");
+    const uint64_t digest = ranks_digest(&all);
+    ranks_close(&all);
     return digest;
 }
 
-static int train_on(member *m)
+static int train_on(test_rank *m)
 {
     expect_leaks();
     if (m->rank == 2)
@@ -134,61 +134,61 @@ static int train_on(member *m)
     const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
                                     &m->result);
     clFinish(m->queue);
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
 static void check_local(void)
 {
-    members all, first;
+    test_ranks all, first;
     const uint64_t alone = digest_alone();
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    members_do(&all, come_twice);
+    ranks_do(&all, come_twice);
     for (int rank = 0; rank < 2; ++rank) {
-        const member *m = &all.of[rank];
+        const test_rank *m = &all.of[rank];
         tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
-                   m->result.count == m->slices[0].samples * MEMBER_PLANE,
+                   m->result.count == m->slices[0].samples * RANK_PLANE,
                "left alone: rank %d: %s %s, not synchronised, %d values", rank,
                sbn_strerror(m->status), m->sentence, (int)m->result.count);
     }
-    members_do(&all, train_on);
+    ranks_do(&all, train_on);
     tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
            "later passes are local too: %s", all.of[0].sentence);
     first = all;
     first.count = 1;
-    tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
-    members_close(&all);
+    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+    ranks_close(&all);
 }
 
 static void check_branches(void)
 {
     const size_t one[] = {1}, samples[] = {3};
-    members all, first;
-    members_open(&all, &device, 1, one, samples, NULL);
+    test_ranks all, first;
+    ranks_open(&all, &device, 1, one, samples, NULL);
     must(train_branches(&all.of[0]), "training alone");
-    const uint64_t alone = members_digest(&all);
-    members_close(&all);
+    const uint64_t alone = ranks_digest(&all);
+    ranks_close(&all);
 
     open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
-    members_reset(&all);
-    const uint64_t before = members_state(&all);
-    members_do(&all, come_with_branches);
-    tap_ok(members_state(&all) == before, "two layers in a call: nothing has changed");
+    ranks_reset(&all);
+    const uint64_t before = ranks_state(&all);
+    ranks_do(&all, come_with_branches);
+    tap_ok(ranks_state(&all) == before, "two layers in a call: nothing has changed");
     for (int rank = 0; rank < 2; ++rank)
-        member_expect(&all.of[rank], SBN_TIMEOUT,
-                      "waited 0.3 s in forward of layer \"first\" and 1 more for rank 2",
-                      "two layers in a call, a rank is absent");
-    members_close(&all);
+        rank_expect(&all.of[rank], SBN_TIMEOUT,
+                    "waited 0.3 s in forward of layer \"first\" and 1 more for rank 2",
+                    "two layers in a call, a rank is absent");
+    ranks_close(&all);
 
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    members_do(&all, come_with_branches);
+    ranks_do(&all, come_with_branches);
     for (int rank = 0; rank < 2; ++rank)
         tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
                "two layers in a call, left alone: rank %d: %s %s", rank,
                sbn_strerror(all.of[rank].status), all.of[rank].sentence);
     first = all;
     first.count = 1;
-    tap_ok(members_digest(&first) == alone, "the bits of a group of this member alone");
-    members_close(&all);
+    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+    ranks_close(&all);
 }
 
 /* A transport that breaks: which function, and what it returns. */
@@ -210,7 +210,7 @@ static int test(void *context, void *request, int *done)
     return ((broken *)context)->test_code;
 }
 
-/* Of 200 members 198 are missing: more than a sentence holds. */
+/* Of 200 ranks 198 are missing: more than a sentence holds. */
 static int many(void *context, void *request, int *ranks)
 {
     (void)context, (void)request;
@@ -230,15 +230,15 @@ static void check_many(void)
                                  .start = start,
                                  .test = test,
                                  .missing = many};
-    members all;
+    test_ranks all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.transport = &table;
     config.timeout = 0.3;
-    members_open(&all, &device, 1, one, samples, &config);
-    member_forward(&all.of[0]);
+    ranks_open(&all, &device, 1, one, samples, &config);
+    rank_forward(&all.of[0]);
     expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for ranks 2, 3, 4, 5,| and | more",
            "many are missing");
-    members_close(&all);
+    ranks_close(&all);
 }
 
 static void check_broken(broken state, const char *words, const char *what)
@@ -250,21 +250,21 @@ static void check_broken(broken state, const char *words, const char *what)
                                  .world_size = 2,
                                  .start = start,
                                  .test = test};
-    members all;
+    test_ranks all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.transport = &table;
     config.timeout = 0.3;
-    members_open(&all, &device, 1, one, samples, &config);
-    member *m = &all.of[0];
-    members_reset(&all);
-    const uint64_t before = members_state(&all);
+    ranks_open(&all, &device, 1, one, samples, &config);
+    test_rank *m = &all.of[0];
+    ranks_reset(&all);
+    const uint64_t before = ranks_state(&all);
     const int expected = state.pending ? SBN_TIMEOUT : SBN_TRANSPORT_ERROR;
-    member_forward(m);
+    rank_forward(m);
     expect(m->status, expected, words, what);
-    member_forward(m);
+    rank_forward(m);
     expect(m->status, SBN_GROUP_FAILED, words, "afterwards the group is dead");
-    tap_ok(members_state(&all) == before, "%s: nothing has changed", what);
-    members_close(&all);
+    tap_ok(ranks_state(&all) == before, "%s: nothing has changed", what);
+    ranks_close(&all);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /*
- * Members that disagree in a layer's settings, or a call's: each of them is told
+ * Ranks that disagree in a layer's settings, or a call's: each of them is told
  * which setting it is, and who has which value. Nothing has changed then, and the
  * groups go on.
  */
@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "layer/batchnorm.h"
-#include "base/memory.h"
 #include "support/ranks.h"
 
 static fixture device;
 
-/* How the faulty members make their layer, or the call. */
+/* How the faulty ranks make their layer, or the call. */
 typedef struct fault {
     const char *words; /* of everybody's sentence */
     void (*set)(sbn_batchnorm_config *config, int rank);
@@ -22,20 +21,20 @@ typedef struct fault {
 
 static const fault *provoked;
 
-static int forward_odd(member *m)
+static int forward_odd(test_rank *m)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
     sbn_saved *saved;
     config.name = "odd";
-    config.channels = MEMBER_CHANNELS;
+    config.channels = RANK_CHANNELS;
     if (provoked->set)
         provoked->set(&config, m->rank);
     must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
     if (provoked->patch)
         provoked->patch(&layer->settings, m->rank);
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    member_says(m, sbn_forward(layer, m->shards, saved, m->rank == 1 ? provoked->flags : 0, NULL));
+    rank_says(m, sbn_forward(layer, m->shards, saved, m->rank == 1 ? provoked->flags : 0, NULL));
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     return m->status;
@@ -78,7 +77,7 @@ static void order(sbn_settings *settings, int rank)
     settings->digest ^= rank == 1;
 }
 
-/* Two faulty members: another setting each, the same one alike, and apart. */
+/* Two faulty ranks: another setting each, the same one alike, and apart. */
 static void two(sbn_batchnorm_config *config, int rank)
 {
     config->eps = rank == 1 ? 1e-3 : 1e-5;
@@ -122,36 +121,33 @@ static const fault faults[] = {
      two, order, SBN_KEEP_RUNNING_STATS},
 };
 
-static void check(members *all, const fault *f)
+static void check(test_ranks *all, const fault *f)
 {
     provoked = f;
-    members_reset(all);
-    const uint64_t before = members_state(all);
-    members_do(all, forward_odd);
+    ranks_reset(all);
+    const uint64_t before = ranks_state(all);
+    ranks_do(all, forward_odd);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], SBN_DISAGREEMENT, f->words, "other settings");
-    const long left = members_leave(all, forward_odd);
-    tap_ok(members_state(all) == before && left == 0, "nothing has changed, %ld handles left",
-           left);
+        rank_expect(&all->of[rank], SBN_DISAGREEMENT, f->words, "other settings");
+    const long left = ranks_leave(all, forward_odd);
+    tap_ok(ranks_state(all) == before && left == 0, "nothing has changed, %ld handles left", left);
+}
+
+static void checks(void)
+{
+    const size_t replicas[] = {1, 1, 1, 1, 0}, samples[] = {2, 3, 1, 2};
+    test_ranks all;
+    ranks_open(&all, &device, 5, replicas, samples, NULL);
+    ranks_do(&all, rank_train);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
+        check(&all, &faults[i]);
+    ranks_do(&all, rank_train);
+    for (int rank = 0; rank < all.count; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "the groups work again");
+    ranks_close(&all);
 }
 
 int main(int argc, char **argv)
 {
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    const size_t replicas[] = {1, 1, 1, 1, 0}, samples[] = {2, 3, 1, 2};
-    members all;
-    members_open(&all, &device, 5, replicas, samples, NULL);
-    members_do(&all, member_train);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
-        check(&all, &faults[i]);
-    members_do(&all, member_train);
-    for (int rank = 0; rank < all.count; ++rank)
-        member_expect(&all.of[rank], SBN_SUCCESS, "", "the groups work again");
-    members_close(&all);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_main(argc, argv, &device, checks);
 }

@@ -1,7 +1,7 @@
 /* sbn_device_memory: what passes take, the same from pass to pass, all of it given back. */
 #include "support/ranks.h"
 
-static void train(member *m)
+static void train(test_rank *m)
 {
     must(sbn_forward(m->layer, m->shards, m->saved, 0, NULL), "sbn_forward");
     must(sbn_backward(m->layer, m->shards, m->saved, 0, NULL), "sbn_backward");
@@ -13,28 +13,28 @@ int main(void)
 {
     const size_t one[] = {1}, two[] = {2}, samples[] = {3, 2};
     fixture f;
-    members all;
+    test_ranks all;
     if (fixture_open(&f)) {
         return fixture_missing();
     }
     tap_ok(sbn_device_memory() == 0, "before any group: 0 expected, %zu came", sbn_device_memory());
 
-    members_open(&all, &f, 1, one, samples, NULL);
+    ranks_open(&all, &f, 1, one, samples, NULL);
     train(&all.of[0]);
     const size_t of_one = sbn_device_memory();
     /* mean and variance at least, as floats */
-    tap_ok(of_one >= 2 * MEMBER_CHANNELS * sizeof(float), "one replica: %zu bytes", of_one);
+    tap_ok(of_one >= 2 * RANK_CHANNELS * sizeof(float), "one replica: %zu bytes", of_one);
     train(&all.of[0]);
     tap_ok(sbn_device_memory() == of_one, "again: %zu expected, %zu came", of_one,
            sbn_device_memory());
-    members_close(&all);
+    ranks_close(&all);
     tap_ok(sbn_device_memory() == 0, "all destroyed: 0 expected, %zu came", sbn_device_memory());
 
-    members_open(&all, &f, 1, two, samples, NULL);
+    ranks_open(&all, &f, 1, two, samples, NULL);
     train(&all.of[0]);
     const size_t of_two = sbn_device_memory();
     tap_ok(of_two > of_one, "two replicas take more than one: %zu and %zu came", of_two, of_one);
-    members_close(&all);
+    ranks_close(&all);
     tap_ok(sbn_device_memory() == 0, "all destroyed: 0 expected, %zu came", sbn_device_memory());
     fixture_close(&f);
     return tap_done();

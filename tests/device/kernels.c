@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "support/fixture.h"
-#include "base/memory.h"
 
 static const struct {
     size_t samples, channels, plane;
@@ -108,12 +107,9 @@ static uint64_t run(sbn_group *group, cl_command_queue queue, size_t size, const
     return digest;
 }
 
-int main(void)
+static void checks(void)
 {
     enum { SIZES = sizeof sizes / sizeof *sizes, VARIANTS = sizeof variants / sizeof *variants };
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
     cl_command_queue queue = fixture_queue(&device, 0);
     uint64_t digests[VARIANTS][SIZES];
     int wide[VARIANTS][SIZES];
@@ -138,8 +134,10 @@ int main(void)
                    (unsigned long long)digests[0][i]);
     sbn_group_destroy(groups[0]);
     sbn_group_destroy(groups[1]);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

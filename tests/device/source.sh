@@ -107,14 +107,21 @@ result 'FP_CONTRACT is said once' \
     "$(for file in "$srcdir"/cl/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
-# The lists of program.c: as many as there are, each begins with common.cl.
-lists=$(grep -c '_sources\[\] = {' "$srcdir/src/device/program.c")
-result "all $lists programs begin with common.cl" \
-    "$(grep '_sources\[\] = {' "$srcdir/src/device/program.c" | grep -v '= {"common\.cl"'
-       [ "$lists" -ge 2 ] || echo "$lists lists of sources in src/device/program.c, 2 expected")"
-result 'no option that lets the compiler contract or round freely' \
-    "$(grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' -e '-cl-finite' \
-        -e '-cl-no-signed-zeros' "$srcdir"/src/*.c)"
+
+# lists TREE: what is wrong with the lists of sources in src/: each begins with common.cl.
+lists() {
+    found=$(find "$1/src" -name '*.c' -exec grep -h '_sources\[\] = {' {} +)
+    [ "$(printf '%s\n' "$found" | grep -c .)" -ge 2 ] || echo "expected 2 lists of sources, got: $found"
+    printf '%s\n' "$found" | grep -v '= {"common\.cl"'
+}
+result 'all lists of sources begin with common.cl' "$(lists "$srcdir")"
+
+# options TREE: the options for the compiler of kernels, in src/, that let it round freely.
+options() {
+    find "$1/src" -name '*.[ch]' -exec grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' \
+        -e '-cl-finite' -e '-cl-no-signed-zeros' {} +
+}
+result 'no option lets the compiler contract or round freely' "$(options "$srcdir")"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
@@ -136,5 +143,18 @@ printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a 
 result 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
 result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+
+mkdir "$work/tree" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
+program=$(cd "$srcdir" && find src -name '*.c' -exec grep -l '_sources\[\] = {' {} + | head -n 1)
+result "$program is where the lists are" "$([ -n "$program" ] || echo 'there are none')"
+echo 'static const char *const planted_sources[] = {"sum.cl", "common.cl"};' >> "$work/tree/$program"
+result 'planted: a list without common.cl first is found' \
+    "$([ -n "$(lists "$work/tree")" ] || echo 'not found')"
+rm "$work/tree/$program"
+result 'planted: lists that are elsewhere are missed' \
+    "$([ -n "$(lists "$work/tree")" ] || echo 'not missed')"
+echo 'const char *planted = "-cl-std=CL1.2 -cl-mad-enable";' >> "$work/tree/src/pass/pass.c"
+result 'planted: an option that contracts is found' \
+    "$([ -n "$(options "$work/tree")" ] || echo 'not found')"
 
 echo "1..$number"

@@ -1,5 +1,5 @@
 /*
- * From words to statistics (src/exact/statistics.h), on words made by hand: exact values, what flags
+ * From accumulators made by hand to statistics (src/exact/statistics.h): exact values, what flags
  * mean, when a channel is redone in the wide format.
  */
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "exact/statistics.h"
 #include "support/tap.h"
 
-enum { WORDS = 32 };
+enum { LENGTH = 32 };
 
 static const sbn_eps plain = {1e-5, 0}, no_eps = {0.0, 0}, clamp = {1e-5, 1};
 
@@ -19,45 +19,45 @@ static const struct {
                {"narrow backward", &sbn_backward_narrow},
                {"wide", &sbn_wide}};
 
-/* Adds a value, a multiple of 2^-low, to a sum's digits. */
-static void put(int64_t *digits, int count, int low, double value)
+/* Adds a value, a multiple of 2^-low, to a sum's limbs. */
+static void put(int64_t *limbs, int count, int low, double value)
 {
     double rest = fabs(value);
     for (int k = count; k-- > 0;) {
-        const double unit = ldexp(1.0, SBN_DIGIT_BITS * k - low), digit = floor(rest / unit);
-        rest -= digit * unit;
-        digits[k] += (int64_t)(value < 0.0 ? -digit : digit);
+        const double unit = ldexp(1.0, SBN_LIMB_BITS * k - low), limb = floor(rest / unit);
+        rest -= limb * unit;
+        limbs[k] += (int64_t)(value < 0.0 ? -limb : limb);
     }
 }
 
-/* Adds the words of one replica whose sums are these to `wire`. */
+/* Adds the accumulators of one replica whose sums are these to `wire`. */
 static void add(int64_t *wire, const sbn_format *w, double first, double second, int64_t flags)
 {
-    int64_t words[WORDS] = {0};
-    put(words, sbn__digits1(w), w->low1, first);
-    put(words + sbn__digits1(w), sbn__digits2(w), w->low2, second);
-    words[sbn__format_words(w) - 1] = flags;
-    sbn__accumulators_add(words, w, 1, wire);
+    int64_t accumulators[LENGTH] = {0};
+    put(accumulators, sbn__limbs1(w), w->low1, first);
+    put(accumulators + sbn__limbs1(w), sbn__limbs2(w), w->low2, second);
+    accumulators[sbn__accumulator_length(w) - 1] = flags;
+    sbn__accumulators_add(accumulators, w, 1, wire);
 }
 
 static int64_t flags_of(const int64_t *wire, const sbn_format *w)
 {
-    return wire[sbn__format_words(w) - 1];
+    return wire[sbn__accumulator_length(w) - 1];
 }
 
-static sbn_two_sums moments_of(const int64_t *wire, const sbn_format *w, uint64_t count)
+static sbn_moments moments_of(const int64_t *wire, const sbn_format *w, uint64_t count)
 {
-    const sbn_accumulators words = sbn__accumulators_at(wire, w);
-    sbn_two_sums m;
-    sbn__moments_of(&words, 1, NULL, count, &m.first, &m.second);
+    const sbn_accumulators accumulators = sbn__accumulators_at(wire, w);
+    sbn_moments m;
+    sbn__moments_of(&accumulators, 1, NULL, count, &m.mean, &m.var);
     return m;
 }
 
-static sbn_two_sums products_of(const int64_t *wire, const sbn_format *w, double mean)
+static sbn_gradient_sums products_of(const int64_t *wire, const sbn_format *w, double mean)
 {
-    const sbn_accumulators words = sbn__accumulators_at(wire, w);
-    sbn_two_sums p;
-    sbn__products_of(&words, 1, NULL, &mean, &p.first, &p.second);
+    const sbn_accumulators accumulators = sbn__accumulators_at(wire, w);
+    sbn_gradient_sums p;
+    sbn__gradient_sums_of(&accumulators, 1, NULL, &mean, &p.dy, &p.dy_xmu);
     return p;
 }
 
@@ -79,43 +79,43 @@ static void exact_moments(const char *name, const sbn_format *w)
         {"rounding left a constant below zero", 4, 4, 4 - 0x1p-40, 1, 0},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        int64_t wire[WORDS] = {0};
+        int64_t wire[LENGTH] = {0};
         add(wire, w, list[i].first, list[i].second, 0);
-        const sbn_two_sums m = moments_of(wire, w, list[i].count);
-        tap_ok(m.first == list[i].mean && m.second == list[i].var,
+        const sbn_moments m = moments_of(wire, w, list[i].count);
+        tap_ok(m.mean == list[i].mean && m.var == list[i].var,
                "%s: %s: mean %a, var %a expected; %a, %a came", name, list[i].what, list[i].mean,
-               list[i].var, m.first, m.second);
+               list[i].var, m.mean, m.var);
     }
 }
 
-/* The same sum from three replicas, one of them negative, and with the members' digits added. */
+/* The same sum from three replicas, one of them negative, and with the ranks' limbs added. */
 static void spread_moments(const char *name, const sbn_format *w)
 {
-    int64_t wire[WORDS] = {0}, other[WORDS] = {0};
+    int64_t wire[LENGTH] = {0}, other[LENGTH] = {0};
     add(wire, w, -7, 11, SBN_FLAG_CLEAR);
     add(wire, w, 20, 15, SBN_FLAG_FAINT);
     add(other, w, -3, 4, SBN_FLAG_CLEAR);
     const int64_t flags = flags_of(wire, w);
-    for (size_t k = 0; k + 1 < sbn__format_words(w); ++k)
+    for (size_t k = 0; k + 1 < sbn__accumulator_length(w); ++k)
         wire[k] += other[k];
-    const sbn_two_sums m = moments_of(wire, w, 4);
-    tap_ok(m.first == 2.5 && m.second == 1.25,
-           "%s: three replicas: 2.5 and 1.25 expected; %a, %a came", name, m.first, m.second);
+    const sbn_moments m = moments_of(wire, w, 4);
+    tap_ok(m.mean == 2.5 && m.var == 1.25, "%s: three replicas: 2.5 and 1.25 expected; %a, %a came",
+           name, m.mean, m.var);
     tap_ok(flags == (SBN_FLAG_CLEAR | SBN_FLAG_FAINT), "%s: flags are or-ed: %d came", name,
            (int)flags);
 }
 
 /* Bits at the very bottom of a format, far below a double's reach beside the top ones. */
-static void bottom_of_window(const char *name, const sbn_format *w)
+static void bottom_of_format(const char *name, const sbn_format *w)
 {
     const double step = ldexp(1.0, -w->low2 / 2);
-    int64_t wire[WORDS] = {0};
+    int64_t wire[LENGTH] = {0};
     /* 1 - step and 1 + step: the variance is step^2, 2^-80 ... 2^-160 beside sums of 2. */
     add(wire, w, 2, 2, 0);
     add(wire, w, 0, 2 * step * step, 0);
-    const sbn_two_sums m = moments_of(wire, w, 2);
-    tap_ok(m.first == 1.0 && m.second == step * step, "%s: the lowest bits count: var %a came",
-           name, m.second);
+    const sbn_moments m = moments_of(wire, w, 2);
+    tap_ok(m.mean == 1.0 && m.var == step * step, "%s: the lowest bits count: var %a came", name,
+           m.var);
 }
 
 static void flagged(const char *name, const sbn_format *w)
@@ -125,34 +125,34 @@ static void flagged(const char *name, const sbn_format *w)
         double mean, var, dy, dy_xmu;
     } list[] = {
         {SBN_FLAG_PLUS_INF, INFINITY, NAN, INFINITY, NAN},
-        {SBN_FLAG_MINUS_INF | SBN_FLAG_OVER, -INFINITY, NAN, -INFINITY, NAN},
+        {SBN_FLAG_MINUS_INF | SBN_FLAG_OVERFLOW, -INFINITY, NAN, -INFINITY, NAN},
         {SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_CLEAR, NAN, NAN, NAN, NAN},
-        {SBN_FLAG_OVER, 2.5, INFINITY, 10, NAN},
+        {SBN_FLAG_OVERFLOW, 2.5, INFINITY, 10, NAN},
         {SBN_FLAG_CLEAR | SBN_FLAG_FAINT, 2.5, 1.25, 10, 30},
     };
 #define EQUAL(a, b) ((a) == (b) || (isnan(a) && isnan(b)))
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        int64_t wire[WORDS] = {0};
+        int64_t wire[LENGTH] = {0};
         add(wire, w, 10, 30, list[i].flags);
-        const sbn_two_sums m = moments_of(wire, w, 4);
-        const sbn_two_sums p = products_of(wire, w, 0.0);
-        tap_ok(EQUAL(m.first, list[i].mean) && EQUAL(m.second, list[i].var) &&
-                   EQUAL(p.first, list[i].dy) && EQUAL(p.second, list[i].dy_xmu),
+        const sbn_moments m = moments_of(wire, w, 4);
+        const sbn_gradient_sums p = products_of(wire, w, 0.0);
+        tap_ok(EQUAL(m.mean, list[i].mean) && EQUAL(m.var, list[i].var) &&
+                   EQUAL(p.dy, list[i].dy) && EQUAL(p.dy_xmu, list[i].dy_xmu),
                "%s: flags %d: %g %g %g %g expected; %g %g %g %g came", name, (int)list[i].flags,
-               list[i].mean, list[i].var, list[i].dy, list[i].dy_xmu, m.first, m.second, p.first,
-               p.second);
+               list[i].mean, list[i].var, list[i].dy, list[i].dy_xmu, m.mean, m.var, p.dy,
+               p.dy_xmu);
     }
 #undef EQUAL
-    int64_t wire[WORDS] = {0};
+    int64_t wire[LENGTH] = {0};
     add(wire, w, -12, 5, 0);
-    const sbn_two_sums p = products_of(wire, w, 1.0 + 0x1p-30);
-    tap_ok(p.first == -12 && p.second == 5 + 12 * 0x1p-30,
-           "%s: what the mean's upper float left out is taken off: %a came", name, p.second);
+    const sbn_gradient_sums p = products_of(wire, w, 1.0 + 0x1p-30);
+    tap_ok(p.dy == -12 && p.dy_xmu == 5 + 12 * 0x1p-30,
+           "%s: what the mean's upper float left out is taken off: %a came", name, p.dy_xmu);
 }
 
 static void needs_wide(void)
 {
-    enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVER };
+    enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW };
     enum { CLEAR = SBN_FLAG_CLEAR, FAINT = SBN_FLAG_FAINT };
     const struct {
         const char *what;
@@ -175,12 +175,12 @@ static void needs_wide(void)
         {"no variance, without eps", CLEAR, 0.0, &no_eps, 1},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        int64_t wire[WORDS] = {0};
-        wire[sbn__format_words(&sbn_forward_narrow) - 1] = list[i].flags;
-        const sbn_accumulators words = sbn__accumulators_at(wire, &sbn_forward_narrow);
+        int64_t wire[LENGTH] = {0};
+        wire[sbn__accumulator_length(&sbn_forward_narrow) - 1] = list[i].flags;
+        const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_forward_narrow);
         const double invstd = sbn__invstd(list[i].var, *list[i].eps);
         unsigned char repeat = 9;
-        int came = sbn__forward_needs_wide(&words, 1, &invstd, &repeat);
+        int came = sbn__forward_needs_wide(&accumulators, 1, &invstd, &repeat);
         came = came == repeat ? came : -1;
         tap_ok(came == list[i].expected, "forward: %s: wide %d expected, %d came", list[i].what,
                list[i].expected, came);
@@ -193,18 +193,18 @@ static void needs_wide(void)
                 {FAINT, 1.0, 1},  {CLEAR | OVER, 1.0, 1}, {INF | OVER | FAINT, 1e30, 0},
                 {CLEAR, 4096, 0}, {CLEAR, 4097, 1},       {FAINT, NAN, 1}};
     for (size_t i = 0; i < sizeof back / sizeof *back; ++i) {
-        int64_t wire[WORDS] = {0};
-        wire[sbn__format_words(&sbn_backward_narrow) - 1] = back[i].flags;
-        const sbn_accumulators words = sbn__accumulators_at(wire, &sbn_backward_narrow);
+        int64_t wire[LENGTH] = {0};
+        wire[sbn__accumulator_length(&sbn_backward_narrow) - 1] = back[i].flags;
+        const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_backward_narrow);
         unsigned char repeat = 9;
-        int came = sbn__backward_needs_wide(&words, 1, &back[i].invstd, &repeat);
+        int came = sbn__backward_needs_wide(&accumulators, 1, &back[i].invstd, &repeat);
         came = came == repeat ? came : -1;
         tap_ok(came == back[i].expected, "backward: flags %d, invstd %g: wide %d expected, %d came",
                (int)back[i].flags, back[i].invstd, back[i].expected, came);
     }
 }
 
-static void small_parts(void)
+static void small_slices(void)
 {
     tap_ok(sbn__invstd(3.0, (sbn_eps){1.0, 0}) == 0.5, "1 / sqrt(3 + 1)");
     tap_ok(sbn__invstd(0.25, (sbn_eps){4.0, 1}) == 0.5 && sbn__is_clamped(0.25, (sbn_eps){4.0, 1}),
@@ -214,11 +214,11 @@ static void small_parts(void)
     tap_ok(isnan(sbn__invstd(NAN, clamp)) && isnan(sbn__invstd(NAN, plain)), "a NaN stays one");
     const double list[] = {0.0, 1000.0 / 3, -1e-7 / 3, 1e30 / 7, 1e-20 / 7};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        const sbn_two_floats two = sbn__split(list[i]);
+        const sbn_double_float two = sbn__split_double(list[i]);
         const double left = fabs(list[i] - two.high - two.low), most = fabs(list[i]) * 0x1p-48;
         tap_ok(left <= most, "two floats for %g leave %g of at most %g", list[i], left, most);
     }
-    const sbn_two_floats infinite = sbn__split(1e300);
+    const sbn_double_float infinite = sbn__split_double(1e300);
     tap_ok(isinf(infinite.high) && infinite.low == 0.0f, "two floats for 1e300: Inf and 0");
 }
 
@@ -229,10 +229,10 @@ int main(void)
         if (formats[i].format->limit_second != sbn_backward_narrow.limit_second)
             exact_moments(formats[i].name, formats[i].format);
         spread_moments(formats[i].name, formats[i].format);
-        bottom_of_window(formats[i].name, formats[i].format);
+        bottom_of_format(formats[i].name, formats[i].format);
         flagged(formats[i].name, formats[i].format);
     }
     needs_wide();
-    small_parts();
+    small_slices();
     return tap_done();
 }

@@ -6,39 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/whole.h"
+#include "support/file_network.h"
 
-/* Off from the float32 file by at most a share of the value, on every replica. */
-static void check_loaded(const char *name, double share, int64_t batches)
+/* Off from the float32 file by at most a fraction of the value, on every replica. */
+static void check_loaded(const char *name, double fraction, int64_t batches)
 {
-    network n;
+    file_network n;
     sbn_tensor_file file;
     double worst = 0.0;
     int64_t tracked[2];
-    network_open(&n, network_channels[1], 1);
+    file_network_open(&n, file_network_channels[1], 1);
     expect(sbn_model_load(n.model, data_path(name), NULL), SBN_SUCCESS, "", name);
     vectors_open(&file, "network_f32.safetensors");
     for (size_t i = 0; i < LAYERS; ++i) {
         float got[4][MOST] = {{0}};
-        buffer_read(&whole_slice, &n.parameters[i][REPLICAS - 1].weight, network_channels[i],
-                    got[0]);
-        buffer_read(&whole_slice, &n.parameters[i][0].bias, network_channels[i], got[1]);
+        buffer_read(&file_network_slice, &n.parameters[i][REPLICAS - 1].weight,
+                    file_network_channels[i], got[0]);
+        buffer_read(&file_network_slice, &n.parameters[i][0].bias, file_network_channels[i],
+                    got[1]);
         if (i < 2)
             must(sbn_batchnorm_get_running_stats(n.layers[i], got[2], got[3], &tracked[i]), "get");
         for (int which = 0; which < (i < 2 ? 4 : 2); ++which) {
             static const char *const leaves[] = {"weight", "bias", "running_mean", "running_var"};
-            float *expected = vectors_get(&file, network_names[i], leaves[which], NULL);
-            for (size_t c = 0; c < network_channels[i]; ++c) {
+            float *expected = vectors_get(&file, file_network_names[i], leaves[which], NULL);
+            for (size_t c = 0; c < file_network_channels[i]; ++c) {
                 const double off = fabs((double)got[which][c] - expected[c]) / fabs(expected[c]);
                 worst = off <= worst ? worst : off;
             }
             free(expected);
         }
     }
-    tap_ok(worst <= share && tracked[0] == batches && tracked[1] == batches,
-           "%s: %g of at most %g off, %d batches", name, worst, share, (int)tracked[0]);
+    tap_ok(worst <= fraction && tracked[0] == batches && tracked[1] == batches,
+           "%s: %g of at most %g off, %d batches", name, worst, fraction, (int)tracked[0]);
     sbn__tensor_file_close(&file);
-    network_close(&n);
+    file_network_close(&n);
 }
 
 static void check_checkpoint(void)
@@ -68,12 +69,13 @@ static void check_checkpoint(void)
     expect(sbn_checkpoint_create(data_path("make_files.py"), &checkpoint), SBN_INVALID_FILE,
            "make_files.py", "a file of another kind");
     tap_ok(checkpoint == NULL, "the handle is NULL");
-    whole_write("{\"running_mean\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]},"
-                "\"running_var\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]},"
-                "\".running_mean\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]},"
-                "\".running_var\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]}}",
-                6);
-    must(sbn_checkpoint_create(whole_path, &checkpoint), "create");
+    file_network_write(
+        "{\"running_mean\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]},"
+        "\"running_var\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]},"
+        "\".running_mean\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]},"
+        "\".running_var\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]}}",
+        6);
+    must(sbn_checkpoint_create(file_network_path, &checkpoint), "create");
     layer.size = sizeof layer;
     must(sbn_checkpoint_get_layer(checkpoint, 0, &layer), "get");
     tap_ok(sbn_checkpoint_size(checkpoint) == 1 && *layer.name == '\0' && !layer.affine,
@@ -83,7 +85,7 @@ static void check_checkpoint(void)
     sbn_checkpoint_destroy(checkpoint);
 }
 
-/* A member that only takes part has running statistics to load, and no weight to save. */
+/* A rank that only takes part has running statistics to load, and no weight to save. */
 static void check_none(void)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
@@ -91,34 +93,34 @@ static void check_none(void)
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
     sbn_transport transport;
     sbn_hub *hub;
-    sbn_group *member;
+    sbn_group *one_rank;
     sbn_batchnorm *layer;
     sbn_model *model;
     int64_t batches = 0;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
     config.transport = &transport;
-    layer_config.channels = network_channels[0];
+    layer_config.channels = file_network_channels[0];
     lenient.strict = 0;
-    must(sbn_group_create(&config, &member), "sbn_group_create");
-    must(sbn_batchnorm_create(member, &layer_config, &layer), "sbn_batchnorm_create");
+    must(sbn_group_create(&config, &one_rank), "sbn_group_create");
+    must(sbn_batchnorm_create(one_rank, &layer_config, &layer), "sbn_batchnorm_create");
     must(sbn_model_create(&model), "sbn_model_create");
-    must(sbn_model_add(model, network_names[0], layer, NULL), "sbn_model_add");
+    must(sbn_model_add(model, file_network_names[0], layer, NULL), "sbn_model_add");
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
            "loaded without a replica");
     must(sbn_batchnorm_get_running_stats(layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "its statistics are");
-    expect(sbn_model_save(model, whole_path, NULL), SBN_INVALID_ARGUMENT,
-           "\"1\"|this member has no replica", "saved without a replica");
+    expect(sbn_model_save(model, file_network_path, NULL), SBN_INVALID_ARGUMENT,
+           "\"1\"|this rank has no replica", "saved without a replica");
     sbn_model_destroy(model);
     sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(member);
+    sbn_group_destroy(one_rank);
     sbn_hub_destroy(hub);
 }
 
 int main(void)
 {
-    if (whole_begin())
+    if (file_network_begin())
         return fixture_missing();
     check_loaded("network_f32.safetensors", 0.0, 3);
     check_loaded("network_f16.safetensors", 0x1p-11, 3);
@@ -126,5 +128,5 @@ int main(void)
     check_loaded("network_v1.safetensors", 0.0, 0);
     check_checkpoint();
     check_none();
-    return whole_end();
+    return file_network_end();
 }

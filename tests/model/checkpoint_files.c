@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/whole.h"
+#include "support/file_network.h"
 
 /* The bytes of a tensor, for comparison; NULL where it is not there. */
 static unsigned char *bytes_of(const sbn_tensor_file *file, const char *name, size_t *size)
@@ -32,7 +32,7 @@ static size_t same_tensors(const char *old, size_t *in_all)
     sbn_tensor_file a, b;
     size_t same = 0;
     must(sbn__tensor_file_open(&a, old), old);
-    must(sbn__tensor_file_open(&b, whole_path), whole_path);
+    must(sbn__tensor_file_open(&b, file_network_path), file_network_path);
     for (size_t i = 0; i < a.header.count; ++i) {
         const sbn_tensor *here = &a.header.tensors[i];
         const sbn_tensor *there = sbn__tensor_header_find(&b.header, here->name);
@@ -54,28 +54,28 @@ static size_t same_tensors(const char *old, size_t *in_all)
 /* Load, save, load: all tensors, those of layers too, are what they were, in each type. */
 static void check_same(const char *name, size_t count, size_t saved)
 {
-    network n;
+    file_network n;
     char old[1024];
     size_t in_all;
     snprintf(old, sizeof old, "%s", data_path(name));
-    network_open(&n, network_channels[1], 1);
+    file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_load(n.model, old, NULL), name);
-    const uint64_t before = network_digest(&n);
-    expect(sbn_model_save(n.model, whole_path, old), SBN_SUCCESS, "",
+    const uint64_t before = file_network_digest(&n);
+    expect(sbn_model_save(n.model, file_network_path, old), SBN_SUCCESS, "",
            "a new file with all of a base");
     const size_t same = same_tensors(old, &in_all);
     tap_ok(same == count && in_all == saved, "%s: %d of %d tensors are as they were, of %d", name,
            (int)same, (int)count, (int)in_all);
     must(sbn_model_reset_parameters(n.model), "reset");
-    must(sbn_model_load(n.model, whole_path, NULL), "load");
-    tap_ok(network_digest(&n) == before, "%s: loaded again, the same bits", name);
-    network_close(&n);
+    must(sbn_model_load(n.model, file_network_path, NULL), "load");
+    tap_ok(file_network_digest(&n) == before, "%s: loaded again, the same bits", name);
+    file_network_close(&n);
 }
 
 /* Names in the folder but for "." and ".."; what is left of a failure would be one more. */
 static int files_in_folder(void)
 {
-    DIR *directory = opendir(whole_folder);
+    DIR *directory = opendir(file_network_folder);
     int count = 0;
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         count += *entry->d_name != '.';
@@ -100,24 +100,24 @@ static uint64_t digest_file(const char *name)
 /* A file is rewritten in place: its mode stays, a link is followed, other tensors stay. */
 static void check_rewrite(void)
 {
-    network n;
+    file_network n;
     struct stat info;
     char link[96];
     size_t in_all;
     const float ones[MOST] = {1, 1, 1, 1};
     const int64_t five = 5;
-    network_open(&n, network_channels[1], 1);
+    file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_load(n.model, data_path("network_bf16.safetensors"), NULL), "load");
-    must(sbn_model_save(n.model, whole_path, data_path("network_bf16.safetensors")), "save");
-    must(chmod(whole_path, 0640), "chmod");
-    snprintf(link, sizeof link, "%s/link", whole_folder);
+    must(sbn_model_save(n.model, file_network_path, data_path("network_bf16.safetensors")), "save");
+    must(chmod(file_network_path, 0640), "chmod");
+    snprintf(link, sizeof link, "%s/link", file_network_folder);
     must(symlink("file", link), "symlink");
     must(sbn_batchnorm_set_running_stats(n.layers[0], ones, ones, &five), "set");
     expect(sbn_model_save(n.model, link, link), SBN_SUCCESS, "",
            "a file in its own place, by a link");
     must(lstat(link, &info), "lstat");
     const int is_link = S_ISLNK(info.st_mode);
-    must(stat(whole_path, &info), "stat");
+    must(stat(file_network_path, &info), "stat");
     tap_ok(is_link && (info.st_mode & 0777) == 0640, "the link is one, the mode %o",
            (unsigned)info.st_mode & 0777);
     const size_t same = same_tensors(data_path("network_bf16.safetensors"), &in_all);
@@ -127,65 +127,67 @@ static void check_rewrite(void)
 
     /* What does not fit the file's type leaves it. */
     must(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), "load");
-    must(sbn_model_save(n.model, whole_path, data_path("network_f16.safetensors")), "save");
-    const uint64_t before = digest_file(whole_path);
+    must(sbn_model_save(n.model, file_network_path, data_path("network_f16.safetensors")), "save");
+    const uint64_t before = digest_file(file_network_path);
     const float large[MOST] = {1, 70000, 1, 1};
     must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, large, NULL), "set");
-    expect(sbn_model_save(n.model, whole_path, whole_path), SBN_KEY_MISMATCH,
+    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
            "1.running_var|70000|F16", "a variance beyond F16");
     const float infinite[MOST] = {1, INFINITY, NAN, 1};
-    tap_ok(digest_file(whole_path) == before && files_in_folder() == 1, "the file is as it was");
+    tap_ok(digest_file(file_network_path) == before && files_in_folder() == 1,
+           "the file is as it was");
     must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, infinite, NULL), "set");
-    expect(sbn_model_save(n.model, whole_path, whole_path), SBN_SUCCESS, "",
+    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_SUCCESS, "",
            "infinity and NaN are values");
-    network_close(&n);
+    file_network_close(&n);
 }
 
 /* Writing fails, in the middle too: the old file stays, and nothing is left beside it. */
 static void check_failures(void)
 {
-    network n;
+    file_network n;
     struct rlimit limit, old;
     struct stat info;
     char elsewhere[96];
-    network_open(&n, network_channels[1], 1);
-    must(sbn_model_save(n.model, whole_path, NULL), "save");
-    const uint64_t before = digest_file(whole_path);
-    snprintf(elsewhere, sizeof elsewhere, "%s/none/file", whole_folder);
+    file_network_open(&n, file_network_channels[1], 1);
+    must(sbn_model_save(n.model, file_network_path, NULL), "save");
+    const uint64_t before = digest_file(file_network_path);
+    snprintf(elsewhere, sizeof elsewhere, "%s/none/file", file_network_folder);
     expect(sbn_model_save(n.model, elsewhere, NULL), SBN_IO_ERROR, "none/file|No such file",
            "a folder that is not there");
-    expect(sbn_model_save(n.model, whole_folder, NULL), SBN_IO_ERROR, "not a regular file",
+    expect(sbn_model_save(n.model, file_network_folder, NULL), SBN_IO_ERROR, "not a regular file",
            "a folder");
-    expect(sbn_model_save(n.model, whole_path, elsewhere), SBN_IO_ERROR, "none/file|opening",
+    expect(sbn_model_save(n.model, file_network_path, elsewhere), SBN_IO_ERROR, "none/file|opening",
            "a base that is not there");
     expect(sbn_model_save(n.model, NULL, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &old);
-    must(stat(whole_path, &info), "stat");
+    must(stat(file_network_path, &info), "stat");
     const rlim_t size = (rlim_t)info.st_size;
     for (rlim_t most = 0; most < size; most += size / 5) {
         limit = (struct rlimit){most, old.rlim_max};
         setrlimit(RLIMIT_FSIZE, &limit);
-        const int status = sbn_model_save(n.model, whole_path, NULL);
+        const int status = sbn_model_save(n.model, file_network_path, NULL);
         char sentence[512];
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
         setrlimit(RLIMIT_FSIZE, &old);
         tap_ok(status == SBN_IO_ERROR && strstr(sentence, "writing it") &&
-                   digest_file(whole_path) == before && files_in_folder() == 1,
+                   digest_file(file_network_path) == before && files_in_folder() == 1,
                "no room after %d bytes: %s", (int)most, sentence);
     }
-    network wide;
-    network_open(&wide, 7, 1);
-    expect(sbn_model_save(wide.model, whole_path, whole_path), SBN_KEY_MISMATCH,
+    file_network wide;
+    file_network_open(&wide, 7, 1);
+    expect(sbn_model_save(wide.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
            "4.1.weight|[7]|of [6] came", "a layer of other channels than the file's");
-    tap_ok(digest_file(whole_path) == before && files_in_folder() == 1, "the file is as it was");
-    network_close(&wide);
-    network_close(&n);
+    tap_ok(digest_file(file_network_path) == before && files_in_folder() == 1,
+           "the file is as it was");
+    file_network_close(&wide);
+    file_network_close(&n);
 }
 
 int main(void)
 {
-    if (whole_begin())
+    if (file_network_begin())
         return fixture_missing();
     check_same("network_f32.safetensors", 17, 17);
     check_same("network_f16.safetensors", 17, 17);
@@ -193,5 +195,5 @@ int main(void)
     check_same("network_v1.safetensors", 15, 17);
     check_rewrite();
     check_failures();
-    return whole_end();
+    return file_network_end();
 }

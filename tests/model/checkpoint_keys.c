@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "support/whole.h"
+#include "support/file_network.h"
 
 /* Everything that was reported: "missing 1.weight|..." */
 typedef struct reports {
@@ -42,12 +42,12 @@ static void check_log(const reports *l, int count, const char *words, const char
 
 static void check_keys(void)
 {
-    network n;
+    file_network n;
     reports l;
     sbn_load_config config;
     /* The second layer is larger than the file's. */
-    network_open(&n, 7, 1);
-    uint64_t before = network_digest(&n);
+    file_network_open(&n, 7, 1);
+    uint64_t before = file_network_digest(&n);
     for (int strict = 0; strict < 2; ++strict) {
         config = logging(&l, strict);
         expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
@@ -57,52 +57,53 @@ static void check_keys(void)
                   "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
                   "each is reported");
     }
-    tap_ok(network_digest(&n) == before, "nothing has changed");
-    network_close(&n);
+    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    file_network_close(&n);
 
     /* Layers without weight and bias, which the file has. */
-    network_open(&n, network_channels[1], 0);
-    before = network_digest(&n);
+    file_network_open(&n, file_network_channels[1], 0);
+    before = file_network_digest(&n);
     config = logging(&l, 1);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_KEY_MISMATCH,
            "6 keys|unexpected", "unexpected keys, strict");
     check_log(&l, 6, "unexpected 1.weight|unexpected 4.1.bias|unexpected 6.weight", "all of them");
-    tap_ok(network_digest(&n) == before, "nothing has changed");
+    tap_ok(file_network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_SUCCESS, "",
            "unexpected keys, not strict");
     check_log(&l, 6, "unexpected 1.weight", "reported, too");
-    tap_ok(network_digest(&n) != before, "the statistics are loaded");
-    network_close(&n);
+    tap_ok(file_network_digest(&n) != before, "the statistics are loaded");
+    file_network_close(&n);
 
     /* A file that lacks a layer and has another; and a key of its own under a layer. */
-    network_open(&n, network_channels[1], 1);
-    before = network_digest(&n);
-    whole_write("{\"1.running_mean\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]},"
-                "\"1.more\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[16,17]},"
-                "\"1.more.deeper\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[17,18]},"
-                "\"x.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[18,22]},"
-                "\"x.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[22,26]},"
-                "\"x.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[26,30]},"
-                "\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[30,34]}}",
-                34);
+    file_network_open(&n, file_network_channels[1], 1);
+    before = file_network_digest(&n);
+    file_network_write(
+        "{\"1.running_mean\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]},"
+        "\"1.more\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[16,17]},"
+        "\"1.more.deeper\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[17,18]},"
+        "\"x.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[18,22]},"
+        "\"x.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[22,26]},"
+        "\"x.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[26,30]},"
+        "\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[30,34]}}",
+        34);
     config = logging(&l, 1);
-    expect(sbn_model_load(n.model, whole_path, &config), SBN_KEY_MISMATCH,
+    expect(sbn_model_load(n.model, file_network_path, &config), SBN_KEY_MISMATCH,
            "13 keys|\"1.weight\": missing", "missing and unexpected keys, strict");
     check_log(&l, 13,
               "missing 1.weight; missing 1.bias; missing 1.running_var; missing 4.1.weight|"
               "missing 4.1.running_var; missing 6.weight; missing 6.bias; unexpected 1.more; "
               "unexpected x.bias; unexpected x.running_mean; unexpected x.running_var; ",
               "num_batches_tracked may lack, and a dense layer's bias is nobody's");
-    tap_ok(network_digest(&n) == before, "nothing has changed");
+    tap_ok(file_network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
-    expect(sbn_model_load(n.model, whole_path, &config), SBN_SUCCESS, "", "not strict");
+    expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     float mean[4], var[4];
     int64_t tracked;
     must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
            "what the file has is loaded, the rest stays");
-    network_close(&n);
+    file_network_close(&n);
 }
 
 static void check_types(void)
@@ -134,42 +135,43 @@ static void check_types(void)
         {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
          17, SBN_INVALID_FILE},
     };
-    network n;
+    file_network n;
     reports l;
-    network_open(&n, network_channels[1], 1);
-    const uint64_t before = network_digest(&n);
+    file_network_open(&n, file_network_channels[1], 1);
+    const uint64_t before = file_network_digest(&n);
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         const sbn_load_config config = logging(&l, 0);
-        whole_write(files[i].header, files[i].data);
-        const int status = sbn_model_load(n.model, whole_path, &config);
+        file_network_write(files[i].header, files[i].data);
+        const int status = sbn_model_load(n.model, file_network_path, &config);
         tap_ok(status == files[i].status && holds_words(sbn_last_error(), files[i].words) &&
-                   network_digest(&n) == before,
+                   file_network_digest(&n) == before,
                "%s: %s: %s; nothing has changed", files[i].what, sbn_strerror(status),
                sbn_last_error());
     }
     expect(sbn_model_load(n.model, "there/is/none", NULL), SBN_IO_ERROR, "there/is/none|opening it",
            "no file");
     expect(sbn_model_load(n.model, NULL, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
-    expect(sbn_model_load(NULL, whole_path, NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
+    expect(sbn_model_load(NULL, file_network_path, NULL), SBN_INVALID_ARGUMENT, "model|NULL",
+           "no model");
     const sbn_load_config bad = {8, 1, NULL, NULL};
-    expect(sbn_model_load(n.model, whole_path, &bad), SBN_INVALID_ARGUMENT, "config: size|8 came",
-           "a config of another size");
+    expect(sbn_model_load(n.model, file_network_path, &bad), SBN_INVALID_ARGUMENT,
+           "config: size|8 came", "a config of another size");
     sbn_model *blind;
     must(sbn_model_create(&blind), "sbn_model_create");
     must(sbn_model_add(blind, "1", n.layers[0], NULL), "sbn_model_add");
     expect(sbn_model_load(blind, data_path("network_f32.safetensors"), NULL), SBN_INVALID_ARGUMENT,
            "\"1\"|not told where", "a layer whose buffers are not known: load");
-    expect(sbn_model_save(blind, whole_path, NULL), SBN_INVALID_ARGUMENT, "\"1\"|not told where",
-           "save");
+    expect(sbn_model_save(blind, file_network_path, NULL), SBN_INVALID_ARGUMENT,
+           "\"1\"|not told where", "save");
     sbn_model_destroy(blind);
-    network_close(&n);
+    file_network_close(&n);
 }
 
 int main(void)
 {
-    if (whole_begin())
+    if (file_network_begin())
         return fixture_missing();
     check_keys();
     check_types();
-    return whole_end();
+    return file_network_end();
 }

@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/memory.h"
 #include "model/model.h"
 #include "support/network.h"
 
@@ -155,16 +154,13 @@ static void check_refused_moves(void)
     sbn_group_destroy(three);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    queue = fixture_queue(&device, 0);
     check_moves();
     check_refused_moves();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -34,7 +34,7 @@ line() {
     awk -v wanted="$*" '{ $1 = $1 } $0 == wanted { found = 1 } END { exit !found }' "$work/out"
 }
 
-data=$srcdir/tests/data
+data=$srcdir/tests/model/data
 inspect 0 "$data/network_f32.safetensors"
 result 'the first layer' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.033 ... 1.208 3'
 result 'the second' line '4.1 6 F32 0.5326 ... 1.479 -0.2495 ... 0.2874 0.7357 ... 0.7375 3'

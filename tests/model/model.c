@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/network.h"
 
 static fixture device;
@@ -158,12 +157,8 @@ static void check_dimensions(sbn_group *group)
     slice_close(&s);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    queue = fixture_queue(&device, 0);
     sbn_group *group = network_group(queue, 1);
     sbn_group *three = network_group(queue, REPLICAS);
     check_set(group);
@@ -172,8 +167,9 @@ int main(void)
     check_dimensions(group);
     sbn_group_destroy(group);
     sbn_group_destroy(three);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

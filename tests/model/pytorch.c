@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/vectors.h"
 
 static fixture device;
@@ -249,16 +248,13 @@ static void check_conversion(void)
     network_close(&n);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    queue = fixture_queue(&device, 0);
     check_momentum();
     check_conversion();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -10,7 +10,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
 static fixture device;
 
@@ -37,8 +37,8 @@ static void check_refused(void)
     expect(sbn_mpi_destroy(NULL), SBN_SUCCESS, "", "destroying nothing");
 
     MPI_Comm half, between;
-    MPI_Comm_split(MPI_COMM_WORLD, ranks_own() % 2, ranks_own(), &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - ranks_own() % 2, 7, &between);
+    MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() % 2, mpi_job_rank(), &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mpi_job_rank() % 2, 7, &between);
     expect(sbn_mpi_create(between, &mpi), SBN_INVALID_ARGUMENT,
            "an intracommunicator was expected, an intercommunicator came", "an intercommunicator");
     MPI_Comm_free(&between);
@@ -56,7 +56,8 @@ static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue
     config.replicas = 1;
     config.transport = &table;
     must(sbn_group_create(&config, group), "sbn_group_create");
-    tap_ok(sbn_group_rank(*group) == ranks_own() && sbn_group_world_size(*group) == ranks_in_all(),
+    tap_ok(sbn_group_rank(*group) == mpi_job_rank() &&
+               sbn_group_world_size(*group) == mpi_job_size(),
            "rank %d of %d", sbn_group_rank(*group), sbn_group_world_size(*group));
 }
 
@@ -74,7 +75,7 @@ static void open_pass(pass *p, sbn_group *group, cl_command_queue queue)
     config.channels = 3;
     must(sbn_batchnorm_create(group, &config, &p->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(p->layer, &p->saved), "sbn_saved_create");
-    slice_open(&p->slice, &device, queue, 2 * (size_t)ranks_own(), 2, 3, 33, 9);
+    slice_open(&p->slice, &device, queue, 2 * (size_t)mpi_job_rank(), 2, 3, 33, 9);
 }
 
 static void *forward(void *argument)
@@ -160,9 +161,9 @@ static void check_left_alone(void)
     MPI_Errhandler own, found;
     MPI_Request requests[3];
     MPI_Status statuses[3];
-    const int next = (ranks_own() + 1) % ranks_in_all();
-    const int before = (ranks_own() + ranks_in_all() - 1) % ranks_in_all();
-    int token = 100 + ranks_own(), got = -1, sum = 1, same = 1;
+    const int next = (mpi_job_rank() + 1) % mpi_job_size();
+    const int before = (mpi_job_rank() + mpi_job_size() - 1) % mpi_job_size();
+    int token = 100 + mpi_job_rank(), got = -1, sum = 1, same = 1;
     pass p = {0};
     sbn_mpi *mpi;
     sbn_group *group;
@@ -179,7 +180,7 @@ static void check_left_alone(void)
     expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_SUCCESS, "", "forward");
     uint64_t count = 0;
     must(sbn_saved_get(p.saved, NULL, NULL, &count), "sbn_saved_get");
-    tap_ok(count == 66u * (unsigned)ranks_in_all(), "values of all ranks: %d", (int)count);
+    tap_ok(count == 66u * (unsigned)mpi_job_size(), "values of all ranks: %d", (int)count);
     MPI_Comm_get_errhandler(mine, &found);
     same = same && found == own;
     MPI_Errhandler_free(&found);
@@ -188,7 +189,7 @@ static void check_left_alone(void)
     tap_ok(same, "the caller's error handlers are as they were");
     MPI_Isend(&token, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[2]);
     MPI_Waitall(3, requests, statuses);
-    tap_ok(got == 100 + before && sum == ranks_in_all(),
+    tap_ok(got == 100 + before && sum == mpi_job_size(),
            "the caller's message and sum are its own: %d, %d", got, sum);
     close_pass(&p, group, queue);
     expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "ending a transport");
@@ -218,10 +219,10 @@ int main(int argc, char **argv)
     const int early = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
     char sentence[512] = "";
     strncpy(sentence, sbn_last_error(), sizeof sentence - 1);
-    ranks_begin(&argc, &argv);
+    tap_mpi_begin(&argc, &argv);
     if (fixture_open(&device)) {
         tap_missing("no PoCL device");
-        return ranks_end(tap_done());
+        return mpi_job_end(tap_done());
     }
     tap_ok(early == SBN_INVALID_ARGUMENT && holds_words(sentence, "MPI_Init_thread|before"),
            "before MPI_Init: %s %s", sbn_strerror(early), sentence);
@@ -231,7 +232,7 @@ int main(int argc, char **argv)
     check_left_alone();
     check_given_back();
     fixture_close(&device);
-    const int result = ranks_end(tap_done());
+    const int result = mpi_job_end(tap_done());
     /* Too late for a check: the ranks can no longer agree on one. */
     const int late = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
     if (late == SBN_INVALID_ARGUMENT && holds_words(sbn_last_error(), "MPI_Finalize|already"))

@@ -1,42 +1,13 @@
-# What the tests over MPI share; sourced, not run. One thread for each rank's
-# PoCL device, so that many ranks fit a small machine; no warnings of UCX's about
-# what a rank has left when the job is ended; no plugins of hwloc's, which MPI loads
-# and which leak where no suppression can name them.
-# Environment: srcdir, MPIEXEC, MPI_KIND (mpich or openmpi), SBN_TEST_TOOL (runs each
-# rank, or empty). Runs in the build directory.
+# What the tests over MPI share; sourced, not run. Environment: srcdir and that of launch.sh.
+# Runs in the build directory.
 
-: "${srcdir:=.}" "${MPIEXEC:=mpiexec}" "${MPI_KIND:=mpich}"
-export POCL_MAX_PTHREAD_COUNT=1 UCX_LOG_LEVEL="${UCX_LOG_LEVEL:-error}" HWLOC_PLUGINS_PATH=/none
-# LeakSanitizer's tracer crashes at times ("caught signal 11") where threads of MPI and of the
-# driver end: leaks over MPI are valgrind's to find.
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
-
-# More ranks than cores, and as root, are what Open MPI wants to be asked for.
-mpi_flags=
-if [ "$MPI_KIND" = openmpi ]; then
-    mpi_flags='--oversubscribe --mca btl_base_warn_component_unused 0'
-    [ "$(id -u)" -ne 0 ] || mpi_flags="$mpi_flags --allow-run-as-root"
-fi
-
-# Seconds after which a job is a hanging one; most take a few.
-mpi_limit=${SBN_TEST_LIMIT:-250}
-
-# mpi N PROGRAM ARGUMENTS...: an N-rank job.
-mpi() {
-    mpi_ranks=$1
-    shift
-    # shellcheck disable=SC2086
-    timeout -k 5 $mpi_limit "$MPIEXEC" $mpi_flags -n "$mpi_ranks" ${SBN_TEST_TOOL-} "$@" < /dev/null
-}
+. "${srcdir:=.}/tools/bench/scaling/launch.sh"
 
 count=0
 report() { # ok|"not ok", what
     count=$((count + 1))
     echo "$1 $count - $2"
 }
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # tap N PROGRAM ARGUMENTS...: a job whose rank 0 prints TAP, renumbered into this stream.
 tap() {

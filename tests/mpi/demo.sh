@@ -2,7 +2,7 @@
 # The demo over MPI: the same digests for 1x8, 2x4, 4x2 and 8x1 (ranks x replicas), a few
 # steps of training over 2 ranks, and the examples' shortest program over 3.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 
 mpi 3 examples/minimal_mpi > "$work/minimal" 2>&1
 status=$?

@@ -13,7 +13,7 @@
 #include "mpi/training.h"
 #include "support/wraps.h"
 
-/* One faulty rank skips the first layer; both members of a swap call the other's layer. */
+/* One faulty rank skips the first layer; both ranks of a swap call the other's layer. */
 static int skip(training *t)
 {
     return t->rank == 1 ? training_second(t) : training_first(t);

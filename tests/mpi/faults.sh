@@ -3,7 +3,7 @@
 # the sentence on every rank, what the group does afterwards, and how the job ends. Those
 # that wait for a timeout run side by side, those after which the group lives in one job.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 
 # A job that hangs is a failure; ranks that sleep would be ended by the job's abort.
 limit=100 tool=${SBN_TEST_TOOL-} SBN_TEST_TOOL=
@@ -57,7 +57,7 @@ names_alone() {
 
 living='skip swap two two_alike channels two_settings device late_device'
 # shellcheck disable=SC2086
-start living mpi_faults $living
+start living mpi/faults $living
 wait
 for fault in $living; do
     grep "^$fault: " "$work/living" > "$work/$fault"
@@ -93,20 +93,20 @@ if [ "${SBN_TEST_UNDER-}" = valgrind ]; then
     exit
 fi
 
-start kill mpi_faults kill
+start kill mpi/faults kill
 wait
 ends kill failed
 
-start sleep mpi_faults sleep
-start local mpi_faults local sleep
-start staggered mpi_faults staggered
-start stop mpi_faults stop
-start late mpi_late late
-start late_local mpi_late late local
-start between mpi_late between
-start words mpi_late words
-start average_late mpi_late average_late
-start average_between mpi_late average_between
+start sleep mpi/faults sleep
+start local mpi/faults local sleep
+start staggered mpi/faults staggered
+start stop mpi/faults stop
+start late mpi/late late
+start late_local mpi/late late local
+start between mpi/late between
+start words mpi/late words
+start average_late mpi/late average_late
+start average_between mpi/late average_between
 wait
 
 pending='end the job by MPI_Abort'

@@ -4,7 +4,7 @@
 # of random passes, and what latency costs (printed); thread levels, and ranks without
 # any device.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 
 tap 2 tests/mpi/arguments
 # The odd ranks see no driver.

@@ -4,8 +4,8 @@
 # and the interface counts the bytes. Skipped, with the reason, where namespaces may
 # not be made.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
-. "$srcdir/tests/mpi/namespaces.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
+. "$srcdir/tools/bench/scaling/namespaces.sh"
 
 skip() {
     echo "1..0 # SKIP $1"
@@ -51,7 +51,7 @@ else
     report 'not ok' 'the two ranks are on two hosts'
     sed 's/^/# /' "$work/hosts"
 fi
-counted 'members that disagree' 100000 tap 4 tests/mpi/hub
+counted 'ranks that disagree' 100000 tap 4 tests/mpi/hub
 counted 'parts of a split' 100000 tap 4 tests/mpi/group_split
 counted 'problems' 100000 tap 2 tests/mpi/problems / 2 "$srcdir"/tests/inputs/shards
 echo "1..$count"

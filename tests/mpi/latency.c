@@ -12,7 +12,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
 enum { CHANNELS = 64, PLANE = 784, SAMPLES = 4, PASSES = 40 };
 
@@ -189,7 +189,7 @@ static uint64_t measure(const fixture *f, double latency)
     must(sbn_group_create(&config, &b.group), "sbn_group_create");
     must(sbn_batchnorm_create(b.group, &layer, &b.layer), "sbn_batchnorm_create");
     must(sbn_saved_create(b.layer, &b.saved), "sbn_saved_create");
-    slice_open(&b.pass, f, queue, (size_t)ranks_own() * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
+    slice_open(&b.pass, f, queue, (size_t)mpi_job_rank() * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
     slice_open(&b.work, f, queue, 0, SAMPLES, CHANNELS, PLANE, 10);
 
     both_at_once(&b); /* compiles */
@@ -215,12 +215,12 @@ int main(int argc, char **argv)
 {
     static const double latencies[] = {0.0, 0.0001, 0.001};
     fixture f;
-    ranks_begin(&argc, &argv);
+    tap_mpi_begin(&argc, &argv);
     if (fixture_open(&f)) {
         tap_missing("no PoCL device");
-        return ranks_end(tap_done());
+        return mpi_job_end(tap_done());
     }
-    tap_note("%d ranks, %d channels, medians of %d", ranks_in_all(), CHANNELS, PASSES);
+    tap_note("%d ranks, %d channels, medians of %d", mpi_job_size(), CHANNELS, PASSES);
     uint64_t first = 0;
     for (size_t i = 0; i < sizeof latencies / sizeof *latencies; ++i) {
         const uint64_t digest = measure(&f, latencies[i]);
@@ -228,5 +228,5 @@ int main(int argc, char **argv)
         tap_ok(digest == first, "a latency of %g ms: the same statistics", 1e3 * latencies[i]);
     }
     fixture_close(&f);
-    return ranks_end(tap_done());
+    return mpi_job_end(tap_done());
 }

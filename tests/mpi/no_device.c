@@ -8,7 +8,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
 enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2 };
 
@@ -83,18 +83,18 @@ int main(int argc, char **argv)
 {
     training here, alone;
     uint64_t expected = 0;
-    ranks_begin(&argc, &argv);
+    tap_mpi_begin(&argc, &argv);
     has_device = !fixture_open(&device);
-    const size_t own = (size_t)has_device, all = (size_t)(ranks_in_all() + 1) / 2;
-    if (ranks_own() % 2 == 0 && !has_device)
+    const size_t own = (size_t)has_device, all = (size_t)(mpi_job_size() + 1) / 2;
+    if (mpi_job_rank() % 2 == 0 && !has_device)
         MPI_Abort(MPI_COMM_WORLD, 99);
-    tap_ok(has_device == (ranks_own() % 2 == 0), "the odd ranks see no OpenCL platform");
-    open_training(&here, 1, own, (size_t)ranks_own() / 2);
+    tap_ok(has_device == (mpi_job_rank() % 2 == 0), "the odd ranks see no OpenCL platform");
+    open_training(&here, 1, own, (size_t)mpi_job_rank() / 2);
     expect(train(&here, own ? here.shards : NULL), SBN_SUCCESS, "", "forward and backward");
     tap_ok(sbn_group_replicas(here.group) == own &&
-               sbn_group_world_size(here.group) == ranks_in_all(),
-           "%d ranks", ranks_in_all());
-    if (ranks_own() == 0) {
+               sbn_group_world_size(here.group) == mpi_job_size(),
+           "%d ranks", mpi_job_size());
+    if (mpi_job_rank() == 0) {
         open_training(&alone, 0, all, 0);
         must(train(&alone, alone.shards), "in one process");
         expected = digest_training(&alone);
@@ -105,5 +105,5 @@ int main(int argc, char **argv)
     close_training(&here, own);
     if (has_device)
         fixture_close(&device);
-    return ranks_end(tap_done());
+    return mpi_job_end(tap_done());
 }

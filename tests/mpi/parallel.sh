@@ -2,7 +2,7 @@
 # Broadcast and averaging with ranks for threads, well and ill, and the example of data-parallel
 # training: 4 replicas over 1, 2 and 4 ranks end with the same bits of the parameters.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 
 tap 4 tests/mpi/exchange
 tap 4 tests/mpi/exchange_refused

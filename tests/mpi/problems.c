@@ -13,7 +13,7 @@
 #include <syncbn-mpi.h>
 
 #include "check/compare.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 #include "support/trial.h"
 
 /* The transports that the runner's groups have taken. */
@@ -80,7 +80,7 @@ static int judge(trial *spread, trial *alone, int status, int expected, const ch
                sbn_strerror(expected));
         return 0;
     }
-    const int same = ranks_own() > 0 || same_bits(&spread->out, &alone->out);
+    const int same = mpi_job_rank() > 0 || same_bits(&spread->out, &alone->out);
     tap_ok(same, "%s: the bits of one process", line);
     return 1;
 }
@@ -89,7 +89,7 @@ static int judge(trial *spread, trial *alone, int status, int expected, const ch
 static void judge_values(const trial *spread, const char *line)
 {
     comparison found = {.ok = 1};
-    if (ranks_own() == 0 &&
+    if (mpi_job_rank() == 0 &&
         compare(&spread->p, &spread->g, &spread->in, &spread->out, &found) != SBN_SUCCESS)
         found.ok = 0;
     tap_ok(found.ok, "%s: within the tolerances", line);
@@ -102,7 +102,7 @@ static void run_problem(const char *line, runner *job, runner *single)
     int expected = SBN_SUCCESS;
     trial_make(&spread, line, runner_replicas(job));
     trial_make(&alone, line, runner_replicas(job));
-    if (ranks_own() == 0)
+    if (mpi_job_rank() == 0)
         expected = trial_run(&alone, single, here);
     MPI_Bcast(&expected, 1, MPI_INT, 0, MPI_COMM_WORLD);
     const int status = trial_run(&spread, job, error);
@@ -137,14 +137,14 @@ int main(int argc, char **argv)
     taken transports = {NULL, 0};
     size_t every = 1;
     int first = 1;
-    ranks_begin(&argc, &argv);
+    tap_mpi_begin(&argc, &argv);
     alarm(300);
-    const runner_ranks ranks = {ranks_own(), ranks_in_all(), &transports, take_transport,
+    const runner_ranks ranks = {mpi_job_rank(), mpi_job_size(), &transports, take_transport,
                                 join_ranks};
     runner *job = open_runner(&ranks), *single = open_runner(NULL);
     if (!job || !single) {
         tap_missing("no PoCL device");
-        return ranks_end(tap_done());
+        return mpi_job_end(tap_done());
     }
     if (argc > 3 && !strcmp(argv[1], "/")) {
         every = strtoul(argv[2], NULL, 10);
@@ -157,5 +157,5 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < transports.count; ++i)
         tap_ok(sbn_mpi_destroy(transports.mpi[i]) == SBN_SUCCESS, "transport %zu ends", i);
     free(transports.mpi);
-    return ranks_end(tap_done());
+    return mpi_job_end(tap_done());
 }

@@ -2,7 +2,7 @@
 # The lists of problems in tests/inputs over 1, 2, 3, 4 and 7 ranks: the bits of one
 # process, within the tolerances. All of them on 2 ranks, every so many-th on others.
 
-. "${srcdir:=.}/tests/mpi_common.sh"
+. "${srcdir:=.}/tests/mpi/common.sh"
 
 if [ "${SBN_TEST_UNDER-}" = asan ]; then
     # For the host's code; new kernels for each problem are what takes long.

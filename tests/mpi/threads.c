@@ -8,7 +8,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
 enum { CHANNELS = 3, PLANE = 33, THREADS = 3, PASSES = 40 };
 
@@ -43,7 +43,7 @@ static void open_user(user *u, unsigned seed)
     layer.channels = CHANNELS;
     must(sbn_batchnorm_create(u->group, &layer, &u->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(u->layer, &u->saved), "sbn_saved_create");
-    slice_open(&u->slice, &device, queue, 2 * (size_t)ranks_own(), 2, CHANNELS, PLANE, seed);
+    slice_open(&u->slice, &device, queue, 2 * (size_t)mpi_job_rank(), 2, CHANNELS, PLANE, seed);
 }
 
 static void close_user(user *u)
@@ -138,12 +138,12 @@ int main(int argc, char **argv)
     size_t i = 0;
     while (i < 2 && argc > 1 && strcmp(argv[1], levels[i].name))
         ++i;
-    ranks_begin_level(&argc, &argv, levels[i].level);
+    tap_mpi_begin_level(&argc, &argv, levels[i].level);
     int provided;
     MPI_Query_thread(&provided);
     if (fixture_open(&device)) {
         tap_missing("no PoCL device");
-        return ranks_end(tap_done());
+        return mpi_job_end(tap_done());
     }
     if (levels[i].level == MPI_THREAD_SINGLE ? provided > MPI_THREAD_FUNNELED
                                              : provided < levels[i].level)
@@ -151,5 +151,5 @@ int main(int argc, char **argv)
     else
         levels[i].check();
     fixture_close(&device);
-    return ranks_end(tap_done());
+    return mpi_job_end(tap_done());
 }

@@ -35,7 +35,7 @@ static float random_float(int low, int high)
     return random_bits() & 1 ? -magnitude : magnitude;
 }
 
-/* The replicas in an order that begins with `first`, in members of `each` replicas. */
+/* The replicas in an order that begins with `first`, in ranks of `each` replicas. */
 static sbn_range mean_of(size_t replicas, size_t each, size_t first, float *to)
 {
     static int64_t sums[COUNT], part[COUNT];
@@ -191,20 +191,20 @@ static void check_exact(void)
     tap_ok(!wrong, "whole numbers: %d wrong", wrong);
 }
 
-/* Ranges of as many members as there may be, all with the same and all with another. */
+/* Ranges of as many ranks as there may be, all with the same and all with another. */
 static void check_ranges(void)
 {
     int wrong = 0;
     for (int level = 0; level < SBN_AVERAGE_LEVELS; ++level) {
         int64_t words[SBN_RANGE_WORDS] = {0};
-        for (int member = 0; member < 4095; ++member)
-            sbn__range_put((sbn_range){member % 7 ? level : level / 2, level % 2}, words);
+        for (int rank = 0; rank < 4095; ++rank)
+            sbn__range_put((sbn_range){rank % 7 ? level : level / 2, level % 2}, words);
         const sbn_range range = sbn__range_get(words);
         wrong += range.level != level || range.special != level % 2;
     }
     const int64_t none[SBN_RANGE_WORDS] = {0};
     wrong += sbn__range_get(none).level != 0 || sbn__range_get(none).special;
-    tap_ok(!wrong, "ranges of 4095 members: %d wrong", wrong);
+    tap_ok(!wrong, "ranges of 4095 ranks: %d wrong", wrong);
 }
 
 /* The most replicas: all with the largest magnitude, one that is not finite. */

@@ -5,7 +5,6 @@
  * between the two runs beside it.
  */
 #include "support/fixture.h"
-#include "base/memory.h"
 
 enum { REPLICAS = 2, COUNT = 5000 };
 
@@ -182,11 +181,8 @@ static void check_beside(void)
     close_replicas();
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
     for (int r = 0; r < REPLICAS; ++r)
         for (int i = 0; i < COUNT; ++i) {
             before[r][i] = (float)(1000 * r + i % 97);
@@ -197,7 +193,9 @@ int main(void)
         check_broadcast(out_of_order);
     }
     check_beside();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

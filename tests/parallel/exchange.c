@@ -1,5 +1,5 @@
 /*
- * Broadcast and averaging between members, threads over the in-memory transport
+ * Broadcast and averaging between ranks, threads over the in-memory transport
  * or ranks over MPI: the same bits as in one process, beside passes of batch
  * norm, several at once.
  */
@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "support/exchanges.h"
-#include "base/memory.h"
 
 static fixture device;
 static size_t bucket_bytes = 4096, root;
 
-static sbn_parallel *join(const member *m)
+static sbn_parallel *join(const test_rank *m)
 {
     sbn_parallel *parallel;
     sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
@@ -24,7 +23,7 @@ static sbn_parallel *join(const member *m)
 /* Elements of the first replica, where this process has one. */
 static float result[EXCHANGE_FLOATS];
 
-static int exchange_once(member *m, int average)
+static int exchange_once(test_rank *m, int average)
 {
     exchange_tensors t;
     sbn_parallel *parallel = join(m);
@@ -32,7 +31,7 @@ static int exchange_once(member *m, int average)
     tensors_fill(&t, sbn_parallel_first(parallel));
     const int status = average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t.of)
                                : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t.of);
-    member_says(m, status);
+    rank_says(m, status);
     m->digest = tensors_digest(&t, m->rank == 0 ? result : NULL);
     for (size_t r = 0; r < m->replicas; ++r)
         m->status = m->status ? m->status : t.events[r] ? SBN_SUCCESS : 1;
@@ -41,25 +40,25 @@ static int exchange_once(member *m, int average)
     return m->status;
 }
 
-static int average(member *m)
+static int average(test_rank *m)
 {
     return exchange_once(m, 1);
 }
 
-static int broadcast(member *m)
+static int broadcast(test_rank *m)
 {
     return exchange_once(m, 0);
 }
 
-static uint64_t exchange_over(int (*work)(member *), int count, const size_t *replicas,
+static uint64_t exchange_over(int (*work)(test_rank *), int count, const size_t *replicas,
                               const char *what)
 {
-    static const size_t samples[MEMBERS_MAX * MEMBER_REPLICAS];
-    members all;
-    members_open(&all, &device, count, replicas, samples, NULL);
-    members_do(&all, work);
+    static const size_t samples[RANKS_MAX * RANK_REPLICAS];
+    test_ranks all;
+    ranks_open(&all, &device, count, replicas, samples, NULL);
+    ranks_do(&all, work);
     const uint64_t digest = exchanges_digest(&all, what);
-    members_close(&all);
+    ranks_close(&all);
     return digest;
 }
 
@@ -76,7 +75,7 @@ static void check_mean(void)
         const double bound = largest * 0x1p-43 + fabs(sum / 4) * 0x1.01p-24;
         worst = fmax(worst, fabs((double)result[i] - sum / 4) / bound);
     }
-    members_share(0, &worst, sizeof worst);
+    ranks_broadcast(0, &worst, sizeof worst);
     tap_ok(worst <= 1, "the mean of 4 replicas: the error is %.3f of the bound", worst);
 }
 
@@ -130,7 +129,7 @@ static void check_broadcast(void)
 }
 
 /* Two averagings and a broadcast are under way around the passes of batch norm, both ways. */
-static int train_beside(member *m)
+static int train_beside(test_rank *m)
 {
     enum { AT_ONCE = 3 };
     exchange_tensors t[AT_ONCE];
@@ -150,12 +149,12 @@ static int train_beside(member *m)
     if (!status)
         status = sbn_exchange_progress(exchanges[2], &ready);
     if (!status)
-        status = member_train(m);
+        status = rank_train(m);
     /* The order of ends is another than that of begins. */
     static const int order[AT_ONCE] = {1, 0, 2};
     for (int i = 0; i < AT_ONCE && !status; ++i)
         status = sbn_exchange_end(exchanges[order[i]]);
-    member_says(m, status);
+    rank_says(m, status);
     if (m->replicas > 0 && !status) {
         const uint64_t mean = tensors_digest(&t[0], NULL);
         m->digest = mean == tensors_digest(&t[2], NULL) &&
@@ -173,31 +172,29 @@ static void check_beside(void)
 {
     const size_t ones[] = {1, 1, 1, 1}, some[] = {3, 0, 1}, four[] = {4}, even[] = {2, 2, 2, 2};
     const uint64_t mean = exchange_over(average, 1, four, "averaged alone");
-    members all;
-    members_open(&all, &device, 1, four, even, NULL);
-    members_do(&all, member_train);
-    const uint64_t trained = members_digest(&all);
-    members_close(&all);
+    test_ranks all;
+    ranks_open(&all, &device, 1, four, even, NULL);
+    ranks_do(&all, rank_train);
+    const uint64_t trained = ranks_digest(&all);
+    ranks_close(&all);
     for (int i = 0; i < 2; ++i) {
         const char *what = i ? "3, 0, 1, beside passes" : "4 x 1, beside passes";
-        members_open(&all, &device, i ? 3 : 4, i ? some : ones, even, NULL);
-        members_do(&all, train_beside);
+        ranks_open(&all, &device, i ? 3 : 4, i ? some : ones, even, NULL);
+        ranks_do(&all, train_beside);
         tap_ok(exchanges_digest(&all, what) == mean, "%s: the mean has the same bits", what);
-        tap_ok(members_digest(&all) == trained, "%s: batch norm has the same bits", what);
-        members_close(&all);
+        tap_ok(ranks_digest(&all) == trained, "%s: batch norm has the same bits", what);
+        ranks_close(&all);
     }
+}
+
+static void checks(void)
+{
+    check_bits();
+    check_broadcast();
+    check_beside();
 }
 
 int main(int argc, char **argv)
 {
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    check_bits();
-    check_broadcast();
-    check_beside();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_main(argc, argv, &device, checks);
 }

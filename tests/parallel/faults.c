@@ -1,7 +1,7 @@
 /*
  * Every call into OpenCL and every allocation of an sbn_parallel's life fails
- * once, alone with two replicas and on one of two members: each failure is
- * reported, with a sentence and no event left, by both members where it
+ * once, alone with two replicas and on one of two ranks: each failure is
+ * reported, with a sentence and no event left, by both ranks where it
  * concerns both; nothing leaks; and what is not dead goes on with the right
  * bits.
  */
@@ -61,7 +61,7 @@ static void keep(int *status, char *sentence, int next)
     snprintf(sentence, 512, "%s", sbn_last_error());
 }
 
-/* A small averaging, and a larger one beside it, whatever becomes of the first: as all members do. */
+/* A small averaging, and a larger one beside it, whatever becomes of the first: as all ranks do. */
 static int exchange(life *l, int *odd)
 {
     sbn_exchange *small, *large;
@@ -85,7 +85,7 @@ static int exchange(life *l, int *odd)
 }
 
 /* The n-th call fails; 0 if there were fewer. Alone. */
-static int fails_alone(member *m, int n)
+static int fails_alone(test_rank *m, int n)
 {
     life *l = &lives[0];
     const long before = sbn__handles_open();
@@ -121,31 +121,31 @@ static int fails_alone(member *m, int n)
     return failed >= 0;
 }
 
-/* --- one of two members ------------------------------------------------------------- */
+/* --- one of two ranks ------------------------------------------------------------- */
 
 static int fault, happened, odd_of[2]; /* fault 0: none */
 static long left;                      /* handles, over all lives */
 
-static int create(member *m)
+static int create(test_rank *m)
 {
     expect_leaks();
-    return member_says(m, make(&lives[m->rank], m->group));
+    return rank_says(m, make(&lives[m->rank], m->group));
 }
 
-static int destroy(member *m)
+static int destroy(test_rank *m)
 {
     clFinish(m->queue);
     sbn_parallel_destroy(lives[m->rank].parallel);
     return SBN_SUCCESS;
 }
 
-static int exchange_with_fault(member *m)
+static int exchange_with_fault(test_rank *m)
 {
     expect_leaks();
     fill(&lives[m->rank], (size_t)m->rank);
     if (m->rank == 1)
         wraps_fail(WRAP_ANY, fault);
-    member_says(m, exchange(&lives[m->rank], &odd_of[m->rank]));
+    rank_says(m, exchange(&lives[m->rank], &odd_of[m->rank]));
     if (m->rank == 1) {
         happened = wraps_failed();
         wraps_fail(WRAP_ANY, 0);
@@ -154,22 +154,22 @@ static int exchange_with_fault(member *m)
     return m->status;
 }
 
-static int is_right(const members *all)
+static int is_right(const test_ranks *all)
 {
     return all->of[0].status == SBN_SUCCESS && all->of[1].status == SBN_SUCCESS &&
            all->of[0].digest == mean && all->of[1].digest == mean;
 }
 
 /* Those who cannot be told wait until their timeout, and have leaks then. */
-static int fails_together(members *all, int n, int *timeouts)
+static int fails_together(test_ranks *all, int n, int *timeouts)
 {
     const long before = sbn__handles_open();
-    const member *m = all->of;
-    members_do(all, create);
+    const test_rank *m = all->of;
+    ranks_do(all, create);
     if (m[0].status || m[1].status)
         tap_ok(0, "together, no fault yet: %s: %s", m[0].sentence, m[1].sentence);
     fault = n;
-    members_do(all, exchange_with_fault);
+    ranks_do(all, exchange_with_fault);
     const char *name = happened < 0 ? "" : wraps_names[happened];
     const int any = happened >= 0, late = m[0].status == SBN_TIMEOUT;
     const int unnoticed = happened == WRAP_EVENT_INFO && !m[1].status;
@@ -181,12 +181,12 @@ static int fails_together(members *all, int n, int *timeouts)
     if (!any && !is_right(all))
         tap_ok(0, "together, no fault: %s %s", m[0].sentence, m[1].sentence);
     fault = 0;
-    members_do(all, exchange_with_fault);
+    ranks_do(all, exchange_with_fault);
     const int dead = m[1].status == SBN_GROUP_FAILED || m[1].status == SBN_TIMEOUT;
     if (!dead && (unnoticed || !is_right(all)))
         tap_ok(0, "together, call %d, %s: again: %s: %s", n, name, sbn_strerror(m[1].status),
                m[1].sentence);
-    members_do(all, destroy);
+    ranks_do(all, destroy);
     *timeouts += late;
     if (late)
         tap_note("call %d, %s: the other has waited", n, name);
@@ -195,7 +195,7 @@ static int fails_together(members *all, int n, int *timeouts)
     return any;
 }
 
-static void open_lives(members *all)
+static void open_lives(test_ranks *all)
 {
     for (int i = 0; i < all->count; ++i) {
         tensors_open(&lives[i].first, &all->of[i]);
@@ -203,7 +203,7 @@ static void open_lives(members *all)
     }
 }
 
-static void close_lives(members *all)
+static void close_lives(test_ranks *all)
 {
     for (int i = 0; i < all->count; ++i) {
         tensors_close(&lives[i].first);
@@ -214,11 +214,11 @@ static void close_lives(members *all)
 int main(void)
 {
     const size_t two[] = {2}, ones[] = {1, 1}, samples[] = {1, 1};
-    members all;
+    test_ranks all;
     int n = 1, timeouts = 0, odd;
     if (fixture_open(&device))
         return fixture_missing();
-    members_open(&all, &device, 1, two, samples, NULL);
+    ranks_open(&all, &device, 1, two, samples, NULL);
     open_lives(&all);
     fill(&lives[0], 0);
     must(make(&lives[0], all.of[0].group), "no fault");
@@ -234,16 +234,16 @@ int main(void)
         ++n;
     tap_ok(mean && n > 100, "alone: %d calls failed, one in each life", n - 1);
     close_lives(&all);
-    members_close(&all);
+    ranks_close(&all);
 
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = 2;
-    members_open(&all, &device, 2, ones, samples, &config);
+    ranks_open(&all, &device, 2, ones, samples, &config);
     open_lives(&all);
     /* The hub keeps what its first sums needed. */
-    members_do(&all, create);
-    members_do(&all, exchange_with_fault);
-    members_do(&all, destroy);
+    ranks_do(&all, create);
+    ranks_do(&all, exchange_with_fault);
+    ranks_do(&all, destroy);
     for (n = 1; fails_together(&all, n, &timeouts);)
         ++n;
     tap_ok(n > 50 && timeouts < n / 3, "together: %d calls failed, one in each life; %d timeouts",
@@ -251,7 +251,7 @@ int main(void)
     /* The hub's words for sums, of which it needs one or two more where threads run apart. */
     tap_ok(left <= 4, "together: %ld handles left of all lives", left);
     close_lives(&all);
-    members_close(&all);
+    ranks_close(&all);
     fixture_close(&device);
     return tap_done();
 }

@@ -1,22 +1,21 @@
 /*
- * Members that do not agree on an exchange of tensors, and devices that fail in
- * it: each member learns who did what, nothing has changed where that is
+ * Ranks that do not agree on an exchange of tensors, and devices that fail in
+ * it: each rank learns who did what, nothing has changed where that is
  * promised, and the next exchange succeeds. Threads over the in-memory
  * transport, or ranks over MPI.
  */
 #include <string.h>
 
 #include "support/exchanges.h"
-#include "base/memory.h"
 #include "support/wraps.h"
 
 static fixture device;
 
 /* Kept from fault to fault: the same must go on. One per process, or thread. */
-static sbn_parallel *kept[MEMBERS_MAX];
-static exchange_tensors tensors[MEMBERS_MAX];
+static sbn_parallel *kept[RANKS_MAX];
+static exchange_tensors tensors[RANKS_MAX];
 
-static int open_kept(member *m)
+static int open_kept(test_rank *m)
 {
     sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4096;
@@ -25,27 +24,27 @@ static int open_kept(member *m)
     return SBN_SUCCESS;
 }
 
-static int close_kept(member *m)
+static int close_kept(test_rank *m)
 {
     tensors_close(&tensors[m->rank]);
     sbn_parallel_destroy(kept[m->rank]);
     return SBN_SUCCESS;
 }
 
-static int begin_again(member *m)
+static int begin_again(test_rank *m)
 {
     tensors_fill(&tensors[m->rank], sbn_parallel_first(kept[m->rank]));
     return SBN_SUCCESS;
 }
 
-static int say_untouched(member *m, int status)
+static int say_untouched(test_rank *m, int status)
 {
-    member_says(m, status);
+    rank_says(m, status);
     m->digest = (uint64_t)tensors_untouched(&tensors[m->rank], sbn_parallel_first(kept[m->rank]));
     return status;
 }
 
-static int right(member *m)
+static int right(test_rank *m)
 {
     exchange_tensors *t = &tensors[m->rank];
     for (size_t r = 0; r < m->replicas; ++r)
@@ -54,15 +53,15 @@ static int right(member *m)
     return sbn_average_gradients(kept[m->rank], exchange_counts, TENSORS, t->of);
 }
 
-static int go_on(member *m)
+static int go_on(test_rank *m)
 {
     begin_again(m);
-    member_says(m, right(m));
+    rank_says(m, right(m));
     m->digest = tensors_digest(&tensors[m->rank], NULL);
     return m->status;
 }
 
-static int wrong_sizes(member *m)
+static int wrong_sizes(test_rank *m)
 {
     size_t counts[TENSORS];
     memcpy(counts, exchange_counts, sizeof counts);
@@ -75,7 +74,7 @@ static int wrong_sizes(member *m)
 }
 
 /* The same number of floats, in other tensors; the buffers hold enough behind their offsets. */
-static int swapped_sizes(member *m)
+static int swapped_sizes(test_rank *m)
 {
     size_t counts[TENSORS];
     memcpy(counts, exchange_counts, sizeof counts);
@@ -87,7 +86,7 @@ static int swapped_sizes(member *m)
                                 : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
 }
 
-static int wrong_number(member *m)
+static int wrong_number(test_rank *m)
 {
     begin_again(m);
     return say_untouched(m, m->rank != 1 ? right(m)
@@ -95,7 +94,7 @@ static int wrong_number(member *m)
                                                                  tensors[1].of));
 }
 
-static int wrong_kind(member *m)
+static int wrong_kind(test_rank *m)
 {
     begin_again(m);
     return say_untouched(m, m->rank != 1 ? right(m)
@@ -103,14 +102,14 @@ static int wrong_kind(member *m)
                                                          tensors[1].of));
 }
 
-static int wrong_root(member *m)
+static int wrong_root(test_rank *m)
 {
     begin_again(m);
     return say_untouched(m, sbn_broadcast(kept[m->rank], exchange_counts, TENSORS,
                                           m->rank == 1 || m->rank == 3, tensors[m->rank].of));
 }
 
-static int no_tensors(member *m)
+static int no_tensors(test_rank *m)
 {
     begin_again(m);
     return say_untouched(m, m->rank != 1
@@ -118,7 +117,7 @@ static int no_tensors(member *m)
                                 : sbn_average_gradients(kept[1], exchange_counts, TENSORS, NULL));
 }
 
-static int short_buffer(member *m)
+static int short_buffer(test_rank *m)
 {
     size_t counts[TENSORS];
     memcpy(counts, exchange_counts, sizeof counts);
@@ -129,7 +128,7 @@ static int short_buffer(member *m)
                                 : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
 }
 
-static int marker_fails(member *m)
+static int marker_fails(test_rank *m)
 {
     begin_again(m);
     wraps_fail(WRAP_MARKER, m->rank == 1);
@@ -139,7 +138,7 @@ static int marker_fails(member *m)
 }
 
 /* The first copy fails: nothing has been exchanged yet. A later one: something has. */
-static int read_fails_at(member *m, int n)
+static int read_fails_at(test_rank *m, int n)
 {
     begin_again(m);
     wraps_fail(WRAP_READ, m->rank == 1 ? n : 0);
@@ -148,18 +147,18 @@ static int read_fails_at(member *m, int n)
     return say_untouched(m, status);
 }
 
-static int read_fails(member *m)
+static int read_fails(test_rank *m)
 {
     return read_fails_at(m, 1);
 }
 
-static int late_read_fails(member *m)
+static int late_read_fails(test_rank *m)
 {
     return read_fails_at(m, 6);
 }
 
 static const struct fault {
-    int (*work)(member *);
+    int (*work)(test_rank *);
     int own, others, touched;
     const char *own_words, *words, *what;
 } disagreements[] = {
@@ -197,78 +196,78 @@ static const struct fault {
 
 static const struct fault *provoked;
 
-static int provoke_and_go_on(member *m)
+static int provoke_and_go_on(test_rank *m)
 {
     provoked->work(m);
     return go_on(m);
 }
 
-static void check_fault(members *all, const struct fault *fault, uint64_t mean)
+static void check_fault(test_ranks *all, const struct fault *fault, uint64_t mean)
 {
     provoked = fault;
-    members_do(all, fault->work);
+    ranks_do(all, fault->work);
     for (int rank = 0; rank < all->count; ++rank) {
-        const member *m = &all->of[rank];
-        member_expect(m, rank == 1 ? fault->own : fault->others,
-                      rank == 1 ? fault->own_words : fault->words, fault->what);
+        const test_rank *m = &all->of[rank];
+        rank_expect(m, rank == 1 ? fault->own : fault->others,
+                    rank == 1 ? fault->own_words : fault->words, fault->what);
         tap_ok(m->digest == 1 || fault->touched, "%s: rank %d: nothing has changed", fault->what,
                rank);
     }
-    members_do(all, go_on);
+    ranks_do(all, go_on);
     tap_ok(exchanges_digest(all, fault->what) == mean, "%s: the next averaging is right",
            fault->what);
-    tap_ok(members_leave(all, provoke_and_go_on) == 0, "%s: nothing is left", fault->what);
+    tap_ok(ranks_leave(all, provoke_and_go_on) == 0, "%s: nothing is left", fault->what);
 }
 
 /* Results cannot be written on rank 1: it says so, and what follows fails on all. */
-static int write_fails(member *m)
+static int write_fails(test_rank *m)
 {
     begin_again(m);
     wraps_fail(WRAP_WRITE, m->rank == 1);
     const int status = right(m);
     wraps_fail(WRAP_WRITE, 0);
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
-static void check_write(members *all)
+static void check_write(test_ranks *all)
 {
-    members_do(all, write_fails);
+    ranks_do(all, write_fails);
     /* Of several buckets any may have its sums first. */
-    member_expect(&all->of[1], CL_OUT_OF_RESOURCES, "replica 0: tensor |: clEnqueueWriteBuffer",
-                  "a result cannot be written");
-    members_do(all, go_on);
+    rank_expect(&all->of[1], CL_OUT_OF_RESOURCES, "replica 0: tensor |: clEnqueueWriteBuffer",
+                "a result cannot be written");
+    ranks_do(all, go_on);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                      rank == 1 ? "rank 1: an exchange failed earlier|clEnqueueWriteBuffer"
-                                : "rank 1 began averaging and reported SBN_GROUP_FAILED",
-                      "afterwards");
+        rank_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
+                    rank == 1 ? "rank 1: an exchange failed earlier|clEnqueueWriteBuffer"
+                              : "rank 1 began averaging and reported SBN_GROUP_FAILED",
+                    "afterwards");
 }
 
 static void check_faults(void)
 {
     const size_t ones[] = {1, 1, 1, 1}, even[] = {2, 2, 2, 2};
-    members all;
-    members_open(&all, &device, 4, ones, even, NULL);
-    members_do(&all, open_kept);
-    members_do(&all, go_on);
+    test_ranks all;
+    ranks_open(&all, &device, 4, ones, even, NULL);
+    ranks_do(&all, open_kept);
+    ranks_do(&all, go_on);
     const uint64_t mean = exchanges_digest(&all, "averaged");
     for (size_t i = 0; i < sizeof disagreements / sizeof *disagreements; ++i)
         check_fault(&all, &disagreements[i], mean);
     check_write(&all);
-    members_do(&all, close_kept);
+    ranks_do(&all, close_kept);
     /* The group itself knows nothing of all that. */
-    members_do(&all, member_train);
-    member_expect(&all.of[1], SBN_SUCCESS, "", "batch norm goes on");
-    members_close(&all);
+    ranks_do(&all, rank_train);
+    rank_expect(&all.of[1], SBN_SUCCESS, "", "batch norm goes on");
+    ranks_close(&all);
 }
 
-/* One member's configuration is wrong: nobody gets an sbn_parallel. */
-static int wrong_config(member *m)
+/* One rank's configuration is wrong: nobody gets an sbn_parallel. */
+static int wrong_config(test_rank *m)
 {
     sbn_parallel *parallel;
     sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = m->rank == 1 ? 4095 : 4096;
-    member_says(m, sbn_parallel_create(m->group, &config, &parallel));
+    rank_says(m, sbn_parallel_create(m->group, &config, &parallel));
     m->digest = parallel == NULL;
     sbn_parallel_destroy(parallel);
     return m->status;
@@ -277,28 +276,26 @@ static int wrong_config(member *m)
 static void check_config(void)
 {
     const size_t ones[] = {1, 1, 1}, even[] = {2, 2, 2};
-    members all;
-    members_open(&all, &device, 3, ones, even, NULL);
-    members_do(&all, wrong_config);
+    test_ranks all;
+    ranks_open(&all, &device, 3, ones, even, NULL);
+    ranks_do(&all, wrong_config);
     for (int rank = 0; rank < 3; ++rank) {
-        member_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
-                      rank == 1 ? "bucket_bytes: 4096 to |4095 came"
-                                : "rank 1 called sbn_parallel_create and reported",
-                      "a wrong configuration");
+        rank_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
+                    rank == 1 ? "bucket_bytes: 4096 to |4095 came"
+                              : "rank 1 called sbn_parallel_create and reported",
+                    "a wrong configuration");
         tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);
     }
-    members_close(&all);
+    ranks_close(&all);
+}
+
+static void checks(void)
+{
+    check_faults();
+    check_config();
 }
 
 int main(int argc, char **argv)
 {
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    check_faults();
-    check_config();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_main(argc, argv, &device, checks);
 }

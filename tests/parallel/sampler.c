@@ -49,7 +49,7 @@ static int is_right(const sbn_sampler *s, size_t total)
     return 1;
 }
 
-static void check_shares(void)
+static void check_shards(void)
 {
     int wrong = 0, cases = 0;
     for (uint64_t samples = 0; samples < 200; samples = samples < 40 ? samples + 1 : samples + 13)
@@ -216,7 +216,7 @@ static void check_refused(void)
 
 int main(void)
 {
-    check_shares();
+    check_shards();
     check_spread();
     check_batches();
     check_epochs();

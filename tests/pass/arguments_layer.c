@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "support/fixture.h"
-#include "base/memory.h"
 
 #define REFUSED_LAYER(field, value, words) \
     do { \
@@ -19,6 +18,9 @@
                "layer: " #field " = " #value); \
         tap_ok(layer == NULL, "layer: " #field " = " #value ": the handle is NULL"); \
     } while (0)
+
+static fixture device;
+static cl_command_queue queue;
 
 static void check_layers(sbn_group *group, sbn_batchnorm *other)
 {
@@ -111,13 +113,8 @@ static void check_saved(sbn_group *group, sbn_batchnorm *layer)
     sbn_saved_destroy(saved);
 }
 
-int main(void)
+static void checks(void)
 {
-    fixture device;
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    cl_command_queue queue = fixture_queue(&device, 0);
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.queues = &queue;
     config.replicas = 1;
@@ -134,8 +131,9 @@ int main(void)
     sbn_group_destroy(group);
     sbn_batchnorm_destroy(NULL);
     sbn_saved_destroy(NULL);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -155,23 +155,23 @@ static void flushed_below(runner *as_is, runner *flushed, int scale)
     } list[] = {{OUT_MEAN, mean}, {OUT_VAR, var}, {OUT_Y, out}, {OUT_DX, dx}};
     tap_ok(ran && count > 0, "denormals flushed, %s, 2^-%d: other bits:%s", line, scale, names);
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        const double share = ratio(&a, &b, list[i].id, list[i].bound);
-        tap_ok(ran && share <= 1.0, "2^-%d: %s within %.3g: %.3g of it", scale,
-               output_names[list[i].id], list[i].bound, share);
+        const double fraction = ratio(&a, &b, list[i].id, list[i].bound);
+        tap_ok(ran && fraction <= 1.0, "2^-%d: %s within %.3g: %.3g of it", scale,
+               output_names[list[i].id], list[i].bound, fraction);
     }
     trial_free(&a);
     trial_free(&b);
 }
 
 /* Samples `from` ... of `whole` as a batch of their own, on one replica. */
-static int run_part(trial *part, runner *r, const trial *whole, const char *line, size_t from)
+static int run_alone(trial *alone, runner *r, const trial *whole, const char *line, size_t from)
 {
     char error[RUNNER_ERROR];
-    trial_make(part, line, 1);
-    const size_t start = geometry_plane_start(&whole->g, from, 0);
-    memcpy(part->in.x, whole->in.x + start, sizeof(float) * part->g.elements);
-    memcpy(part->in.dy, whole->in.dy + start, sizeof(float) * part->g.elements);
-    return !trial_run(part, r, error) || !tap_ok(0, "%s: %s", line, error);
+    trial_make(alone, line, 1);
+    const size_t start = placement_plane_start(&whole->g, from, 0);
+    memcpy(alone->in.x, whole->in.x + start, sizeof(float) * alone->g.elements);
+    memcpy(alone->in.dy, whole->in.dy + start, sizeof(float) * alone->g.elements);
+    return !trial_run(alone, r, error) || !tap_ok(0, "%s: %s", line, error);
 }
 
 /* Without synchronising, a replica's y, dx and statistics are others. */
@@ -188,21 +188,21 @@ static void each_alone(runner *r)
     trial whole;
     const int ran = run(&whole, r, line, 0, 0);
     for (size_t i = 0; i < sizeof list / sizeof *list && ran; ++i) {
-        trial part;
-        if (!run_part(&part, r, &whole, list[i].line, list[i].from)) {
-            trial_free(&part);
+        trial alone;
+        if (!run_alone(&alone, r, &whole, list[i].line, list[i].from)) {
+            trial_free(&alone);
             continue;
         }
-        const size_t start = geometry_plane_start(&whole.g, list[i].from, 0), n = part.g.elements;
+        const size_t start = placement_plane_start(&whole.g, list[i].from, 0), n = alone.g.elements;
         const int y = digest_floats(whole.out.of[OUT_Y].data + start, n) !=
-                      digest_floats(part.out.of[OUT_Y].data, n);
+                      digest_floats(alone.out.of[OUT_Y].data, n);
         const int dx = digest_floats(whole.out.of[OUT_DX].data + start, n) !=
-                       digest_floats(part.out.of[OUT_DX].data, n);
-        const int mean = whole.out.of[OUT_MEAN].digest != part.out.of[OUT_MEAN].digest;
+                       digest_floats(alone.out.of[OUT_DX].data, n);
+        const int mean = whole.out.of[OUT_MEAN].digest != alone.out.of[OUT_MEAN].digest;
         tap_ok((y && dx && mean) == list[i].changes && (y || dx || mean) == list[i].changes,
-               "%zu of 8 samples alone: y, dx and mean %s", part.g.samples,
+               "%zu of 8 samples alone: y, dx and mean %s", alone.g.samples,
                mean ? "differ from the synchronised" : "are the synchronised");
-        trial_free(&part);
+        trial_free(&alone);
     }
     trial_free(&whole);
 }

@@ -1,5 +1,5 @@
 /*
- * Several layers in one call, alone and over members (threads over a hub, ranks
+ * Several layers in one call, alone and over ranks (threads over a hub, ranks
  * over MPI): for each layer the bits of a call of its own, and one header and
  * one sum of words for all of them, whichever layers have to be redone.
  */
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "support/branch_set.h"
-#include "base/memory.h"
 
 static fixture device;
 
@@ -40,7 +39,7 @@ static const branch_shape all_frozen[] = {
     {.name = "frozen too", .channels = 7, .plane = 9, .samples = 3, .fixed = 1},
 };
 
-static int separately(member *m)
+static int separately(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     int status = SBN_SUCCESS;
@@ -52,20 +51,20 @@ static int separately(member *m)
         const sbn_branch *b = &set->backward[i];
         status = sbn_backward(b->layer, b->shards, b->saved, b->flags, &set->results[1][i]);
     }
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
-static int together(member *m)
+static int together(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     int status = sbn_forward_branches(set->forward, set->count, set->results[0]);
     if (!status)
         status = sbn_backward_branches(set->backward, set->count, set->results[1]);
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
 /* Two passes of half the layers each, under way at the same time. */
-static int interleaved(member *m)
+static int interleaved(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     const size_t half = set->count / 2;
@@ -82,30 +81,30 @@ static int interleaved(member *m)
         const int first = sbn_pass_end(passes[0], set->results[back]);
         status = status ? status : first;
     }
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
-static int digest(member *m)
+static int digest(test_rank *m)
 {
     clFinish(m->queue);
     m->digest = branch_set_digest(m);
     return 0;
 }
 
-static int reset(member *m)
+static int reset(test_rank *m)
 {
     branch_set_reset(m);
     return 0;
 }
 
-/* Every member's digest after some work. */
-static void run(members *all, int (*work)(member *), uint64_t *digests, const char *what)
+/* Every rank's digest after some work. */
+static void run(test_ranks *all, int (*work)(test_rank *), uint64_t *digests, const char *what)
 {
-    members_do(all, reset);
-    members_do(all, work);
+    ranks_do(all, reset);
+    ranks_do(all, work);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], SBN_SUCCESS, "", what);
-    members_do(all, digest);
+        rank_expect(&all->of[rank], SBN_SUCCESS, "", what);
+    ranks_do(all, digest);
     for (int rank = 0; rank < all->count; ++rank)
         digests[rank] = all->of[rank].digest;
 }
@@ -139,7 +138,7 @@ static cost cost_of(const branch_shape *shapes, size_t count)
 }
 
 /* The layers that were redone are those that had to be. */
-static int right_are_wide(const member *m, const branch_shape *shapes, size_t count)
+static int right_are_wide(const test_rank *m, const branch_shape *shapes, size_t count)
 {
     const branch_set *set = branch_set_of(m);
     int right = 1;
@@ -151,19 +150,19 @@ static int right_are_wide(const member *m, const branch_shape *shapes, size_t co
     return right;
 }
 
-static void check_cost(const members *all, const branch_shape *shapes, size_t count,
+static void check_cost(const test_ranks *all, const branch_shape *shapes, size_t count,
                        const char *what)
 {
     const cost c = cost_of(shapes, count);
     for (int rank = 0; rank < all->count; ++rank) {
-        const member *m = &all->of[rank];
+        const test_rank *m = &all->of[rank];
         const branch_set *set = branch_set_of(m);
-        tap_ok(!member_is_here(m) || right_are_wide(m, shapes, count),
+        tap_ok(!rank_is_here(m) || right_are_wide(m, shapes, count),
                "%s: rank %d: the layers redone are those that have to be", what, rank);
         if (all->count == 1)
             continue;
-        tap_ok(!member_is_here(m) || (memcmp(set->starts, c.starts, sizeof c.starts) == 0 &&
-                                      memcmp(set->words, c.words, sizeof c.words) == 0),
+        tap_ok(!rank_is_here(m) || (memcmp(set->starts, c.starts, sizeof c.starts) == 0 &&
+                                    memcmp(set->words, c.words, sizeof c.words) == 0),
                "%s: rank %d: %d headers, %d sums of %zu words, %d repeats of %zu; came %d, %d of "
                "%zu, %d of %zu",
                what, rank, c.starts[0], c.starts[1], c.words[1], c.starts[2], c.words[2],
@@ -174,13 +173,13 @@ static void check_cost(const members *all, const branch_shape *shapes, size_t co
 static void check(int count, const size_t *replicas, const branch_shape *shapes, size_t branches,
                   const char *what)
 {
-    const size_t samples[MEMBER_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
-    uint64_t apart[MEMBERS_MAX], one[MEMBERS_MAX], two[MEMBERS_MAX];
+    const size_t samples[RANK_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    uint64_t apart[RANKS_MAX], one[RANKS_MAX], two[RANKS_MAX];
     char name[128];
-    members all;
-    members_open(&all, &device, count, replicas, samples, NULL);
+    test_ranks all;
+    ranks_open(&all, &device, count, replicas, samples, NULL);
     for (int rank = 0; rank < count; ++rank)
-        if (member_is_here(&all.of[rank]))
+        if (rank_is_here(&all.of[rank]))
             branch_set_open(&all.of[rank], &device, shapes, branches);
     snprintf(name, sizeof name, "%s, a call for each layer", what);
     run(&all, separately, apart, name);
@@ -193,27 +192,25 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
         tap_ok(one[rank] == apart[rank] && two[rank] == apart[rank],
                "%s: rank %d: the bits of a call for each layer", what, rank);
     for (int rank = 0; rank < count; ++rank)
-        if (member_is_here(&all.of[rank]))
+        if (rank_is_here(&all.of[rank]))
             branch_set_close(&all.of[rank]);
-    members_close(&all);
+    ranks_close(&all);
 }
 
 #define CHECK(count, replicas, shapes, what) \
     check(count, replicas, shapes, sizeof(shapes) / sizeof *(shapes), what)
 
-int main(int argc, char **argv)
+static void checks(void)
 {
     const size_t single[] = {1}, three[] = {3}, mixed[] = {1, 3, 0, 2}, ones[] = {1, 1};
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
     CHECK(1, single, all_sorts, "one replica");
     CHECK(1, three, all_sorts, "three replicas");
-    CHECK(4, mixed, all_sorts, "members of 1, 3, 0 and 2 replicas");
-    CHECK(2, ones, one_wide, "a frozen layer redone by one member alone");
+    CHECK(4, mixed, all_sorts, "ranks of 1, 3, 0 and 2 replicas");
+    CHECK(2, ones, one_wide, "a frozen layer redone by one rank alone");
     CHECK(2, ones, all_frozen, "nothing to combine with others");
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+}
+
+int main(int argc, char **argv)
+{
+    return ranks_main(argc, argv, &device, checks);
 }

@@ -1,12 +1,11 @@
 /*
- * Members that do not agree about the layers of a call: each gets the sentence
+ * Ranks that do not agree about the layers of a call: each gets the sentence
  * that names the first place that differs, nothing has changed in any layer, and
  * the groups go on.
  */
 #include <string.h>
 
 #include "support/branch_calls.h"
-#include "base/memory.h"
 
 static fixture device;
 
@@ -16,21 +15,21 @@ static const branch_shape shapes[BRANCH_LAYERS] = {
     {.name = "third", .channels = 5, .plane = 20, .samples = 2},
 };
 
-static int one_less(member *m)
+static int one_less(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     c.count -= m->rank == BRANCH_ODD;
     return branch_call_make(m, &c);
 }
 
-static int plain_call(member *m)
+static int plain_call(test_rank *m)
 {
     branch_call c = branch_call_right(m, 1);
     c.count = m->rank == BRANCH_ODD ? 1 : c.count;
     return branch_call_make(m, &c);
 }
 
-static int left_out(member *m)
+static int left_out(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     if (m->rank == BRANCH_ODD)
@@ -38,7 +37,7 @@ static int left_out(member *m)
     return branch_call_make(m, &c);
 }
 
-static int swapped(member *m)
+static int swapped(test_rank *m)
 {
     branch_call c = branch_call_right(m, 1);
     if (m->rank == BRANCH_ODD) {
@@ -49,21 +48,21 @@ static int swapped(member *m)
     return branch_call_make(m, &c);
 }
 
-static int other_flags(member *m)
+static int other_flags(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     c.list[2].flags = m->rank == BRANCH_ODD ? SBN_KEEP_RUNNING_STATS : 0;
     return branch_call_make(m, &c);
 }
 
-static int other_operation(member *m)
+static int other_operation(test_rank *m)
 {
     const branch_call c = branch_call_right(m, m->rank == BRANCH_ODD);
     return branch_call_make(m, &c);
 }
 
 /* The last layer is frozen on rank 1: it combines nothing there. */
-static int frozen_here(member *m)
+static int frozen_here(test_rank *m)
 {
     const branch_call c = branch_call_right(m, 0);
     must(sbn_batchnorm_freeze(c.list[2].layer, m->rank == BRANCH_ODD), "sbn_batchnorm_freeze");
@@ -73,7 +72,7 @@ static int frozen_here(member *m)
 }
 
 /* Gradients over the group of a frozen layer, which the others branches_train. */
-static int frozen_backward(member *m)
+static int frozen_backward(test_rank *m)
 {
     sbn_saved *saved;
     branch_call c = branch_call_right(m, 1);
@@ -92,12 +91,12 @@ static int frozen_backward(member *m)
     return m->status;
 }
 
-/* Two forwards of a layer in one call; the odd member takes them for each other going back. */
-static int other_place(member *m)
+/* Two forwards of a layer in one call; the odd rank takes them for each other going back. */
+static int other_place(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     sbn_branch twice[2] = {set->forward[0], set->forward[0]};
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     sbn_saved *saved[2];
     for (int i = 0; i < 2; ++i) {
         must(sbn_saved_create(twice[i].layer, &saved[i]), "sbn_saved_create");
@@ -114,21 +113,21 @@ static int other_place(member *m)
     clFinish(m->queue);
     for (size_t r = 0; r < m->replicas; ++r)
         slice_reset(&set->slices[0][r]);
-    member_says(m, sbn_backward(twice[0].layer, twice[0].shards, saved[m->rank == BRANCH_ODD], 0,
-                                NULL));
+    rank_says(m,
+              sbn_backward(twice[0].layer, twice[0].shards, saved[m->rank == BRANCH_ODD], 0, NULL));
     for (int i = 0; i < 2; ++i)
         sbn_saved_destroy(saved[i]);
     return m->status;
 }
 
-static void disagree(members *all, int (*work)(member *), const char *words, const char *what)
+static void disagree(test_ranks *all, int (*work)(test_rank *), const char *words, const char *what)
 {
     branches_refused(all, work, SBN_DISAGREEMENT, words, SBN_DISAGREEMENT, words, what);
 }
 
-static void check_disagreements(members *all)
+static void check_disagreements(test_ranks *all)
 {
-    members_do(all, branches_train);
+    ranks_do(all, branches_train);
     disagree(all, one_less,
              "rank 1 called forward of 2 layers|"
              "ranks 0, 2 called forward of layer \"third\" with 5 channels in place 3",
@@ -167,14 +166,12 @@ static void check_disagreements(members *all)
              "backward of another place of the same call");
 }
 
+static void checks(void)
+{
+    branches_with(&device, shapes, check_disagreements);
+}
+
 int main(int argc, char **argv)
 {
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    branches_with(&device, shapes, check_disagreements);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_main(argc, argv, &device, checks);
 }

@@ -1,13 +1,12 @@
 /*
  * Calls of several layers that cannot be: bad input, devices that fail in one
- * layer. Each member gets a sentence that names the layer, nothing has changed
+ * layer. Each rank gets a sentence that names the layer, nothing has changed
  * in any layer, and the groups go on.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "support/branch_calls.h"
-#include "base/memory.h"
 #include "support/wraps.h"
 
 static fixture device;
@@ -26,7 +25,7 @@ static const branch_shape frozen_redone[BRANCH_LAYERS] = {
     {.name = "third", .channels = 5, .plane = 20, .samples = 2, .full = 1},
 };
 
-static int no_saved(member *m)
+static int no_saved(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     if (m->rank == BRANCH_ODD)
@@ -34,7 +33,7 @@ static int no_saved(member *m)
     return branch_call_make(m, &c);
 }
 
-static int no_layer(member *m)
+static int no_layer(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     if (m->rank == BRANCH_ODD)
@@ -42,7 +41,7 @@ static int no_layer(member *m)
     return branch_call_make(m, &c);
 }
 
-static int same_saved(member *m)
+static int same_saved(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     if (m->rank == BRANCH_ODD)
@@ -51,10 +50,10 @@ static int same_saved(member *m)
 }
 
 /* Second reads what first writes. */
-static int chained(member *m)
+static int chained(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     for (size_t r = 0; r < m->replicas; ++r) {
         shards[r] = c.list[1].shards[r];
         shards[r].x = c.list[0].shards[r].y;
@@ -65,10 +64,10 @@ static int chained(member *m)
     return branch_call_make(m, &c);
 }
 
-static int short_buffer(member *m)
+static int short_buffer(test_rank *m)
 {
     branch_call c = branch_call_right(m, 1);
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     memcpy(shards, c.list[1].shards, sizeof *shards * m->replicas);
     if (m->rank == BRANCH_ODD)
         shards[0].dx.offset = 1 << 20;
@@ -76,7 +75,7 @@ static int short_buffer(member *m)
     return branch_call_make(m, &c);
 }
 
-static int wrong_result(member *m)
+static int wrong_result(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
     c.results[2].size -= m->rank == BRANCH_ODD;
@@ -85,10 +84,10 @@ static int wrong_result(member *m)
     return m->status;
 }
 
-static int too_few(member *m)
+static int too_few(test_rank *m)
 {
     branch_call c = branch_call_right(m, 0);
-    sbn_shard shards[MEMBER_REPLICAS];
+    sbn_shard shards[RANK_REPLICAS];
     for (size_t r = 0; r < m->replicas; ++r) {
         shards[r] = c.list[1].shards[r];
         shards[r].shape[0] = m->rank == BRANCH_ODD;
@@ -99,25 +98,25 @@ static int too_few(member *m)
 }
 
 /* The reads of rank 1: of the first layer, the second, and the second once more in the wide format. */
-static int read_of_second(member *m)
+static int read_of_second(test_rank *m)
 {
     wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 2 : 0);
     return branches_forward(m);
 }
 
-static int wide_read(member *m)
+static int wide_read(test_rank *m)
 {
     wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 3 : 0);
     return branches_forward(m);
 }
 
-static int query(member *m)
+static int query(test_rank *m)
 {
     wraps_fail(WRAP_EVENT_INFO, m->rank == BRANCH_ODD);
     return branches_forward(m);
 }
 
-static void check_errors(members *all)
+static void check_errors(test_ranks *all)
 {
     branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|NULL came",
                      SBN_REMOTE_ERROR,
@@ -159,7 +158,7 @@ static void check_errors(members *all)
 }
 
 /* These the others cannot learn of: nobody else calls. */
-static int refused_alone(member *m)
+static int refused_alone(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     sbn_pass *pass = (sbn_pass *)&pass;
@@ -180,93 +179,91 @@ static int refused_alone(member *m)
     return m->status;
 }
 
-static void check_refused_alone(members *all)
+static void check_refused_alone(test_ranks *all)
 {
-    members_do(all, branches_reset);
+    ranks_do(all, branches_reset);
     const uint64_t before = branches_state(all);
-    members_do(all, refused_alone);
+    ranks_do(all, refused_alone);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], SBN_SUCCESS,
-                      "count: at least 1 layer was expected, 0 came|"
-                      "branches: an array of layers was expected, NULL came|"
-                      "pass: a place for the handle was expected, NULL came|"
-                      "branches[0]: layer: a handle of this kind was expected, another came",
-                      "what the others cannot learn of");
+        rank_expect(&all->of[rank], SBN_SUCCESS,
+                    "count: at least 1 layer was expected, 0 came|"
+                    "branches: an array of layers was expected, NULL came|"
+                    "pass: a place for the handle was expected, NULL came|"
+                    "branches[0]: layer: a handle of this kind was expected, another came",
+                    "what the others cannot learn of");
     tap_ok(branches_state(all) == before, "nothing has changed");
 }
 
 /* After the sums were combined one layer of rank 1 fails: the group has, as the others learn. */
-static int failing_apply(member *m)
+static int failing_apply(test_rank *m)
 {
     wraps_fail(WRAP_WRITE, m->rank == BRANCH_ODD ? 2 : 0);
     return branches_forward(m);
 }
 
-static void check_failed_group(members *all)
+static void check_failed_group(test_ranks *all)
 {
-    members_do(all, failing_apply);
+    ranks_do(all, failing_apply);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                      rank == BRANCH_ODD ? "replica 0|clEnqueueWriteBuffer" : "",
-                      "a device fails in one layer's apply");
-    members_do(all, branches_forward);
+        rank_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
+                    rank == BRANCH_ODD ? "replica 0|clEnqueueWriteBuffer" : "",
+                    "a device fails in one layer's apply");
+    ranks_do(all, branches_forward);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                      rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueWriteBuffer"
-                                         : "rank 1|SBN_GROUP_FAILED",
-                      "afterwards");
+        rank_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
+                    rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueWriteBuffer"
+                                       : "rank 1|SBN_GROUP_FAILED",
+                    "afterwards");
 }
 
 /* A frozen layer that rank 1 redoes by itself: the others have all they need, and have gone on. */
-static int failing_redo(member *m)
+static int failing_redo(test_rank *m)
 {
     if (branches_forward(m))
         return m->status;
     branch_set *set = branch_set_of(m);
     wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 1 + BRANCH_LAYERS : 0);
-    member_says(m, sbn_backward_branches(set->backward, BRANCH_LAYERS, set->results[1]));
+    rank_says(m, sbn_backward_branches(set->backward, BRANCH_LAYERS, set->results[1]));
     wraps_fail(WRAP_ANY, 0);
     return m->status;
 }
 
-static void check_frozen(members *all)
+static void check_frozen(test_ranks *all)
 {
-    members_do(all, branches_train);
+    ranks_do(all, branches_train);
     branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|NULL came",
                      SBN_REMOTE_ERROR,
                      "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
                      "SBN_INVALID_ARGUMENT",
                      "an error in a layer of one's own");
-    members_do(all, failing_redo);
+    ranks_do(all, failing_redo);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                      rank == BRANCH_ODD ? "replica 0|clEnqueueReadBuffer" : "",
-                      "a device fails in a redo of this member's own");
-    members_do(all, branches_forward);
+        rank_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
+                    rank == BRANCH_ODD ? "replica 0|clEnqueueReadBuffer" : "",
+                    "a device fails in a redo of this rank's own");
+    ranks_do(all, branches_forward);
     for (int rank = 0; rank < all->count; ++rank)
-        member_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                      rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueReadBuffer"
-                                         : "rank 1|SBN_GROUP_FAILED",
-                      "afterwards");
+        rank_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
+                    rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueReadBuffer"
+                                       : "rank 1|SBN_GROUP_FAILED",
+                    "afterwards");
 }
 
-static void check_refusals(members *all)
+static void check_refusals(test_ranks *all)
 {
-    members_do(all, branches_train);
+    ranks_do(all, branches_train);
     check_errors(all);
     check_refused_alone(all);
     check_failed_group(all);
 }
 
-int main(int argc, char **argv)
+static void checks(void)
 {
-    members_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return members_end(fixture_missing());
-    const long at_start = sbn__handles_open();
     branches_with(&device, shapes, check_refusals);
     branches_with(&device, frozen_redone, check_frozen);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return members_end(tap_done());
+}
+
+int main(int argc, char **argv)
+{
+    return ranks_main(argc, argv, &device, checks);
 }

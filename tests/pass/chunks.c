@@ -1,5 +1,5 @@
 /*
- * Passes in pieces: on a device that says to be small, its cache too, every output,
+ * Passes in chunks: on a device that says to be small, its cache too, every output,
  * running statistics and what is saved have the bits of a pass made whole,
  * whatever the shape and the settings.
  */
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "support/fixture.h"
-#include "base/memory.h"
 #include "support/wraps.h"
 
 enum { REPLICAS = 3, SEED = 7 };
@@ -23,7 +22,7 @@ typedef struct problem {
     unsigned flags; /* of backward */
     float huge;     /* x and dy of one channel */
     int frozen;     /* backward of constants */
-    cl_ulong cache; /* which gives pieces, */
+    cl_ulong cache; /* which gives chunks, */
     int whole;      /* but for these */
     cl_uint units;
 } problem;
@@ -166,18 +165,18 @@ static outcome train(const problem *p, cl_ulong cache)
     return o;
 }
 
-/* Step 1 of each piece is a launch of its own: so many more show that there were pieces. */
+/* Step 1 of each chunk is a launch of its own: so many more show that there were chunks. */
 static void check(const problem *p)
 {
-    const outcome whole = train(p, 0), pieces = train(p, p->cache);
-    tap_ok(pieces.digest == whole.digest, "%s, a queue %s order: the bits of a pass made whole",
+    const outcome whole = train(p, 0), chunks = train(p, p->cache);
+    tap_ok(chunks.digest == whole.digest, "%s, a queue %s order: the bits of a pass made whole",
            p->what, first_queue ? "without" : "in");
-    tap_ok(p->whole ? pieces.launches == whole.launches
-                    : pieces.launches > whole.launches + whole.launches / 2,
-           "%s: made %s: %ld launches, %ld whole", p->what, p->whole ? "whole" : "in pieces",
-           pieces.launches, whole.launches);
-    tap_ok(memcmp(pieces.results, whole.results, sizeof whole.results) == 0 &&
-               pieces.results[0].wide == (p->huge != 0),
+    tap_ok(p->whole ? chunks.launches == whole.launches
+                    : chunks.launches > whole.launches + whole.launches / 2,
+           "%s: made %s: %ld launches, %ld whole", p->what, p->whole ? "whole" : "in chunks",
+           chunks.launches, whole.launches);
+    tap_ok(memcmp(chunks.results, whole.results, sizeof whole.results) == 0 &&
+               chunks.results[0].wide == (p->huge != 0),
            "%s: the same results, %s format", p->what, p->huge != 0 ? "the wide" : "one");
 }
 
@@ -217,7 +216,7 @@ static void check_two_phases(void)
 }
 
 /*
- * A command that fails on the device, in any piece, is what the pass comes to, though others have
+ * A command that fails on the device, in any chunk, is what the pass comes to, though others have
  * followed it.
  */
 static void check_failed_commands(void)
@@ -242,18 +241,15 @@ static void check_failed_commands(void)
         must(clFinish(queues[0]), "clFinish");
         sbn_saved_destroy(saved);
     }
-    tap_ok(n > 50 && silent == 0, "a failed command of a pass in pieces: %d of %d are not told",
+    tap_ok(n > 50 && silent == 0, "a failed command of a pass in chunks: %d of %d are not told",
            silent, n - 2);
     slice_close(&slices[0]);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
     for (int r = 0; r < REPLICAS; ++r)
         queues[r] = fixture_queue(&device, r == 1);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
@@ -264,7 +260,9 @@ int main(void)
     check_failed_commands();
     for (int r = 0; r < REPLICAS; ++r)
         clReleaseCommandQueue(queues[r]);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

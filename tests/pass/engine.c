@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "support/fixture.h"
-#include "base/memory.h"
 
 enum { MOST = 4, CHANNELS = 3, PLANE = 20 };
 
@@ -208,12 +207,9 @@ static uint64_t apart(size_t count, int steps)
     return digest;
 }
 
-int main(void)
+static void checks(void)
 {
     engine e = {.replicate = replicate};
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
 
     e.replicate(&e, 3);
     step(&e);
@@ -240,7 +236,9 @@ int main(void)
 
     drop(&e);
     sbn_hub_destroy(patched.hub);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

@@ -14,13 +14,13 @@
 
 enum { REPLICAS = 2, CHANNELS = 17, PLANE = 48, STEPS = 9, PIECE_STEPS = 2 };
 
-/* With the first a forward pass is made in pieces, with the second a backward pass. */
+/* With the first a forward pass is made in chunks, with the second a backward pass. */
 static const cl_ulong small_caches[] = {4700, 9500};
 
 static fixture device;
 static cl_command_queue queues[REPLICAS];
 static slice slices[REPLICAS], huge[REPLICAS];
-static sbn_shard shards[REPLICAS], huge_shares[REPLICAS], huge_quiet[REPLICAS]; /* no events */
+static sbn_shard shards[REPLICAS], huge_shards[REPLICAS], huge_quiet[REPLICAS]; /* no events */
 static cl_event events[REPLICAS];
 static size_t replicas = REPLICAS, first = 0; /* of the queues, in a group */
 static int steps = STEPS;
@@ -93,8 +93,8 @@ static int step(life *l, int n)
     case 2: return sbn_recompute(l->layer, shards, l->saved);
     case 3: return sbn_evaluate(l->layer, shards);
     case 4: return sbn_backward(l->layer, shards, l->saved, SBN_GLOBAL_GRADIENTS, NULL);
-    case 5: return sbn_forward(l->layer, huge_shares, l->saved, SBN_KEEP_RUNNING_STATS, NULL);
-    case 6: return sbn_backward(l->layer, huge_shares, l->saved, 0, NULL);
+    case 5: return sbn_forward(l->layer, huge_shards, l->saved, SBN_KEEP_RUNNING_STATS, NULL);
+    case 6: return sbn_backward(l->layer, huge_shards, l->saved, 0, NULL);
     case 7: return sbn_forward_branches(both, 2, NULL);
     default: return sbn_backward_branches(both, 2, NULL);
     }
@@ -184,7 +184,7 @@ static int fails_to_live(sbn_group *group, int n, uint64_t right)
 }
 
 /* The first steps of one replica, whose device says to have a small cache. */
-static void check_pieces(cl_ulong cache, size_t queue)
+static void check_chunks(cl_ulong cache, size_t queue)
 {
     life l;
     int status, any, n = 1;
@@ -208,7 +208,7 @@ static void check_pieces(cl_ulong cache, size_t queue)
     wraps_device_says(0, NULL, 0);
     for (n = 1; fails_to_live(l.group, n, right);)
         ++n;
-    tap_ok(n > 3 * whole, "a pass in pieces: %d calls failed, one in each; whole %d", n - 1,
+    tap_ok(n > 3 * whole, "a pass in chunks: %d calls failed, one in each; whole %d", n - 1,
            whole - 1);
     sbn_group_destroy(l.group);
     replicas = REPLICAS;
@@ -228,18 +228,18 @@ int main(void)
         buffer_fill(&huge[r], &huge[r].shard.x, PLANE, 3e30f);
         buffer_fill(&huge[r], &huge[r].shard.dy, PLANE, 3e30f);
         shards[r] = slices[r].shard;
-        huge_shares[r] = huge[r].shard;
-        huge_quiet[r] = huge_shares[r];
-        shards[r].event = huge_shares[r].event = &events[r];
+        huge_shards[r] = huge[r].shard;
+        huge_quiet[r] = huge_shards[r];
+        shards[r].event = huge_shards[r].event = &events[r];
     }
     life l;
     int status, any, n = 1;
     must(make_group(&l), "a group without faults");
     must(make_layer(&l), "a layer without faults");
     sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
-    must(sbn_forward(l.layer, huge_shares, l.saved, SBN_KEEP_RUNNING_STATS, &forward), "wide");
+    must(sbn_forward(l.layer, huge_shards, l.saved, SBN_KEEP_RUNNING_STATS, &forward), "wide");
     take_events(&any);
-    must(sbn_backward(l.layer, huge_shares, l.saved, 0, &backward), "wide");
+    must(sbn_backward(l.layer, huge_shards, l.saved, 0, &backward), "wide");
     take_events(&any);
     tap_ok(forward.wide && backward.wide, "the huge values need the wide format");
     tap_ok(take_steps(&l, &status, &any) == STEPS, "%d steps without faults", STEPS);
@@ -253,7 +253,7 @@ int main(void)
         ++n;
     tap_ok(n > 30, "the making of a group: %d calls failed, one in each", n - 1);
     for (size_t i = 0; i < sizeof small_caches / sizeof *small_caches; ++i)
-        check_pieces(small_caches[i], i); /* the second queue keeps no order */
+        check_chunks(small_caches[i], i); /* the second queue keeps no order */
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     for (size_t r = 0; r < replicas; ++r) {
         slice_close(&slices[r]);

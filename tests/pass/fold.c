@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/vectors.h"
 
 static fixture device;
@@ -221,32 +220,29 @@ static void check_refused(void)
     example_close(&e);
 }
 
-/* A member that only takes part has nothing to fold, and needs nobody to know that. */
+/* A rank that only takes part has nothing to fold, and needs nobody to know that. */
 static void check_none(void)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport transport;
     sbn_hub *hub;
-    sbn_group *member;
+    sbn_group *one_rank;
     sbn_batchnorm *layer;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
     config.transport = &transport;
     layer_config.channels = 4;
-    must(sbn_group_create(&config, &member), "sbn_group_create");
-    must(sbn_batchnorm_create(member, &layer_config, &layer), "sbn_batchnorm_create");
+    must(sbn_group_create(&config, &one_rank), "sbn_group_create");
+    must(sbn_batchnorm_create(one_rank, &layer_config, &layer), "sbn_batchnorm_create");
     expect(sbn_batchnorm_fold(layer, NULL), SBN_SUCCESS, "", "without a replica");
     sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(member);
+    sbn_group_destroy(one_rank);
     sbn_hub_destroy(hub);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
     for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
         queue = fixture_queue(&device, out_of_order);
         const cl_command_queue queues[REPLICAS] = {queue, queue};
@@ -263,7 +259,9 @@ int main(void)
         clReleaseCommandQueue(queue);
     }
     check_none();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

@@ -1,13 +1,12 @@
 /*
  * Frozen layers against PyTorch's float64: output, dx, gradients of weight and
- * bias, all bits the same however the batch is split. No other member is
+ * bias, all bits the same however the batch is split. No other rank is
  * needed, nothing is updated, and what is not wanted is not read.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/ranks.h"
 #include "support/vectors.h"
 
@@ -138,8 +137,7 @@ static void check_values(const char *name)
         example_open(&e, name, group);
         split(&e, shards, replicas);
         expect(sbn_forward(e.layer, shards, e.saved, 0, &result), SBN_SUCCESS, "", name);
-        tap_ok(result.count == SAMPLES * PLANE && result.synchronised,
-               "its count is this member's");
+        tap_ok(result.count == SAMPLES * PLANE && result.synchronised, "its count is this rank's");
         expect(sbn_backward(e.layer, shards, e.saved, SBN_GLOBAL_GRADIENTS, NULL), SBN_SUCCESS, "",
                "its backward pass");
         digests[i] = digest_all(&e);
@@ -187,7 +185,7 @@ static int test(void *context, void *request, int *done)
     return ++calls, -1;
 }
 
-/* A member of two whose other never comes; gradients local, accumulated, or not wanted at all. */
+/* A rank of two whose other never comes; gradients local, accumulated, or not wanted at all. */
 static void check_alone(void)
 {
     const sbn_transport table = {.size = sizeof table,
@@ -296,7 +294,7 @@ static void check_flags(void)
     sbn_group_destroy(group);
 }
 
-static int freeze_one(member *m)
+static int freeze_one(test_rank *m)
 {
     /* Rank 1 forgets. */
     if (m->rank == 0)
@@ -304,63 +302,60 @@ static int freeze_one(member *m)
     sbn_batchnorm_freeze(m->second, 1);
     const int status = sbn_forward(m->second, m->shards, m->second_saved, 0, NULL);
     if (status)
-        return member_says(m, status);
-    return member_says(m, sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS,
-                                       NULL));
+        return rank_says(m, status);
+    return rank_says(m, sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS,
+                                     NULL));
 }
 
-static int disagree(member *m)
+static int disagree(test_rank *m)
 {
     int status = SBN_SUCCESS;
     if (m->rank == 0)
         status = sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS, NULL);
     else
         status = sbn_forward(m->layer, m->shards, m->saved, 0, NULL);
-    return member_says(m, status);
+    return rank_says(m, status);
 }
 
 /* Gradients of the group over two threads; and one that is not frozen is named. */
-static void check_members(void)
+static void check_ranks(void)
 {
     const size_t ones[] = {1, 1}, samples[] = {2, 3};
-    members all;
-    members_open(&all, &device, 2, ones, samples, NULL);
-    members_do(&all, freeze_one);
-    float gradients[2][2 * MEMBER_CHANNELS];
+    test_ranks all;
+    ranks_open(&all, &device, 2, ones, samples, NULL);
+    ranks_do(&all, freeze_one);
+    float gradients[2][2 * RANK_CHANNELS];
     for (int rank = 0; rank < 2; ++rank) {
         const slice *s = &all.of[rank].slices[0];
-        member_expect(&all.of[rank], SBN_SUCCESS, "", "the group's gradients, frozen");
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "the group's gradients, frozen");
         must(clFinish(s->queue), "clFinish");
-        buffer_read(s, &s->shard.weight_grad, MEMBER_CHANNELS, gradients[rank]);
-        buffer_read(s, &s->shard.bias_grad, MEMBER_CHANNELS, gradients[rank] + MEMBER_CHANNELS);
+        buffer_read(s, &s->shard.weight_grad, RANK_CHANNELS, gradients[rank]);
+        buffer_read(s, &s->shard.bias_grad, RANK_CHANNELS, gradients[rank] + RANK_CHANNELS);
     }
     double sum = 0.0;
-    for (size_t k = 0; k < 5 * MEMBER_PLANE; ++k)
-        sum += (double)batch_dy(9, k / MEMBER_PLANE, 0, k % MEMBER_PLANE);
+    for (size_t k = 0; k < 5 * RANK_PLANE; ++k)
+        sum += (double)batch_dy(9, k / RANK_PLANE, 0, k % RANK_PLANE);
     tap_ok(!memcmp(gradients[0], gradients[1], sizeof gradients[0]) &&
-               fabs(gradients[0][MEMBER_CHANNELS] - sum) < 1e-4,
-           "both have the sum over both: %g, expected %g", (double)gradients[0][MEMBER_CHANNELS],
+               fabs(gradients[0][RANK_CHANNELS] - sum) < 1e-4,
+           "both have the sum over both: %g, expected %g", (double)gradients[0][RANK_CHANNELS],
            sum);
-    members_do(&all, disagree);
+    ranks_do(&all, disagree);
     for (int rank = 0; rank < 2; ++rank)
-        member_expect(&all.of[rank], SBN_DISAGREEMENT, "rank 0|frozen backward|rank 1|forward",
-                      "one is frozen, the other not");
-    members_close(&all);
+        rank_expect(&all.of[rank], SBN_DISAGREEMENT, "rank 0|frozen backward|rank 1|forward",
+                    "one is frozen, the other not");
+    ranks_close(&all);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    queue = fixture_queue(&device, 0);
     check_values("affine");
     check_values("plain");
     check_alone();
     check_flags();
-    check_members();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+    check_ranks();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

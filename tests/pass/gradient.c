@@ -62,7 +62,7 @@ static void fill(trial *t)
 static size_t place(const trial *t, size_t c, size_t j)
 {
     const size_t plane = t->g.sample[0].plane;
-    return geometry_plane_start(&t->g, j / plane, c) + j % plane;
+    return placement_plane_start(&t->g, j / plane, c) + j % plane;
 }
 
 /* L of each channel: their losses do not mix. */

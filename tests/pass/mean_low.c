@@ -28,7 +28,7 @@ static void check(runner *r, const char *device)
     for (size_t s = 0; s < t.g.samples; ++s)
         for (size_t c = 0; c < t.g.channels; ++c)
             for (size_t i = 0; i < t.g.sample[s].plane; ++i) {
-                const size_t at = geometry_plane_start(&t.g, s, c) + i;
+                const size_t at = placement_plane_start(&t.g, s, c) + i;
                 t.in.x[at] = (float)ldexp((double)x_of(111 * s + i, c), -14);
                 t.in.dy[at] = (float)ldexp((double)dy_of(111 * s + i, c), -20);
             }

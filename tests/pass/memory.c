@@ -69,7 +69,7 @@ static void network_close(network *n, size_t count)
 }
 
 /* Both replicas' shards lie at the same place, but for what is written. */
-static void take_share(const layer *l, size_t replica, sbn_shard *shard)
+static void take_shard(const layer *l, size_t replica, sbn_shard *shard)
 {
     const size_t elements = l->channels * l->side * l->side;
     *shard = (sbn_shard){.dims = 4, .shape = {1, l->channels, l->side, l->side}};
@@ -94,7 +94,7 @@ static size_t peak(const layer *layers, size_t count, size_t groups)
         const size_t i = step < count ? step : 2 * count - 1 - step;
         sbn_shard shards[REPLICAS];
         for (size_t r = 0; r < REPLICAS; ++r)
-            take_share(&layers[i], r, &shards[r]);
+            take_shard(&layers[i], r, &shards[r]);
         for (size_t g = 0; g < groups; ++g) {
             network *n = &networks[g];
             must(step < count ? sbn_forward(n->layers[i], shards + g, n->saved[i], 0, NULL)

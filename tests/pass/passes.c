@@ -4,7 +4,6 @@
  */
 
 #include "support/fixture.h"
-#include "base/memory.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
 
@@ -244,11 +243,8 @@ static void check_unwanted(const uint64_t right[BATCHES])
     sbn_saved_destroy(saved);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
     cl_command_queue queues[REPLICAS];
     queue = queues[0] = queues[1] = fixture_queue(&device, 0);
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
@@ -275,8 +271,10 @@ int main(void)
             slice_close(&slices[b][r]);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, NULL, checks);
 }

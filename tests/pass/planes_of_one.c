@@ -153,7 +153,7 @@ static int has_moments(const trial *t, size_t c, char *why, size_t size)
     const int64_t n = (int64_t)t->g.samples;
     __int128 sum = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
-        const __int128 x = (__int128)ldexp((double)t->in.x[geometry_plane_start(&t->g, row, c)],
+        const __int128 x = (__int128)ldexp((double)t->in.x[placement_plane_start(&t->g, row, c)],
                                            41);
         sum += x;
         squares += x * x;
@@ -171,12 +171,12 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
 {
     __int128 sum = 0, product = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
-        const size_t at = geometry_plane_start(&t->g, row, c);
+        const size_t at = placement_plane_start(&t->g, row, c);
         const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79);
         sum += dy;
         product += dy * (__int128)ldexp((double)t->in.x[at], 24);
     }
-    const double x = t->in.x[geometry_plane_start(&t->g, 0, c)];
+    const double x = t->in.x[placement_plane_start(&t->g, 0, c)];
     const double invstd = 1 / sqrt(x * x + t->p.eps);
     const double expected[] = {ldexp((double)sum, -79), ldexp((double)product, -103) * invstd};
     const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
@@ -193,7 +193,7 @@ static void check(runner *r, const char *device, const char *line, const char *w
     trial_make(&t, line, 1);
     for (size_t row = 0; row < t.g.samples; ++row)
         for (size_t c = 0; c < t.g.channels; ++c) {
-            const size_t at = geometry_plane_start(&t.g, row, c);
+            const size_t at = placement_plane_start(&t.g, row, c);
             t.in.x[at] = x(row, c);
             t.in.dy[at] = dy ? dy(row, c) : t.in.dy[at];
         }

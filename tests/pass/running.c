@@ -6,10 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "support/ranks.h"
 
-enum { CHANNELS = MEMBER_CHANNELS, PLANE = MEMBER_PLANE, BATCHES = 3, SAMPLES = 3 };
+enum { CHANNELS = RANK_CHANNELS, PLANE = RANK_PLANE, BATCHES = 3, SAMPLES = 3 };
 
 static fixture device;
 static cl_command_queue queue;
@@ -173,7 +172,7 @@ static int test(void *context, void *request, int *done)
     return -1;
 }
 
-/* By the running mean and variance that were set, on a member whose others never come. */
+/* By the running mean and variance that were set, on a rank whose others never come. */
 static void check_evaluation(void)
 {
     const sbn_transport table = {.size = sizeof table,
@@ -210,13 +209,13 @@ static void check_evaluation(void)
     sbn_group_destroy(group);
 }
 
-static int evaluate_untracked(member *m)
+static int evaluate_untracked(test_rank *m)
 {
     sbn_batchnorm_config config = of_layer();
     sbn_batchnorm *layer;
     config.track_running_stats = 0;
     must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
-    member_says(m, sbn_evaluate(layer, m->shards));
+    rank_says(m, sbn_evaluate(layer, m->shards));
     clFinish(m->queue);
     sbn_batchnorm_destroy(layer);
     return m->status;
@@ -226,26 +225,22 @@ static int evaluate_untracked(member *m)
 static void check_untracked(void)
 {
     const size_t two[] = {2}, ones[] = {1, 1}, samples[] = {1, 3};
-    members all;
+    test_ranks all;
     uint64_t digests[2];
     for (int i = 0; i < 2; ++i) {
-        members_open(&all, &device, 1 + i, i ? ones : two, samples, NULL);
-        members_do(&all, evaluate_untracked);
+        ranks_open(&all, &device, 1 + i, i ? ones : two, samples, NULL);
+        ranks_do(&all, evaluate_untracked);
         for (int rank = 0; rank <= i; ++rank)
-            member_expect(&all.of[rank], SBN_SUCCESS, "", "evaluation by batch statistics");
-        digests[i] = members_digest(&all);
+            rank_expect(&all.of[rank], SBN_SUCCESS, "", "evaluation by batch statistics");
+        digests[i] = ranks_digest(&all);
         tap_ok(!slice_untouched(&all.of[i].slices[0]), "it has written y");
-        members_close(&all);
+        ranks_close(&all);
     }
     tap_ok(digests[0] == digests[1], "evaluation by batch statistics is synchronised");
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    queue = fixture_queue(&device, 0);
     sbn_group *group = make_group(NULL);
     check_average(group, SBN_AVERAGE_MOMENTUM, 0.1, "momentum 0.1");
     check_average(group, SBN_AVERAGE_MOMENTUM, 0.0, "momentum 0");
@@ -255,8 +250,9 @@ int main(void)
     check_evaluation();
     check_untracked();
     sbn_group_destroy(group);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -1,6 +1,6 @@
 /*
- * Thousands of small passes over four members, or RANKS of them, with shapes,
- * shards, delays and operations drawn at random: every member sees the same
+ * Thousands of small passes over four ranks, or RANKS of them, with shapes,
+ * shards, delays and operations drawn at random: every rank sees the same
  * statistics, and neither handles nor memory grow. An argument gives the
  * number of rounds.
  */
@@ -39,7 +39,7 @@ static void delay(uint64_t random)
 
 static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
 {
-    float mean[MEMBER_CHANNELS], var[MEMBER_CHANNELS];
+    float mean[RANK_CHANNELS], var[RANK_CHANNELS];
     uint64_t count;
     if (sbn_saved_get(saved, mean, var, &count))
         return digest;
@@ -49,7 +49,7 @@ static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
 }
 
 /* Both layers in one call; the second one's output goes elsewhere. */
-static const char *take_branches(member *m, uint64_t round, const sbn_shard *shard)
+static const char *take_branches(test_rank *m, uint64_t round, const sbn_shard *shard)
 {
     sbn_shard elsewhere = *shard;
     sbn_pass *pass = NULL;
@@ -66,7 +66,7 @@ static const char *take_branches(member *m, uint64_t round, const sbn_shard *sha
 }
 
 /* One or two forwards, sometimes backward, ended in either order. */
-static const char *take_passes(member *m, uint64_t round, const sbn_shard *shard)
+static const char *take_passes(test_rank *m, uint64_t round, const sbn_shard *shard)
 {
     sbn_pass *one = NULL, *two = NULL;
     const int status = sbn_forward_begin(m->layer, shard, m->saved, 0, &one);
@@ -95,14 +95,14 @@ static const char *take_passes(member *m, uint64_t round, const sbn_shard *shard
     return NULL;
 }
 
-static const char *take_round(member *m, uint64_t round, sbn_shard *shard)
+static const char *take_round(test_rank *m, uint64_t round, sbn_shard *shard)
 {
     shard->shape[2] = 1 + draw(1, round, 0) % 9;
     shard->shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
     return draw(1, round, 3) % 3 ? take_passes(m, round, shard) : take_branches(m, round, shard);
 }
 
-static int soak(member *m, uint64_t from, uint64_t to)
+static int soak(test_rank *m, uint64_t from, uint64_t to)
 {
     sbn_shard shard = m->shards[0];
     const char *wrong = NULL;
@@ -119,12 +119,12 @@ static int soak(member *m, uint64_t from, uint64_t to)
     return 0;
 }
 
-static int warm_up(member *m)
+static int warm_up(test_rank *m)
 {
     return soak(m, 0, WARM_UP);
 }
 
-static int go_on(member *m)
+static int go_on(test_rank *m)
 {
     return soak(m, WARM_UP, WARM_UP + (uint64_t)rounds);
 }
@@ -145,24 +145,24 @@ static long resident(void)
 int main(int argc, char **argv)
 {
     fixture device;
-    members all;
+    test_ranks all;
     size_t ones[RANKS], samples[RANKS];
     for (int rank = 0; rank < RANKS; ++rank) {
         ones[rank] = 1;
         samples[rank] = 4;
     }
-    members_begin(&argc, &argv);
+    ranks_begin(&argc, &argv);
     if (fixture_open(&device))
-        return members_end(fixture_missing());
+        return ranks_end(fixture_missing());
     if (argc > 1)
         rounds = atoi(argv[1]);
     if (*tool())
         rounds = 300;
     const long at_start = sbn__handles_open();
-    members_open(&all, &device, RANKS, ones, samples, NULL);
-    members_do(&all, warm_up);
+    ranks_open(&all, &device, RANKS, ones, samples, NULL);
+    ranks_do(&all, warm_up);
     const long handles = sbn__handles_open(), pages = resident();
-    members_do(&all, go_on);
+    ranks_do(&all, go_on);
     for (int rank = 0; rank < RANKS; ++rank)
         tap_ok(!all.of[rank].status && all.of[rank].digest == all.of[0].digest,
                "rank %d: %d rounds, the statistics of rank 0 (%s)", rank, rounds,
@@ -171,8 +171,8 @@ int main(int argc, char **argv)
     /* An event is kept here and there, until the next pass of the same memory. */
     tap_ok(more <= 16 * RANKS, "%ld more handles than after %d rounds", more, WARM_UP);
     tap_ok(kilobytes < 32 * 1024 || *tool(), "%ld KB more resident", kilobytes);
-    members_close(&all);
+    ranks_close(&all);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     fixture_close(&device);
-    return members_end(tap_done());
+    return ranks_end(tap_done());
 }

@@ -21,8 +21,8 @@ static void count(long counts[MAKING])
         counts[i] = wraps_calls(making[i]);
 }
 
-/* Every kind of pass, narrow and wide, whole and in pieces, two of them under way at once. */
-static void take_round(member *m, const sbn_shard *wide)
+/* Every kind of pass, narrow and wide, whole and in chunks, two of them under way at once. */
+static void take_round(test_rank *m, const sbn_shard *wide)
 {
     sbn_pass *one, *two;
     sbn_result result = SBN_RESULT_INIT;
@@ -47,13 +47,13 @@ static void take_round(member *m, const sbn_shard *wide)
 static void check_alone(const fixture *device)
 {
     const size_t two[] = {2}, samples[] = {3, 2};
-    members all;
-    members_open(&all, device, 1, two, samples, NULL);
-    member *m = &all.of[0];
+    test_ranks all;
+    ranks_open(&all, device, 1, two, samples, NULL);
+    test_rank *m = &all.of[0];
     slice wide[2];
     sbn_shard shards[2];
     for (int r = 0; r < 2; ++r) {
-        slice_open(&wide[r], device, m->queue, 0, 2, MEMBER_CHANNELS, 1100, 5);
+        slice_open(&wide[r], device, m->queue, 0, 2, RANK_CHANNELS, 1100, 5);
         buffer_fill(&wide[r], &wide[r].shard.x, 40, 3e30f);
         shards[r] = wide[r].shard;
     }
@@ -72,15 +72,15 @@ static void check_alone(const fixture *device)
            sbn__handles_open() - handles);
     slice_close(&wide[0]);
     slice_close(&wide[1]);
-    members_close(&all);
+    ranks_close(&all);
 }
 
 static int rounds_of_hub = WARM_UP;
 
-static int train_often(member *m)
+static int train_often(test_rank *m)
 {
     for (int i = 0; i < rounds_of_hub; ++i)
-        if (member_train(m))
+        if (rank_train(m))
             break;
     return m->status;
 }
@@ -88,23 +88,23 @@ static int train_often(member *m)
 static void check_hub(const fixture *device)
 {
     const size_t ones[] = {1, 1}, samples[] = {3, 2};
-    members all;
-    members_open(&all, device, 2, ones, samples, NULL);
-    members_do(&all, train_often);
+    test_ranks all;
+    ranks_open(&all, device, 2, ones, samples, NULL);
+    ranks_do(&all, train_often);
     long before[MAKING], after[MAKING];
     const long handles = sbn__handles_open();
     count(before);
     rounds_of_hub = HUB_ROUNDS;
-    members_do(&all, train_often);
+    ranks_do(&all, train_often);
     count(after);
     tap_ok(all.of[0].status == SBN_SUCCESS, "hub: %s", all.of[0].sentence);
-    /* A sum for every meeting that the faster member is ahead, on each of two streams. */
+    /* A sum for every meeting that the faster rank is ahead, on each of two streams. */
     for (int i = 0; i < MAKING; ++i)
         tap_ok(after[i] - before[i] <= (i == 0 ? 4 : 0), "hub: %d rounds: %ld calls of %s",
                HUB_ROUNDS, after[i] - before[i], wraps_names[making[i]]);
     tap_ok(sbn__handles_open() - handles <= 4, "hub: %d rounds: %ld more handles", HUB_ROUNDS,
            sbn__handles_open() - handles);
-    members_close(&all);
+    ranks_close(&all);
 }
 
 int main(void)

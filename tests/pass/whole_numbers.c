@@ -43,7 +43,7 @@ static const char *const spreads[] = {
 static void fill(const pattern *p, trial *t, size_t c)
 {
     for (size_t s = 0; s < t->g.samples; ++s) {
-        const size_t start = geometry_plane_start(&t->g, s, c), n = t->g.sample[s].plane;
+        const size_t start = placement_plane_start(&t->g, s, c), n = t->g.sample[s].plane;
         const int offset = p->offset + p->step * (int)s + (int)c;
         for (size_t i = 0; i < n; ++i) {
             const int distance = p->spread ? 1 + (int)(i / 2 + s) % p->spread : 0;
@@ -59,7 +59,7 @@ static sums sum_up(const trial *t, size_t c)
 {
     sums a = {0, 0, 0, 0, 0};
     for (size_t s = 0; s < t->g.samples; ++s) {
-        const size_t start = geometry_plane_start(&t->g, s, c);
+        const size_t start = placement_plane_start(&t->g, s, c);
         for (size_t i = start; i < start + t->g.sample[s].plane; ++i) {
             const int64_t x = (int64_t)t->in.x[i], dy = (int64_t)t->in.dy[i];
             a.n += 1;
@@ -95,7 +95,7 @@ static int matches(const trial *t, size_t c, double invstd, int judge_dx, char *
         }
     const double k = invstd * invstd * product / n, p = t->in.weight[c] * invstd;
     for (size_t s = 0; s < t->g.samples; ++s) {
-        const size_t start = geometry_plane_start(&t->g, s, c);
+        const size_t start = placement_plane_start(&t->g, s, c);
         for (size_t i = start; i < start + t->g.sample[s].plane; ++i) {
             const double d = t->in.x[i] - mean;
             const double y = p * d + t->in.bias[c], dx = p * (t->in.dy[i] - dy_mean - k * d);

@@ -1,5 +1,5 @@
 /*
- * Calls of three layers over three members, of which one goes wrong on one of
+ * Calls of three layers over three ranks, of which one goes wrong on one of
  * them.
  */
 #ifndef TESTS_SUPPORT_BRANCH_CALLS_H
@@ -7,11 +7,11 @@
 
 #include "support/branch_set.h"
 
-enum { BRANCH_MEMBERS = 3, BRANCH_LAYERS = 3, BRANCH_ODD = 1 /* the rank that does otherwise */ };
+enum { BRANCH_RANKS = 3, BRANCH_LAYERS = 3, BRANCH_ODD = 1 /* the rank that does otherwise */ };
 
-/* Opens members with a set of layers each, checks, and closes them. */
+/* Opens ranks with a set of layers each, checks, and closes them. */
 void branches_with(const fixture *f, const branch_shape layers[BRANCH_LAYERS],
-                   void (*check)(members *all));
+                   void (*check)(test_ranks *all));
 
 /* What all others call, forward or back; the odd one may change it. */
 typedef struct branch_call {
@@ -21,19 +21,19 @@ typedef struct branch_call {
     sbn_result *results;
 } branch_call;
 
-branch_call branch_call_right(const member *m, int back);
-int branch_call_make(member *m, const branch_call *c);
+branch_call branch_call_right(const test_rank *m, int back);
+int branch_call_make(test_rank *m, const branch_call *c);
 
-/* Work of a member: all layers forward, or forward and backward; outputs to the pattern. */
-int branches_forward(member *m);
-int branches_train(member *m);
-int branches_reset(member *m);
+/* Work of a rank: all layers forward, or forward and backward; outputs to the pattern. */
+int branches_forward(test_rank *m);
+int branches_train(test_rank *m);
+int branches_reset(test_rank *m);
 
-/* What a refused call must leave alone, of all members. */
-uint64_t branches_state(members *all);
+/* What a refused call must leave alone, of all ranks. */
+uint64_t branches_state(test_ranks *all);
 
 /* All get an error, the odd one its own; nothing changes, and the groups work again. */
-void branches_refused(members *all, int (*work)(member *), int own, const char *own_words,
+void branches_refused(test_ranks *all, int (*work)(test_rank *), int own, const char *own_words,
                       int others, const char *words, const char *what);
 
 #endif

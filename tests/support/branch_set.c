@@ -5,9 +5,9 @@
 
 #include "group/group.h"
 
-static branch_set sets[MEMBERS_MAX];
+static branch_set sets[RANKS_MAX];
 
-branch_set *branch_set_of(const member *m)
+branch_set *branch_set_of(const test_rank *m)
 {
     return &sets[m->rank];
 }
@@ -44,7 +44,7 @@ static void count_starts(branch_set *set, sbn_group *group)
     transport->missing = transport->missing ? missing : NULL;
 }
 
-static sbn_batchnorm *make_layer(const member *m, const branch_shape *shape)
+static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
@@ -65,7 +65,7 @@ static void put(const slice *s, branch_values values, int rank)
     buffer_fill(s, &s->shard.dy, s->plane, value);
 }
 
-static void open_branch(const member *m, const fixture *f, const branch_shape *shape, size_t i)
+static void open_branch(const test_rank *m, const fixture *f, const branch_shape *shape, size_t i)
 {
     branch_set *set = branch_set_of(m);
     set->layers[i] = shape->again ? set->layers[i - 1] : make_layer(m, shape);
@@ -82,7 +82,7 @@ static void open_branch(const member *m, const fixture *f, const branch_shape *s
     set->backward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->back};
 }
 
-void branch_set_open(const member *m, const fixture *f, const branch_shape *shapes, size_t count)
+void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
 {
     branch_set *set = branch_set_of(m);
     memset(set, 0, sizeof *set);
@@ -93,7 +93,7 @@ void branch_set_open(const member *m, const fixture *f, const branch_shape *shap
     branch_set_reset(m);
 }
 
-void branch_set_close(const member *m)
+void branch_set_close(const test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     for (size_t i = 0; i < set->count; ++i) {
@@ -107,7 +107,7 @@ void branch_set_close(const member *m)
         m->group->communicator.transport = set->inner;
 }
 
-void branch_set_reset(const member *m)
+void branch_set_reset(const test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     enum { MOST = 128 };
@@ -142,7 +142,7 @@ static uint64_t digest_statistics(uint64_t digest, const branch_set *set, size_t
     return digest_of(digest, &count, sizeof count);
 }
 
-uint64_t branch_set_digest(const member *m)
+uint64_t branch_set_digest(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
     uint64_t digest = digest_of(DIGEST_START, set->results, sizeof set->results);
@@ -159,7 +159,7 @@ uint64_t branch_set_digest(const member *m)
     return digest;
 }
 
-uint64_t branch_set_state(const member *m)
+uint64_t branch_set_state(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
     uint64_t digest = DIGEST_START;

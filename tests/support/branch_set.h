@@ -1,6 +1,6 @@
 /*
- * The layers of one call, on one member: of different sizes, with shards of
- * their own (some of them empty), and a count of what the member's transport is
+ * The layers of one call, on one rank: of different sizes, with shards of
+ * their own (some of them empty), and a count of what the rank's transport is
  * asked to add.
  */
 #ifndef TESTS_SUPPORT_BRANCH_SET_H
@@ -28,8 +28,8 @@ typedef struct branch_set {
     size_t count;
     sbn_batchnorm *layers[BRANCHES_MAX];
     sbn_saved *saved[BRANCHES_MAX];
-    slice slices[BRANCHES_MAX][MEMBER_REPLICAS];
-    sbn_shard shards[BRANCHES_MAX][MEMBER_REPLICAS];
+    slice slices[BRANCHES_MAX][RANK_REPLICAS];
+    sbn_shard shards[BRANCHES_MAX][RANK_REPLICAS];
     sbn_branch forward[BRANCHES_MAX], backward[BRANCHES_MAX];
     sbn_result results[2][BRANCHES_MAX]; /* of the last forward and backward pass */
     sbn_transport inner;
@@ -37,18 +37,19 @@ typedef struct branch_set {
     size_t words[SBN_TAGS];
 } branch_set;
 
-/* The set of a member that is here; its transport counts from now on. */
-branch_set *branch_set_of(const member *m);
-void branch_set_open(const member *m, const fixture *f, const branch_shape *shapes, size_t count);
-void branch_set_close(const member *m);
+/* The set of a rank that is here; its transport counts from now on. */
+branch_set *branch_set_of(const test_rank *m);
+void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *shapes,
+                     size_t count);
+void branch_set_close(const test_rank *m);
 
 /* Outputs to the pattern and running statistics to values of the layer's own; counts to 0. */
-void branch_set_reset(const member *m);
+void branch_set_reset(const test_rank *m);
 
 /* Outputs, saved and running statistics of all layers. */
-uint64_t branch_set_digest(const member *m);
+uint64_t branch_set_digest(const test_rank *m);
 
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
-uint64_t branch_set_state(const member *m);
+uint64_t branch_set_state(const test_rank *m);
 
 #endif

@@ -32,7 +32,7 @@ int calls_agree(call_of *of, int world_size)
     return sbn__header_agrees(sums, world_size);
 }
 
-int64_t *calls_explain(call_of *of, int world_size)
+int64_t *calls_mismatch(call_of *of, int world_size)
 {
     int64_t *words = calloc(sbn__mismatch_words(world_size), sizeof *words);
     if (!words)
@@ -48,7 +48,7 @@ int64_t *calls_explain(call_of *of, int world_size)
 void calls_say(const char *what, call_of *of, int world_size, size_t place, const char *expected)
 {
     char sentence[SBN_SENTENCE_SIZE];
-    int64_t *words = calls_explain(of, world_size);
+    int64_t *words = calls_mismatch(of, world_size);
     const int status = sbn__mismatch_read(words, place, 1, world_size, sentence, sizeof sentence);
     tap_ok(!calls_agree(of, world_size) && !sbn__mismatch_goes_on(words, world_size) &&
                status == SBN_DISAGREEMENT && !strcmp(sentence, expected),

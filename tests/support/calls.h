@@ -1,5 +1,5 @@
 /*
- * Calls of many ranks, whose headers and explanations are added by hand: what
+ * Calls of many ranks, whose headers and mismatches are added by hand: what
  * each rank is told when they do not agree.
  */
 #ifndef TESTS_SUPPORT_CALLS_H
@@ -23,8 +23,8 @@ sbn_call call_usual(sbn_settings *settings);
 /* Do the sums of all headers say that all agree? */
 int calls_agree(call_of *of, int world_size);
 
-/* The sum of all explanations, to be freed. */
-int64_t *calls_explain(call_of *of, int world_size);
+/* The sum of all mismatches, to be freed. */
+int64_t *calls_mismatch(call_of *of, int world_size);
 
 /* One check: they disagree, and the sentence about the layer in `place` is this one. */
 void calls_say(const char *what, call_of *of, int world_size, size_t place, const char *expected);

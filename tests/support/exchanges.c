@@ -30,7 +30,7 @@ float exchange_value(size_t replica, size_t i)
     return ((float)(z >> 40) * 0x1p-23f - 1) * power;
 }
 
-void tensors_open(exchange_tensors *t, const member *m)
+void tensors_open(exchange_tensors *t, const test_rank *m)
 {
     size_t bytes = 0;
     memset(t, 0, sizeof *t);
@@ -142,12 +142,12 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
     return 1;
 }
 
-uint64_t exchanges_digest(const members *all, const char *what)
+uint64_t exchanges_digest(const test_ranks *all, const char *what)
 {
     uint64_t digest = 0;
     int odd = 0;
     for (int rank = 0; rank < all->count; ++rank) {
-        const member *m = &all->of[rank];
+        const test_rank *m = &all->of[rank];
         odd += m->status != SBN_SUCCESS;
         if (m->replicas == 0)
             continue;

@@ -1,5 +1,5 @@
 /*
- * Tensors for exchanges between members: odd sizes, offsets, values that depend
+ * Tensors for exchanges between ranks: odd sizes, offsets, values that depend
  * on the replica's number among all, and patterns around them.
  */
 #ifndef TESTS_SUPPORT_EXCHANGES_H
@@ -18,18 +18,18 @@ void exchange_cut(unsigned seed);
 
 typedef struct exchange_tensors {
     size_t replicas;
-    cl_mem mem[MEMBER_REPLICAS];
-    sbn_buffer buffers[MEMBER_REPLICAS][TENSORS];
-    sbn_tensors of[MEMBER_REPLICAS];
-    cl_event events[MEMBER_REPLICAS];
+    cl_mem mem[RANK_REPLICAS];
+    sbn_buffer buffers[RANK_REPLICAS][TENSORS];
+    sbn_tensors of[RANK_REPLICAS];
+    cl_event events[RANK_REPLICAS];
     cl_command_queue queue;
 } exchange_tensors;
 
 /* Element i of a replica's tensors, counted over all of them. */
 float exchange_value(size_t replica, size_t i);
 
-/* All of one member's tensors in one buffer per replica, filled for replicas from `first` on. */
-void tensors_open(exchange_tensors *t, const member *m);
+/* All of one rank's tensors in one buffer per replica, filled for replicas from `first` on. */
+void tensors_open(exchange_tensors *t, const test_rank *m);
 void tensors_fill(exchange_tensors *t, size_t first);
 void tensors_close(exchange_tensors *t);
 
@@ -39,8 +39,8 @@ void tensors_close(exchange_tensors *t);
  */
 uint64_t tensors_digest(const exchange_tensors *t, float *to);
 
-/* One check: all members ended well and with one digest, which is returned, or 0. */
-uint64_t exchanges_digest(const members *all, const char *what);
+/* One check: all ranks ended well and with one digest, which is returned, or 0. */
+uint64_t exchanges_digest(const test_ranks *all, const char *what);
 
 /* Do they hold what tensors_fill wrote? */
 int tensors_untouched(const exchange_tensors *t, size_t first);

@@ -20,6 +20,12 @@ int fixture_open(fixture *f);
 void fixture_close(fixture *f);
 int fixture_missing(void);
 
+/*
+ * A whole program: opens the device, with a queue unless `queue` is NULL, makes the checks and one
+ * more, that they leave no handle open, and returns the program's result.
+ */
+int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void));
+
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
 /* Ends the program unless code is CL_SUCCESS. */

@@ -1,73 +1,74 @@
-/* A member in each rank of an MPI job. */
+/* A rank in each process of an MPI job. */
 #include <stdlib.h>
 
 #include <syncbn-mpi.h>
 
 #include "support/ranks.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 
-struct meeting_place {
+struct transports {
     MPI_Comm comm;
     sbn_mpi *mpi;
 };
 
-void members_begin(int *argc, char ***argv)
+void ranks_begin(int *argc, char ***argv)
 {
-    ranks_begin(argc, argv);
+    tap_mpi_begin(argc, argv);
 }
 
-int members_end(int result)
+int ranks_end(int result)
 {
-    return ranks_end(result);
+    return mpi_job_end(result);
 }
 
-int members_most(void)
+int ranks_max(void)
 {
-    return ranks_in_all();
+    return mpi_job_size();
 }
 
-int member_is_here(const member *m)
+int rank_is_here(const test_rank *m)
 {
-    return m->rank == ranks_own();
+    return m->rank == mpi_job_rank();
 }
 
-void members_share(int rank, void *data, size_t size)
+void ranks_broadcast(int rank, void *data, size_t size)
 {
     MPI_Bcast(data, (int)size, MPI_BYTE, rank, MPI_COMM_WORLD);
 }
 
 /* The ranks beyond `count` have a place without a communicator. */
-struct meeting_place *place_open(int count)
+struct transports *transports_open(int count)
 {
     if (count == 1)
         return NULL;
-    struct meeting_place *place = calloc(1, sizeof *place);
-    must(place && count <= ranks_in_all() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "a place for members");
-    MPI_Comm_split(MPI_COMM_WORLD, ranks_own() < count ? 0 : MPI_UNDEFINED, ranks_own(),
-                   &place->comm);
-    if (place->comm != MPI_COMM_NULL)
-        must(sbn_mpi_create(place->comm, &place->mpi), "sbn_mpi_create");
-    return place;
+    struct transports *transports = calloc(1, sizeof *transports);
+    must(transports && count <= mpi_job_size() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY,
+         "a place for ranks");
+    MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() < count ? 0 : MPI_UNDEFINED, mpi_job_rank(),
+                   &transports->comm);
+    if (transports->comm != MPI_COMM_NULL)
+        must(sbn_mpi_create(transports->comm, &transports->mpi), "sbn_mpi_create");
+    return transports;
 }
 
-void place_transport(struct meeting_place *place, int rank, sbn_transport *transport)
+void transports_get(struct transports *transports, int rank, sbn_transport *transport)
 {
     (void)rank;
-    must(sbn_mpi_transport(place->mpi, transport), "sbn_mpi_transport");
+    must(sbn_mpi_transport(transports->mpi, transport), "sbn_mpi_transport");
 }
 
-void place_close(struct meeting_place *place)
+void transports_close(struct transports *transports)
 {
-    if (!place)
+    if (!transports)
         return;
-    must(sbn_mpi_destroy(place->mpi), "sbn_mpi_destroy");
-    if (place->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&place->comm);
-    free(place);
+    must(sbn_mpi_destroy(transports->mpi), "sbn_mpi_destroy");
+    if (transports->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&transports->comm);
+    free(transports);
 }
 
-void members_run(members *all, int (*work)(member *))
+void ranks_run(test_ranks *all, int (*work)(test_rank *))
 {
-    if (ranks_own() < all->count)
-        work(&all->of[ranks_own()]);
+    if (mpi_job_rank() < all->count)
+        work(&all->of[mpi_job_rank()]);
 }

@@ -1,52 +1,52 @@
-/* All members in this process, a thread for each; place_*.c is where they meet. */
+/* All ranks in this process, a thread for each; transport_*.c connects them. */
 #include <pthread.h>
 
 #include "support/ranks.h"
 
-void members_begin(int *argc, char ***argv)
+void ranks_begin(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
 }
 
-int members_end(int result)
+int ranks_end(int result)
 {
     return result;
 }
 
-int members_most(void)
+int ranks_max(void)
 {
-    return MEMBERS_MAX;
+    return RANKS_MAX;
 }
 
-int member_is_here(const member *m)
+int rank_is_here(const test_rank *m)
 {
     (void)m;
     return 1;
 }
 
-void members_share(int rank, void *data, size_t size)
+void ranks_broadcast(int rank, void *data, size_t size)
 {
     (void)rank, (void)data, (void)size;
 }
 
 typedef struct task {
-    member *member;
-    int (*work)(member *);
+    test_rank *rank;
+    int (*work)(test_rank *);
     pthread_t thread;
 } task;
 
 static void *run(void *argument)
 {
     const task *t = argument;
-    t->work(t->member);
+    t->work(t->rank);
     return NULL;
 }
 
-void members_run(members *all, int (*work)(member *))
+void ranks_run(test_ranks *all, int (*work)(test_rank *))
 {
-    task tasks[MEMBERS_MAX];
+    task tasks[RANKS_MAX];
     for (int rank = 0; rank < all->count; ++rank) {
-        tasks[rank] = (task){.member = &all->of[rank], .work = work};
+        tasks[rank] = (task){.rank = &all->of[rank], .work = work};
         must(pthread_create(&tasks[rank].thread, NULL, run, &tasks[rank]), "pthread_create");
     }
     for (int rank = 0; rank < all->count; ++rank)

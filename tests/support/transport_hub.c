@@ -1,31 +1,31 @@
-/* Members meet in the library's in-memory hub. */
+/* Ranks meet in the library's in-memory hub. */
 #include "support/ranks.h"
 
-struct meeting_place {
+struct transports {
     sbn_hub *hub;
 };
 
-struct meeting_place *place_open(int count)
+struct transports *transports_open(int count)
 {
-    static struct meeting_place places[4];
-    struct meeting_place *place = places;
+    static struct transports hubs[4];
+    struct transports *transports = hubs;
     if (count == 1)
         return NULL;
-    while (place->hub)
-        ++place;
-    must(sbn_hub_create(count, &place->hub), "sbn_hub_create");
-    return place;
+    while (transports->hub)
+        ++transports;
+    must(sbn_hub_create(count, &transports->hub), "sbn_hub_create");
+    return transports;
 }
 
-void place_transport(struct meeting_place *place, int rank, sbn_transport *transport)
+void transports_get(struct transports *transports, int rank, sbn_transport *transport)
 {
-    must(sbn_hub_transport(place->hub, rank, transport), "sbn_hub_transport");
+    must(sbn_hub_transport(transports->hub, rank, transport), "sbn_hub_transport");
 }
 
-void place_close(struct meeting_place *place)
+void transports_close(struct transports *transports)
 {
-    if (!place)
+    if (!transports)
         return;
-    sbn_hub_destroy(place->hub);
-    place->hub = NULL;
+    sbn_hub_destroy(transports->hub);
+    transports->hub = NULL;
 }

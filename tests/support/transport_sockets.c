@@ -1,6 +1,6 @@
 /*
- * Members meet over stream sockets: a transport such as a program could bring,
- * written from transport.h alone. Member 0 has a socket to each other member,
+ * Ranks meet over stream sockets: a transport such as a program could bring,
+ * written from transport.h alone. Rank 0 has a socket to each other rank,
  * adds what they send and sends the sum back. A frame is a head and its words.
  * All that moves, moves in test: nothing blocks, nothing runs on its own.
  */
@@ -27,11 +27,11 @@ typedef struct line {
     bytes in, out;
 } line;
 
-/* A reduction under way. Member 0 makes one for whoever comes first. */
+/* A reduction under way. Rank 0 makes one for whoever comes first. */
 typedef struct sum {
     head what;
     int64_t *own;   /* the library's words, once start has been called here */
-    int64_t *words; /* of member 0: what has come so far */
+    int64_t *words; /* of rank 0: what has come so far */
     int arrived, done;
     struct sum *next;
 } sum;
@@ -39,14 +39,14 @@ typedef struct sum {
 typedef struct end {
     int rank, world_size;
     int64_t started[SBN_TAGS];
-    line *lines; /* member 0: of each other member; others: one, to member 0 */
+    line *lines; /* rank 0: of each other rank; others: one, to rank 0 */
     int line_count;
     sum *sums;
 } end;
 
-struct meeting_place {
+struct transports {
     int count;
-    end ends[MEMBERS_MAX];
+    end ends[RANKS_MAX];
 };
 
 static void *allocate(size_t size)
@@ -91,12 +91,12 @@ static sum *find(end *e, const head *what)
     return e->sums = s;
 }
 
-/* At member 0: one member's words. The last one's arrival sends the sum to all. */
+/* At rank 0: one rank's words. The last one's arrival sends the sum to all. */
 static int add(end *e, const head *what, const int64_t *words)
 {
     sum *s = find(e, what);
     if (s->what.count != what->count)
-        return sbn_set_last_error(SBN_TRANSPORT_ERROR, "the members' counts differ");
+        return sbn_set_last_error(SBN_TRANSPORT_ERROR, "the ranks' counts differ");
     for (int64_t i = 0; i < what->count; ++i)
         s->words[i] = (int64_t)((uint64_t)s->words[i] + (uint64_t)words[i]);
     if (++s->arrived < e->world_size)
@@ -147,7 +147,7 @@ static int pump(end *e)
         while ((moved = recv(l->fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
             append(&l->in, buffer, (size_t)moved);
         if (moved == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
-            return sbn_set_last_error(SBN_TRANSPORT_ERROR, "a member has hung up");
+            return sbn_set_last_error(SBN_TRANSPORT_ERROR, "a rank has hung up");
         int taken = 1, code = 0;
         while (taken && !code)
             code = take_frame(e, l, &taken);
@@ -192,40 +192,40 @@ static int test(void *context, void *request, int *done)
     return 0;
 }
 
-struct meeting_place *place_open(int count)
+struct transports *transports_open(int count)
 {
     if (count == 1)
         return NULL;
-    struct meeting_place *place = allocate(sizeof *place);
-    place->count = count;
+    struct transports *transports = allocate(sizeof *transports);
+    transports->count = count;
     for (int rank = 0; rank < count; ++rank) {
-        end *e = &place->ends[rank];
+        end *e = &transports->ends[rank];
         *e = (end){.rank = rank, .world_size = count, .line_count = rank ? 1 : count - 1};
         e->lines = allocate(sizeof *e->lines * (size_t)e->line_count);
     }
     for (int rank = 1; rank < count; ++rank) {
         int pair[2];
         must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
-        place->ends[0].lines[rank - 1].fd = pair[0];
-        place->ends[rank].lines[0].fd = pair[1];
+        transports->ends[0].lines[rank - 1].fd = pair[0];
+        transports->ends[rank].lines[0].fd = pair[1];
     }
-    return place;
+    return transports;
 }
 
-void place_transport(struct meeting_place *place, int rank, sbn_transport *transport)
+void transports_get(struct transports *transports, int rank, sbn_transport *transport)
 {
     *transport = (sbn_transport){.size = sizeof *transport,
-                                 .context = &place->ends[rank],
+                                 .context = &transports->ends[rank],
                                  .rank = rank,
-                                 .world_size = place->count,
+                                 .world_size = transports->count,
                                  .start = start,
                                  .test = test};
 }
 
-void place_close(struct meeting_place *place)
+void transports_close(struct transports *transports)
 {
-    for (int rank = 0; place && rank < place->count; ++rank) {
-        end *e = &place->ends[rank];
+    for (int rank = 0; transports && rank < transports->count; ++rank) {
+        end *e = &transports->ends[rank];
         for (int i = 0; i < e->line_count; ++i) {
             close(e->lines[i].fd);
             free(e->lines[i].in.at);
@@ -233,5 +233,5 @@ void place_close(struct meeting_place *place)
         }
         free(e->lines);
     }
-    free(place);
+    free(transports);
 }

@@ -10,7 +10,7 @@ void trial_make(trial *t, const char *line, size_t replicas)
 {
     char error[256] = "no memory";
     memset(t, 0, sizeof *t);
-    if (problem_parse(line, &t->p, error, sizeof error) || geometry_make(&t->p, replicas, &t->g) ||
+    if (problem_parse(line, &t->p, error, sizeof error) || placement_make(&t->p, replicas, &t->g) ||
         inputs_make(&t->p, &t->g, &t->in)) {
         printf("Bail out! \"%s\": %s\n", line, error);
         exit(1);
@@ -27,7 +27,7 @@ void trial_free(trial *t)
 {
     outputs_free(&t->out);
     inputs_free(&t->in);
-    geometry_free(&t->g);
+    placement_free(&t->g);
 }
 
 static const device_info *find(const device_list *list, const char *platform, const char *name)

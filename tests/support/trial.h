@@ -10,7 +10,7 @@
 
 typedef struct trial {
     problem p;
-    geometry g;
+    placement g;
     inputs in;
     outputs out;
 } trial;

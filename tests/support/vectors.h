@@ -1,11 +1,11 @@
-/* Tensors of the files in tests/data, on the host. What is not there ends the program. */
+/* Tensors of the files in tests/model/data, on the host. What is not there ends the program. */
 #ifndef TESTS_SUPPORT_VECTORS_H
 #define TESTS_SUPPORT_VECTORS_H
 
 #include "support/fixture.h"
 #include "model/safetensors.h"
 
-/* The path of a file in tests/data, until the next call. */
+/* The path of a file in tests/model/data, until the next call. */
 const char *data_path(const char *name);
 
 void vectors_open(sbn_tensor_file *file, const char *name);

@@ -15,11 +15,11 @@ result() {
     echo "ok $count - $what"
 }
 
-# A file, named in full, or a program or script in a list of tests/local.mk.
+# A file, named in full, or a program or script in a list of a folder's local.mk.
 is_test() {
     case $1 in
     tests/inputs/*) [ -f "$srcdir/$1" ] ;;
-    *) grep -v '_SOURCES' "$srcdir/tests/local.mk" | tr '\t \\' '\n\n\n' | grep -qx "$1" ;;
+    *) cat "$srcdir"/tests/local.mk "$srcdir"/tests/*/local.mk | grep -v '\.[ch]\>' | tr '\t \\' '\n\n\n' | grep -qx "$1" ;;
     esac
 }
 
@@ -42,5 +42,6 @@ refuses() {
     ! "$@"
 }
 result 'an invented test is found out' refuses is_test tests/invented
+result 'a source that is no test by itself is found out' refuses is_test tests/support/ranks.c
 result 'an invented call is found out' refuses is_declared sbn_invented
 echo "1..$count"

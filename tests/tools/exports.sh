@@ -25,20 +25,35 @@ check() {
     fi
 }
 
+# declared HEADERS...: the functions they declare with SBN_API.
+declared() {
+    # Declarations may run over several lines: everything in one, then one per ';'.
+    cat "$@" | tr '\n' ' ' | tr ';' '\n' |
+        sed -n 's/.*SBN_API [^(]*[ *]\([A-Za-z0-9_]*\) *(.*/\1/p' | sort
+}
+
 # library LA HEADERS...
 library() {
     la=$1
     shift
     shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" "$la")
-    # Declarations may run over several lines: everything in one, then one per ';'.
-    cat "$@" | tr '\n' ' ' | tr ';' '\n' |
-        sed -n 's/.*SBN_API [^(]*[ *]\([A-Za-z0-9_]*\) *(.*/\1/p' | sort > "$work/declared"
+    declared "$@" > "$work/declared"
     $NM -D --defined-only ".libs/$shared" | sed 's/.* //; s/@.*//' | sort > "$work/exported"
     check "$la: the headers declare $(wc -l < "$work/declared") functions" \
         "$([ -s "$work/declared" ] || echo none)"
     check "$la: every declared function is exported" \
         "$(comm -23 "$work/declared" "$work/exported")"
     check "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
+
+    # Controls: a declaration more, over two lines, and one less.
+    printf 'SBN_API int\nsbn_planted(void);\n' > "$work/planted.h"
+    declared "$@" "$work/planted.h" > "$work/more"
+    check "$la: planted: a function that is not exported is found" \
+        "$([ "$(comm -23 "$work/more" "$work/exported")" = sbn_planted ] || echo 'not found')"
+    sed 1d "$work/declared" > "$work/fewer"
+    check "$la: planted: an exported function that is not declared is found" \
+        "$([ "$(comm -13 "$work/fewer" "$work/exported")" = "$(head -n 1 "$work/declared")" ] ||
+           echo 'not found')"
 }
 
 library libsyncbn.la "$srcdir"/include/syncbn.h "$srcdir"/include/syncbn/*.h

@@ -96,7 +96,7 @@ typedef struct sums {
 } sums;
 
 /* Over the samples of one replica, or all (replica -1). */
-static sums sum_over(const geometry *g, const float *a, float ma, const float *b, float mb,
+static sums sum_over(const placement *g, const float *a, float ma, const float *b, float mb,
                      size_t c, int replica, fault_kind fault)
 {
     sums s = {0, 0, 0};
@@ -105,7 +105,7 @@ static sums sum_over(const geometry *g, const float *a, float ma, const float *b
         if (replica >= 0 && at->replica != (size_t)replica) {
             continue;
         }
-        size_t start = geometry_plane_start(g, i, c);
+        size_t start = placement_plane_start(g, i, c);
         size_t n = at->plane - (fault == ONE_MISSING && i + 1 == g->samples);
         sum_plane(a + start, ma, b ? b + start : NULL, mb, n, &s.first, &s.second);
         s.n += (double)at->plane;
@@ -122,12 +122,12 @@ static float ulps(float value, int count)
 }
 
 /* Mean and variance that replica `r` normalises with. */
-static void moments(const geometry *g, const inputs *in, size_t c, int r, fault_kind fault,
+static void moments(const placement *g, const inputs *in, size_t c, int r, fault_kind fault,
                     double *mean, double *var)
 {
     int of = fault == PER_REPLICA ? r : -1;
     /* Any float near the mean serves as the point that second moments are taken around. */
-    float near = in->x[geometry_plane_start(g, 0, c)];
+    float near = in->x[placement_plane_start(g, 0, c)];
     sums s = sum_over(g, in->x, near, NULL, 0, c, of, fault);
     *mean = s.first / s.n;
     *var = (s.second - (s.first - s.n * near) * (s.first - s.n * near) / s.n) /
@@ -136,8 +136,8 @@ static void moments(const geometry *g, const inputs *in, size_t c, int r, fault_
     *mean = isfinite(*mean) ? *mean : NAN;
 }
 
-static void apply(const problem *p, const geometry *g, const inputs *in, size_t c, fault_kind fault,
-                  outputs *out)
+static void apply(const problem *p, const placement *g, const inputs *in, size_t c,
+                  fault_kind fault, outputs *out)
 {
     for (size_t r = 0; r < g->replicas; r++) {
         double mean, var;
@@ -159,7 +159,7 @@ static void apply(const problem *p, const geometry *g, const inputs *in, size_t 
         rest -= fault == NAIVE_DX ? a * mean_dy : 0;
         mean_dy = fault == NAIVE_DX ? 0 : mean_dy;
         for (size_t i = 0; i < g->samples; i++) {
-            size_t start = geometry_plane_start(g, i, c), end = start + g->sample[i].plane;
+            size_t start = placement_plane_start(g, i, c), end = start + g->sample[i].plane;
             for (size_t k = start; g->sample[i].replica == r && k < end; k++) {
                 out->of[OUT_Y].data[k] = fmaf(a, in->x[k] - m_y, b);
                 out->of[OUT_AGAIN].data[k] = out->of[OUT_Y].data[k];
@@ -172,18 +172,18 @@ static void apply(const problem *p, const geometry *g, const inputs *in, size_t 
     }
 }
 
-static void statistics(const problem *p, const geometry *g, const inputs *in, size_t c,
+static void statistics(const problem *p, const placement *g, const inputs *in, size_t c,
                        fault_kind fault, outputs *out)
 {
     double mean, var, n = (double)g->values;
     moments(g, in, c, 0, fault, &mean, &var);
     out->of[OUT_MEAN].data[c] = (float)mean;
     out->of[OUT_VAR].data[c] = (float)var;
-    double share = fault == STALE_RUNNING ? 0 : p->momentum;
+    double factor = fault == STALE_RUNNING ? 0 : p->momentum;
     double unbiased = fault == RUNNING_BIASED ? var : var * n / (n - 1);
     float old_mean = in->running_mean[c], old_var = in->running_var[c];
-    out->of[OUT_RUNNING_MEAN].data[c] = (float)(old_mean + share * (mean - old_mean));
-    out->of[OUT_RUNNING_VAR].data[c] = (float)(old_var + share * (unbiased - old_var));
+    out->of[OUT_RUNNING_MEAN].data[c] = (float)(old_mean + factor * (mean - old_mean));
+    out->of[OUT_RUNNING_VAR].data[c] = (float)(old_var + factor * (unbiased - old_var));
 }
 
 /* The largest value of an output: there 64 units are 64 roundings of what was computed. */
@@ -210,11 +210,11 @@ static void spoil(outputs *out, fault_kind fault)
 static int accepted(const char *line, fault_kind fault, char *why, size_t size)
 {
     problem p;
-    geometry g;
+    placement g;
     inputs in;
     outputs out;
     comparison result;
-    if (problem_parse(line, &p, why, size) || geometry_make(&p, 2, &g) ||
+    if (problem_parse(line, &p, why, size) || placement_make(&p, 2, &g) ||
         inputs_make(&p, &g, &in)) {
         abort();
     }
@@ -244,7 +244,7 @@ static int accepted(const char *line, fault_kind fault, char *why, size_t size)
     }
     outputs_free(&out);
     inputs_free(&in);
-    geometry_free(&g);
+    placement_free(&g);
     return result.ok;
 }
 

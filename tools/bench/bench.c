@@ -131,7 +131,7 @@ static int open_scene(bench *b, const problem *p, scene *s)
     s->p.passes = PASS_FORWARD | PASS_BACKWARD | PASS_EVALUATE;
     s->device = b->config.devices[0]->id;
     s->form = p->form == SBN_FORM_AUTO ? b->config.devices[0]->form : p->form;
-    int status = geometry_make(&s->p, 1, &s->g);
+    int status = placement_make(&s->p, 1, &s->g);
     status = status ? status : inputs_make(&s->p, &s->g, &s->in);
     if (status) {
         return job_failed_here(s->error, "making inputs", status);
@@ -167,7 +167,7 @@ static void close_scene(scene *s)
     job_close(&s->job);
     outputs_free(&s->right);
     inputs_free(&s->in);
-    geometry_free(&s->g);
+    placement_free(&s->g);
 }
 
 static int open_contenders(bench *b, const problem *p, scene *s, contender *list, size_t *count)

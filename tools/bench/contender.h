@@ -22,7 +22,7 @@ extern const double bench_pass_moves[BENCH_PASSES];
 /* The problem that all contenders solve, in buffers that all share: memory's luck is the same. */
 typedef struct scene {
     problem p;
-    geometry g;
+    placement g;
     inputs in;
     job job;       /* the library's, on one replica */
     outputs right; /* of the library, once they have been verified */

@@ -9,7 +9,7 @@
 #include "check/compare.h"
 
 /* The first output that failed, in a sentence. */
-static int refuse(scene *s, const char *name, const geometry *g, const comparison *judged)
+static int refuse(scene *s, const char *name, const placement *g, const comparison *judged)
 {
     char where[128];
     snprintf(s->error, sizeof s->error, "%s: a wrong count of values or batches", name);
@@ -28,7 +28,7 @@ static int refuse(scene *s, const char *name, const geometry *g, const compariso
     return RUNNER_SPOILT;
 }
 
-int bench_judge_library(scene *s, const char *name, const problem *p, const geometry *g,
+int bench_judge_library(scene *s, const char *name, const problem *p, const placement *g,
                         const inputs *in, const outputs *out)
 {
     comparison judged;
@@ -93,8 +93,8 @@ int bench_judge(scene *s, const char *name, tensor_id id, output_id right)
 {
     const tensors *t = s->job.tensors;
     int vector = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD, spoilt = 0;
-    float *share = malloc(t->count[id] * sizeof *share), *global = share;
-    int status = share ? tensors_read(t, id, share, &spoilt) : SBN_OUT_OF_MEMORY;
+    float *shard = malloc(t->count[id] * sizeof *shard), *global = shard;
+    int status = shard ? tensors_read(t, id, shard, &spoilt) : SBN_OUT_OF_MEMORY;
     if (!status && !vector) {
         global = malloc(t->count[id] * sizeof *global);
         status = global ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
@@ -107,14 +107,14 @@ int bench_judge(scene *s, const char *name, tensor_id id, output_id right)
         status = RUNNER_SPOILT;
     } else {
         if (!vector) {
-            geometry_gather(&s->g, s->p.layout, 0, share, global);
+            placement_gather(&s->g, s->p.layout, 0, shard, global);
         }
         status = bench_judge_numbers(s, name, global, right);
     }
-    if (global != share) {
+    if (global != shard) {
         free(global);
     }
-    free(share);
+    free(shard);
     return status;
 }
 

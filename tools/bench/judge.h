@@ -5,7 +5,7 @@
 #include "bench/contender.h"
 
 /* The library's outputs, by the float64 reference; `name` is the contender's. */
-int bench_judge_library(scene *s, const char *name, const problem *p, const geometry *g,
+int bench_judge_library(scene *s, const char *name, const problem *p, const placement *g,
                         const inputs *in, const outputs *out);
 
 /*

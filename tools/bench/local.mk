@@ -1,61 +1,71 @@
-# make bench: how fast the passes are, against the goals. See doc/performance.md.
-noinst_PROGRAMS += tools/bench/report/report
-tools_bench_report_report_SOURCES = \
-	tools/bench/report/data.c \
-	tools/bench/report/data.h \
-	tools/bench/report/goals.c \
-	tools/bench/report/goals.h \
-	tools/bench/report/main.c \
-	tools/bench/report/results.c \
-	tools/bench/report/results.h
-tools_bench_report_report_CPPFLAGS = $(AM_CPPFLAGS)
-tools_bench_report_report_LDADD = $(JANSSON_LIBS) -lm
-
-# make scaling: what combining costs over ranks. See doc/scaling.md.
-if HAVE_MPI
-noinst_PROGRAMS += tools/bench/scaling/scaling
+# Contenders, timing and comparison: for the command and the tests.
+noinst_LTLIBRARIES += libsyncbn_bench.la
+libsyncbn_bench_la_SOURCES = \
+	tools/bench/bench.c \
+	tools/bench/bench.h \
+	tools/bench/baseline.c \
+	tools/bench/baseline.h \
+	tools/bench/compare.c \
+	tools/bench/copy.c \
+	tools/bench/copy.h \
+	tools/bench/judge.c \
+	tools/bench/judge.h \
+	tools/bench/kernels.c \
+	tools/bench/kernels.h \
+	tools/bench/library.c \
+	tools/bench/library.h \
+	tools/bench/onednn.h \
+	tools/bench/replicas.c \
+	tools/bench/replicas.h \
+	tools/bench/source.h \
+	tools/bench/stages.c \
+	tools/bench/stages.h \
+	tools/bench/unordered.c \
+	tools/bench/unordered.h \
+	tools/bench/wire.c \
+	tools/bench/wire.h \
+	tools/bench/contender.h \
+	tools/bench/spread.c \
+	tools/bench/spread.h \
+	tools/bench/timing.c \
+	tools/bench/timing.h
+if HAVE_DNNL
+libsyncbn_bench_la_SOURCES += \
+	tools/bench/onednn.c \
+	tools/bench/onednn_shared.c \
+	tools/bench/onednn_shared.h
+else
+libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
-# For Linux alone, so made when asked for.
-EXTRA_PROGRAMS = tools/bench/scaling/switch
-tools_bench_scaling_scaling_SOURCES = \
-	tools/bench/scaling/main.c \
-	tools/bench/scaling/rank.c \
-	tools/bench/scaling/rank.h \
-	tests/support/mpi_job.c \
-	tests/support/mpi_job.h \
-	tests/support/tap.c \
-	tests/support/tap.h
-tools_bench_scaling_switch_SOURCES = tools/bench/scaling/switch.c
-tools_bench_scaling_scaling_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-tools_bench_scaling_scaling_LDADD = libsyncbn_bench.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
-EXTRA_DIST += tools/bench/scaling/run.sh tools/bench/scaling/plot.gp tools/bench/scaling/model.awk
+nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
+libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
+libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
 
-# RANKS, CHANNELS and more in the environment: tools/bench/scaling/run.sh.
-scaling:
-	@test '$(MPI_KIND)' != none || { echo 'make $@: configured without MPI' >&2; exit 1; }
-	@$(MAKE) $(AM_MAKEFLAGS) tools/bench/scaling/scaling
-	@$(MAKE) $(AM_MAKEFLAGS) tools/bench/scaling/switch || echo 'make $@: no switch, so nothing over a wire'
-	@$(MKDIR_P) bench/scaled
-	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
-	$(SHELL) $(srcdir)/tools/bench/scaling/run.sh bench/scaled
-	@$(AWK) -f $(srcdir)/tools/bench/scaling/model.awk bench/scaled/ranks.columns \
-	  bench/scaled/wire.columns | tee bench/scaled/tables.md
-	@test -z '$(GNUPLOT)' || $(GNUPLOT) -e 'folder="bench/scaled"; picture="bench/scaling.svg"' \
-	  $(srcdir)/tools/bench/scaling/plot.gp
-CLEANFILES += \
-	bench/scaled/ranks.columns \
-	bench/scaled/tables.md \
-	bench/scaled/wire.columns \
-	bench/scaling.svg \
-	tools/bench/scaling/switch$(EXEEXT)
+# The benchmark's kernels.
+bench_kernels = \
+	$(srcdir)/tools/bench/vectors.cl \
+	$(srcdir)/tools/bench/copy.cl \
+	$(srcdir)/tools/bench/unordered.cl \
+	$(srcdir)/tools/bench/unordered_planes.cl \
+	$(srcdir)/tools/bench/unordered_rows.cl \
+	$(srcdir)/tools/bench/unordered_gpu.cl \
+	$(srcdir)/tools/bench/baseline.cl
+EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
+CLEANFILES += tools/bench/source.c
 
+tools/bench/source.c: $(bench_kernels) $(srcdir)/tools/bench/local.mk $(srcdir)/build-aux/embed-text.sh
+	$(AM_V_GEN)$(MKDIR_P) tools/bench && \
+	$(SHELL) $(srcdir)/build-aux/embed-text.sh bench_source $(bench_kernels) > $@.tmp && \
+	mv -f $@.tmp $@
+
+# make bench: how fast the passes are, against the goals. See doc/performance.md.
 bench_lists = \
 	tools/bench/lists/resnet50_batch32 \
 	tools/bench/lists/resnet50_batch2 \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
 	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/report/plot.gp
+EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which
@@ -80,13 +90,4 @@ bench: tools/syncbn/syncbn tools/bench/report/report
 	  echo 'no plots: gnuplot is not installed'; \
 	fi
 
-
-# What averaging gradients costs over MPI: mpiexec -n 2 tools/bench/average
-if HAVE_MPI
-noinst_PROGRAMS += tools/bench/average
-endif
-tools_bench_average_SOURCES = tools/bench/average.c
-tools_bench_average_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-tools_bench_average_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)
-
-.PHONY: bench scaling
+.PHONY: bench

@@ -13,7 +13,7 @@ enum { DEFAULT_REPLICAS = 2 };
 /* One replica by itself: the share of `together`'s that it is, as a problem of its own. */
 typedef struct alone {
     problem p;
-    geometry g;
+    placement g;
     inputs in; /* parts of the scene's */
     job job;   /* its tensors and shards are of the replicas together */
     outputs out;
@@ -22,7 +22,7 @@ typedef struct alone {
 typedef struct replicas {
     scene *scene;
     problem p;
-    geometry g;
+    placement g;
     job together;
     outputs out;
     size_t count;
@@ -164,13 +164,13 @@ static void close(void *self)
     for (size_t i = 0; r->apart && i < r->count; i++) {
         sbn_saved_destroy(r->apart[i].job.saved);
         sbn_batchnorm_destroy(r->apart[i].job.layer);
-        geometry_free(&r->apart[i].g);
+        placement_free(&r->apart[i].g);
         outputs_free(&r->apart[i].out);
     }
     free(r->apart);
     job_close(&r->together);
     outputs_free(&r->out);
-    geometry_free(&r->g);
+    placement_free(&r->g);
     free(r);
 }
 
@@ -198,7 +198,7 @@ static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
     a->in = s->in;
     a->in.x += r->g.sample[first].start;
     a->in.dy += r->g.sample[first].start;
-    int status = geometry_make(&a->p, 1, &a->g);
+    int status = placement_make(&a->p, 1, &a->g);
     if (status) {
         return job_failed_here(s->error, "laying out a replica", status);
     }
@@ -228,7 +228,7 @@ static int open_apart(replicas *r, const apart_groups *kept)
     return status;
 }
 
-static int has_own_statistics(const geometry *g)
+static int has_own_statistics(const placement *g)
 {
     for (size_t i = 0; i < g->replicas; i++) {
         if (g->shape[i][0] * g->plane[i] < 2) {
@@ -260,7 +260,7 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
     r->scene = s;
     r->p = *p;
     r->p.passes = PASS_FORWARD | PASS_BACKWARD;
-    int status = geometry_make(&r->p, DEFAULT_REPLICAS, &r->g);
+    int status = placement_make(&r->p, DEFAULT_REPLICAS, &r->g);
     if (status) {
         free(r);
         return job_failed_here(s->error, "laying out replicas", status);

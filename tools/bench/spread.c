@@ -10,10 +10,10 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value below which a share of the sorted values lies. */
-static double quantile(const double *sorted, size_t count, double share)
+/* The value below which a fraction of the sorted values lies. */
+static double quantile(const double *sorted, size_t count, double fraction)
 {
-    double at = share * (double)(count - 1);
+    double at = fraction * (double)(count - 1);
     size_t below = (size_t)at;
     double rest = at - (double)below;
     return rest > 0 ? sorted[below] + rest * (sorted[below + 1] - sorted[below]) : sorted[below];

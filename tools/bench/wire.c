@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A group of two whose other member is always of the same mind: all sums are twice our words. */
+/* A group of two whose other rank is always of the same mind: all sums are twice our words. */
 typedef struct echo {
     size_t messages, words;
 } echo;
@@ -49,26 +49,26 @@ static int count(sbn_group *group, cl_command_queue queue, echo *e, size_t chann
 {
     char line[32];
     problem p;
-    geometry g;
+    placement g;
     inputs in;
     outputs out = {.count = 0};
     snprintf(line, sizeof line, "mb4ic%zu,passes=fb", channels);
     if (problem_parse(line, &p, error, RUNNER_ERROR)) {
         return SBN_INVALID_ARGUMENT;
     }
-    int status = geometry_make(&p, 1, &g);
+    int status = placement_make(&p, 1, &g);
     if (status) {
         return job_failed_here(error, "laying out a batch", status);
     }
     status = inputs_make(&p, &g, &in);
     if (status) {
-        geometry_free(&g);
+        placement_free(&g);
         return job_failed_here(error, "making inputs", status);
     }
     job j = {.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
     status = run(&j, group, queue, e, counted);
     inputs_free(&in);
-    geometry_free(&g);
+    placement_free(&g);
     return status;
 }
 

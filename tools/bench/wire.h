@@ -1,4 +1,4 @@
-/* What a pass sends to the other members of its group, as a transport sees it. */
+/* What a pass sends to the other ranks of its group, as a transport sees it. */
 #ifndef TOOLS_BENCH_WIRE_H
 #define TOOLS_BENCH_WIRE_H
 

@@ -46,12 +46,12 @@ static double distance(const block *b, double value)
     return fmax(fabs(value - b->pivot[0]), fabs(value - b->pivot[1])) + b->pivot_error;
 }
 
-static void forward_bounds(const problem *p, const geometry *g, const float *x, size_t c,
+static void forward_bounds(const problem *p, const placement *g, const float *x, size_t c,
                            const reference_channel *ch, channel_bounds *bound)
 {
     double sum = 0, squares = 0, n = (double)g->values;
     for (size_t s = 0; s < g->samples; s++) {
-        const float *plane = x + geometry_plane_start(g, s, c);
+        const float *plane = x + placement_plane_start(g, s, c);
         for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
             block b = block_of(plane, from, g->sample[s].plane);
             double first = 0, second = 0;
@@ -100,13 +100,13 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     }
 }
 
-static void backward_bounds(const geometry *g, const inputs *in, const reference *ref, size_t c,
+static void backward_bounds(const placement *g, const inputs *in, const reference *ref, size_t c,
                             bounds *b)
 {
     channel_bounds *bound = &b->channel[c];
     const reference_channel *ch = &ref->channel[c];
     for (size_t s = 0; s < g->samples; s++) {
-        size_t start = geometry_plane_start(g, s, c);
+        size_t start = placement_plane_start(g, s, c);
         gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound,
                         &b->local[c * g->replicas + g->sample[s].replica]);
     }
@@ -120,7 +120,7 @@ static void backward_bounds(const geometry *g, const inputs *in, const reference
 }
 
 /* Sums of exact data are not rounded anywhere. */
-static void forget_exact(const problem *p, const geometry *g, size_t c, bounds *b)
+static void forget_exact(const problem *p, const placement *g, size_t c, bounds *b)
 {
     channel_bounds *bound = &b->channel[c];
     int exact_x = p->data == DATA_EXACT, exact_dy = p->grad == DATA_EXACT;
@@ -134,7 +134,7 @@ static void forget_exact(const problem *p, const geometry *g, size_t c, bounds *
     }
 }
 
-int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
+int bounds_make(const problem *p, const placement *g, const inputs *in, const reference *ref,
                 bounds *b)
 {
     b->replicas = g->replicas;

@@ -69,7 +69,7 @@ typedef struct bounds {
 } bounds;
 
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
-int bounds_make(const problem *p, const geometry *g, const inputs *in, const reference *ref,
+int bounds_make(const problem *p, const placement *g, const inputs *in, const reference *ref,
                 bounds *b);
 void bounds_free(bounds *b);
 

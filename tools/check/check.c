@@ -20,7 +20,7 @@ static void own_failure(check_result *result, const char *what, int status)
 
 static void judge(const problem *p, const inputs *in, const digests *recorded, check_result *result)
 {
-    int one_value = result->geometry.values == 1 && p->passes & PASS_FORWARD;
+    int one_value = result->placement.values == 1 && p->passes & PASS_FORWARD;
     if (one_value) {
         result->refused = result->ok = result->status == SBN_TOO_FEW_VALUES;
         if (!result->status) {
@@ -32,12 +32,12 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
     if (result->status) {
         return;
     }
-    int status = compare(p, &result->geometry, in, &result->outputs, &result->comparison);
+    int status = compare(p, &result->placement, in, &result->outputs, &result->comparison);
     if (status) {
         own_failure(result, "comparing", status);
         return;
     }
-    digests_take(&result->geometry, in, &result->outputs, &result->digests);
+    digests_take(&result->placement, in, &result->outputs, &result->digests);
     result->ok = result->comparison.ok;
     result->bits_known = recorded && recorded->order;
     if (result->bits_known &&
@@ -51,15 +51,15 @@ void check_run(runner *r, const problem *p, const digests *recorded, check_resul
     inputs in;
     double start = check_clock();
     memset(result, 0, sizeof *result);
-    int status = geometry_make(p, runner_replicas(r), &result->geometry);
+    int status = placement_make(p, runner_replicas(r), &result->placement);
     if (!status) {
-        status = inputs_make(p, &result->geometry, &in);
+        status = inputs_make(p, &result->placement, &in);
     }
     if (status) {
         own_failure(result, "making inputs", status);
         return;
     }
-    result->status = runner_run(r, p, &result->geometry, &in, &result->outputs, result->error);
+    result->status = runner_run(r, p, &result->placement, &in, &result->outputs, result->error);
     judge(p, &in, recorded, result);
     inputs_free(&in);
     result->seconds = check_clock() - start;
@@ -68,5 +68,5 @@ void check_run(runner *r, const problem *p, const digests *recorded, check_resul
 void check_free(check_result *result)
 {
     outputs_free(&result->outputs);
-    geometry_free(&result->geometry);
+    placement_free(&result->placement);
 }

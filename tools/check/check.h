@@ -11,7 +11,7 @@ typedef struct check_result {
     int status;               /* of the passes */
     char error[RUNNER_ERROR]; /* why, if it failed before there was anything to compare */
     int refused;              /* the problem had to be refused, and was */
-    geometry geometry;
+    placement placement;
     outputs outputs;
     digests digests; /* of inputs and outputs, unless the passes failed */
     int bits_known;  /* they were compared with recorded ones */

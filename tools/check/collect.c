@@ -35,15 +35,15 @@ static int collect(job *j, tensor_id from, output_id to)
     int status = output_make(j->out, to, vector ? j->g->replicas * channels : j->g->elements);
     for (size_t r = 0; r < j->replicas && !status; r++) {
         int spoilt = 0;
-        float *share = malloc((j->tensors[r].count[from] + 1) * sizeof *share);
-        status = share ? tensors_read(&j->tensors[r], from, share, &spoilt) : SBN_OUT_OF_MEMORY;
+        float *shard = malloc((j->tensors[r].count[from] + 1) * sizeof *shard);
+        status = shard ? tensors_read(&j->tensors[r], from, shard, &spoilt) : SBN_OUT_OF_MEMORY;
         if (!status && vector) {
-            memcpy(j->out->of[to].data + (j->first + r) * channels, share,
-                   channels * sizeof *share);
+            memcpy(j->out->of[to].data + (j->first + r) * channels, shard,
+                   channels * sizeof *shard);
         } else if (!status) {
-            geometry_gather(j->g, j->p->layout, j->first + r, share, j->out->of[to].data);
+            placement_gather(j->g, j->p->layout, j->first + r, shard, j->out->of[to].data);
         }
-        free(share);
+        free(shard);
         if (spoilt) {
             snprintf(j->error, RUNNER_ERROR, "%s of replica %zu: written outside its contents",
                      output_names[to], j->first + r);

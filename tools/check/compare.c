@@ -10,7 +10,7 @@
 /* Everything that a judgement looks at. */
 typedef struct judge {
     const problem *p;
-    const geometry *g;
+    const placement *g;
     const inputs *in;
     const outputs *out;
     const reference *ref;
@@ -59,7 +59,7 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
             const channel_bounds *b = &j->bound->channel[c];
             double weight = j->p->affine ? j->in->weight[c] : 1;
             double bias = j->p->affine ? j->in->bias[c] : 0;
-            size_t start = geometry_plane_start(j->g, s, c);
+            size_t start = placement_plane_start(j->g, s, c);
             for (size_t i = start; i < start + j->g->sample[s].plane; i++) {
                 double x = j->in->x[i];
                 if (id == OUT_DX) {
@@ -114,19 +114,19 @@ static void judge_statistics(const judge *j, comparison *result)
     }
 }
 
-/* running += share (batch - running): the batch's own error, and few roundings. */
+/* running += factor (batch - running): the batch's own error, and few roundings. */
 static void judge_running(const judge *j, comparison *result)
 {
-    double n = j->ref->count, share = j->ref->share;
+    double n = j->ref->count, factor = j->ref->factor;
     for (size_t c = 0; c < j->g->channels; c++) {
         const reference_channel *ch = &j->ref->channel[c];
         const channel_bounds *b = &j->bound->channel[c];
         double mean = 0, var = 0;
-        if (share > 0) {
+        if (factor > 0) {
             double unbiased = n / (n - 1);
-            mean = share * (b->mean + 4 * u * fabs(ch->mean)) + 4 * rounding(ch->running_mean) +
-                   4 * u * fabs((1 - share) * j->in->running_mean[c]);
-            var = share * unbiased * (b->var + 4 * u * ch->var) + 4 * rounding(ch->running_var);
+            mean = factor * (b->mean + 4 * u * fabs(ch->mean)) + 4 * rounding(ch->running_mean) +
+                   4 * u * fabs((1 - factor) * j->in->running_mean[c]);
+            var = factor * unbiased * (b->var + 4 * u * ch->var) + 4 * rounding(ch->running_var);
         }
         judge_value(&result->of[OUT_RUNNING_MEAN], c, j->out->of[OUT_RUNNING_MEAN].data[c],
                     ch->running_mean, mean);
@@ -190,7 +190,7 @@ static void judge_all(const judge *j, comparison *result)
     }
 }
 
-int compare(const problem *p, const geometry *g, const inputs *in, const outputs *out,
+int compare(const problem *p, const placement *g, const inputs *in, const outputs *out,
             comparison *result)
 {
     reference ref;
@@ -209,7 +209,7 @@ int compare(const problem *p, const geometry *g, const inputs *in, const outputs
     return status;
 }
 
-void compare_where(const geometry *g, output_id id, size_t index, char *text, size_t size)
+void compare_where(const placement *g, output_id id, size_t index, char *text, size_t size)
 {
     if (id == OUT_WEIGHT_GRAD || id == OUT_BIAS_GRAD) {
         snprintf(text, size, "replica %zu channel %zu", index / g->channels, index % g->channels);

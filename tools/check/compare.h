@@ -43,10 +43,10 @@ typedef struct comparison {
 } comparison;
 
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY; *result is the judgement. */
-int compare(const problem *p, const geometry *g, const inputs *in, const outputs *out,
+int compare(const problem *p, const placement *g, const inputs *in, const outputs *out,
             comparison *result);
 
 /* Where an output's element lies, in words: "sample 3 channel 0 position 17". */
-void compare_where(const geometry *g, output_id id, size_t index, char *text, size_t size);
+void compare_where(const placement *g, output_id id, size_t index, char *text, size_t size);
 
 #endif

@@ -10,7 +10,7 @@
 #include "check/mix.h"
 #include "exact/format.h"
 
-static uint64_t of_inputs(const geometry *g, const inputs *in)
+static uint64_t of_inputs(const placement *g, const inputs *in)
 {
     const float *const tensors[] = {in->x, in->dy};
     const float *const vectors[] = {in->weight,      in->bias,         in->weight_before,
@@ -25,7 +25,7 @@ static uint64_t of_inputs(const geometry *g, const inputs *in)
     return digest;
 }
 
-void digests_take(const geometry *g, const inputs *in, const outputs *out, digests *d)
+void digests_take(const placement *g, const inputs *in, const outputs *out, digests *d)
 {
     d->order = SBN_ORDER_VERSION;
     d->inputs = of_inputs(g, in);

@@ -22,7 +22,7 @@ typedef struct digests {
 enum { DIGESTS_TEXT = 512 };
 
 /* Of what was computed here. */
-void digests_take(const geometry *g, const inputs *in, const outputs *out, digests *d);
+void digests_take(const placement *g, const inputs *in, const outputs *out, digests *d);
 
 /* Reads the words behind a problem, which may be none. Returns 0, or -1 with a sentence. */
 int digests_parse(const char *words, digests *d, char *error, size_t error_size);

@@ -96,7 +96,7 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
 }
 
 /* The one value that makes a kind what it is: an outlier, a NaN, an infinity. */
-static void fill_special(const geometry *g, float *tensor, data_kind kind)
+static void fill_special(const placement *g, float *tensor, data_kind kind)
 {
     if (g->values == 0) {
         return;
@@ -105,7 +105,7 @@ static void fill_special(const geometry *g, float *tensor, data_kind kind)
         for (size_t s = 0; s < g->samples; s++) {
             if (g->sample[s].plane) {
                 for (size_t c = 0; c < g->channels; c++) {
-                    tensor[geometry_plane_start(g, s, c)] = 1e6f;
+                    tensor[placement_plane_start(g, s, c)] = 1e6f;
                 }
                 return;
             }
@@ -118,21 +118,21 @@ static void fill_special(const geometry *g, float *tensor, data_kind kind)
     while (g->sample[s].plane == 0) {
         s = (s + 1) % g->samples;
     }
-    tensor[geometry_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
-                                                                                       ? NAN
-                                                                                   : kind ==
-                                                                                           DATA_INF
-                                                                                       ? INFINITY
-                                                                                       : -INFINITY;
+    tensor[placement_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
+                                                                                        ? NAN
+                                                                                    : kind ==
+                                                                                            DATA_INF
+                                                                                        ? INFINITY
+                                                                                        : -INFINITY;
 }
 
-static void fill(const problem *p, const geometry *g, enum stream stream, data_kind kind,
+static void fill(const problem *p, const placement *g, enum stream stream, data_kind kind,
                  float *tensor)
 {
     uint64_t seed = mix(p->seed, stream);
     for (size_t s = 0; s < g->samples; s++) {
         for (size_t c = 0; c < g->channels; c++) {
-            float *plane = tensor + geometry_plane_start(g, s, c);
+            float *plane = tensor + placement_plane_start(g, s, c);
             size_t n = g->sample[s].plane;
             uint64_t k = mix(mix(seed, s), c);
             if (kind == DATA_EXACT) {
@@ -164,7 +164,7 @@ static void fill_channels(const problem *p, size_t channels, inputs *in)
     }
 }
 
-int inputs_make(const problem *p, const geometry *g, inputs *in)
+int inputs_make(const problem *p, const placement *g, inputs *in)
 {
     float **tensors[] = {&in->x, &in->dy};
     float **vectors[] = {&in->weight,      &in->bias,         &in->weight_before,

@@ -5,7 +5,7 @@
 #ifndef TOOLS_CHECK_INPUTS_H
 #define TOOLS_CHECK_INPUTS_H
 
-#include "check/layout.h"
+#include "check/placement.h"
 
 typedef struct inputs {
     float *x, *dy;                      /* `elements` each */
@@ -16,7 +16,7 @@ typedef struct inputs {
 } inputs;
 
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
-int inputs_make(const problem *p, const geometry *g, inputs *in);
+int inputs_make(const problem *p, const placement *g, inputs *in);
 void inputs_free(inputs *in);
 
 #endif

@@ -39,7 +39,7 @@ int job_make_layer(job *j, sbn_group *group)
     return status ? job_failed(j->error, "sbn_saved_create", status) : SBN_SUCCESS;
 }
 
-static int make_shares(job *j, cl_command_queue *queue)
+static int make_shards(job *j, cl_command_queue *queue)
 {
     for (size_t r = 0; r < j->replicas; r++) {
         tensors *t = &j->tensors[r];
@@ -47,28 +47,28 @@ static int make_shares(job *j, cl_command_queue *queue)
         if (status) {
             return job_failed_here(j->error, "filling buffers", status);
         }
-        sbn_shard *share = &j->shards[r];
-        share->dims = j->g->dims;
-        memcpy(share->shape, j->g->shape[j->first + r], sizeof share->shape);
-        share->x = tensors_buffer(t, TENSOR_X);
-        share->dy = tensors_buffer(t, TENSOR_DY);
-        share->dx = tensors_buffer(t, TENSOR_DX);
+        sbn_shard *shard = &j->shards[r];
+        shard->dims = j->g->dims;
+        memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
+        shard->x = tensors_buffer(t, TENSOR_X);
+        shard->dy = tensors_buffer(t, TENSOR_DY);
+        shard->dx = tensors_buffer(t, TENSOR_DX);
         if (j->p->affine) {
-            share->weight = tensors_buffer(t, TENSOR_WEIGHT);
-            share->bias = tensors_buffer(t, TENSOR_BIAS);
-            share->weight_grad = tensors_buffer(t, TENSOR_WEIGHT_GRAD);
-            share->bias_grad = tensors_buffer(t, TENSOR_BIAS_GRAD);
+            shard->weight = tensors_buffer(t, TENSOR_WEIGHT);
+            shard->bias = tensors_buffer(t, TENSOR_BIAS);
+            shard->weight_grad = tensors_buffer(t, TENSOR_WEIGHT_GRAD);
+            shard->bias_grad = tensors_buffer(t, TENSOR_BIAS_GRAD);
         }
         if (j->p->out_of_order) {
-            share->num_wait = t->uploads;
-            share->wait_list = t->uploaded;
-            share->event = &j->done[r];
+            shard->num_wait = t->uploads;
+            shard->wait_list = t->uploaded;
+            shard->event = &j->done[r];
         }
     }
     return SBN_SUCCESS;
 }
 
-/* Points every share's y at the tensor that the next pass is to write. */
+/* Points every shard's y at the tensor that the next pass is to write. */
 static void aim(job *j, tensor_id id)
 {
     for (size_t r = 0; r < j->replicas; r++) {
@@ -95,7 +95,7 @@ static int settle(job *j, const char *call, int status)
 
 int job_open(job *j, sbn_group *group, cl_command_queue *queue)
 {
-    j->replicas = ranks_replicas(j->ranks, j->g->replicas, &j->first);
+    j->replicas = runner_ranks_replicas(j->ranks, j->g->replicas, &j->first);
     j->tensors = calloc(j->replicas + 1, sizeof *j->tensors);
     j->shards = calloc(j->replicas + 1, sizeof *j->shards);
     j->done = calloc(j->replicas + 1, sizeof *j->done);
@@ -103,7 +103,7 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
         return job_failed_here(j->error, "making the shards", SBN_OUT_OF_MEMORY);
     }
     int status = job_make_layer(j, group);
-    return status ? status : make_shares(j, queue);
+    return status ? status : make_shards(j, queue);
 }
 
 void job_close(job *j)

@@ -7,7 +7,7 @@
 
 typedef struct job {
     const problem *p;
-    const geometry *g;
+    const placement *g;
     const inputs *in;
     outputs *out;
     char *error;

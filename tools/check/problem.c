@@ -97,7 +97,7 @@ static void put_shape(text *t, const problem *p)
     }
 }
 
-static void put_shares(text *t, const problem *p)
+static void put_shards(text *t, const problem *p)
 {
     if (!p->has_split) {
         if (p->replicas) {
@@ -148,7 +148,7 @@ void problem_print(const problem *p, char *line, size_t size)
     text t = {line, size};
     put_shape(&t, p);
     put_word(&t, p->layout == SBN_LAYOUT_NHWC, "last");
-    put_shares(&t, p);
+    put_shards(&t, p);
     if (p->shuffle) {
         put(&t, ",shuffle%llu", (unsigned long long)p->shuffle);
     }

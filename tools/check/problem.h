@@ -12,7 +12,7 @@
  *
  *   last                channels last in memory (first)
  *   r3                  replicas (one per chosen device); samples are dealt evenly
- *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty share
+ *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty shard
  *   sizes7x7-14x5       extents of each replica's samples instead of the shape's; needs split
  *   shuffle3            samples are dealt in a permuted order, 3 being its seed (0: in order)
  *   off3                buffers start 3, 6 and 9 elements into their memory, in turn (0)

@@ -113,7 +113,7 @@ static int make_group(queues *q, kept_group *k)
     sbn_transport transport;
     cl_int status = CL_SUCCESS;
     size_t first;
-    k->here = ranks_replicas(q->ranks, k->replicas, &first);
+    k->here = runner_ranks_replicas(q->ranks, k->replicas, &first);
     for (size_t r = 0; r < k->here && !status; r++) {
         size_t device = (first + r) % q->devices;
         k->queue[r] = make_queue(q->context[device], q->device[device], k->out_of_order, &status);

@@ -18,7 +18,8 @@ typedef struct runner_ranks {
 } runner_ranks;
 
 /* This rank's replicas of so many: *first and those behind it. `ranks` may be NULL: it has all. */
-static inline size_t ranks_replicas(const runner_ranks *ranks, size_t replicas, size_t *first)
+static inline size_t runner_ranks_replicas(const runner_ranks *ranks, size_t replicas,
+                                           size_t *first)
 {
     const size_t rank = ranks ? (size_t)ranks->rank : 0;
     const size_t world_size = ranks ? (size_t)ranks->world_size : 1;

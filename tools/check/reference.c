@@ -33,13 +33,13 @@ double reference_invstd(const problem *p, double var)
     return 1 / sqrt(p->eps_mode == SBN_EPS_CLAMP ? fmax(var, p->eps) : var + p->eps);
 }
 
-static void statistics(const problem *p, const geometry *g, const float *x, size_t c,
+static void statistics(const problem *p, const placement *g, const float *x, size_t c,
                        reference_channel *ch)
 {
     sum first = {0, 0}, second = {0, 0};
     int finite = 1;
     for (size_t s = 0; s < g->samples; s++) {
-        const float *plane = x + geometry_plane_start(g, s, c);
+        const float *plane = x + placement_plane_start(g, s, c);
         for (size_t i = 0; i < g->sample[s].plane; i++) {
             finite &= isfinite(plane[i]) != 0;
             add(&first, plane[i]);
@@ -55,7 +55,7 @@ static void statistics(const problem *p, const geometry *g, const float *x, size
     }
     ch->mean = value(&first) / (double)g->values;
     for (size_t s = 0; s < g->samples; s++) {
-        const float *plane = x + geometry_plane_start(g, s, c);
+        const float *plane = x + placement_plane_start(g, s, c);
         for (size_t i = 0; i < g->sample[s].plane; i++) {
             double d = plane[i] - ch->mean;
             add(&second, d * d);
@@ -70,7 +70,7 @@ static void statistics(const problem *p, const geometry *g, const float *x, size
 }
 
 /* The weight of this batch in the running statistics; 0: they stay as they are. */
-static double share_of(const problem *p, const geometry *g, const inputs *in)
+static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
     if (!(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
         g->values == 0) {
@@ -83,21 +83,21 @@ static void running(const inputs *in, size_t c, const reference *ref, reference_
 {
     ch->running_mean = in->running_mean[c];
     ch->running_var = in->running_var[c];
-    if (ref->share > 0) {
+    if (ref->factor > 0) {
         double unbiased = ch->var * ref->count / (ref->count - 1);
-        ch->running_mean = (1 - ref->share) * ch->running_mean + ref->share * ch->mean;
-        ch->running_var = (1 - ref->share) * ch->running_var + ref->share * unbiased;
+        ch->running_mean = (1 - ref->factor) * ch->running_mean + ref->factor * ch->mean;
+        ch->running_var = (1 - ref->factor) * ch->running_var + ref->factor * unbiased;
     }
 }
 
 /* Sums over each replica, and over all; sums that a NaN or an infinity enters are left to IEEE. */
-static void gradients(const geometry *g, const inputs *in, size_t c, reference_channel *ch,
+static void gradients(const placement *g, const inputs *in, size_t c, reference_channel *ch,
                       gradient_sums *local, sum *scratch)
 {
     sum all_dy = {0, 0}, all_centered = {0, 0};
     memset(scratch, 0, 2 * g->replicas * sizeof *scratch);
     for (size_t s = 0; s < g->samples; s++) {
-        size_t start = geometry_plane_start(g, s, c);
+        size_t start = placement_plane_start(g, s, c);
         sum *mine = scratch + 2 * g->sample[s].replica;
         for (size_t i = start; i < start + g->sample[s].plane; i++) {
             double dy = in->dy[i], centered = dy * (in->x[i] - ch->mean);
@@ -115,11 +115,11 @@ static void gradients(const geometry *g, const inputs *in, size_t c, reference_c
     ch->all.dy_centered = value(&all_centered);
 }
 
-int reference_make(const problem *p, const geometry *g, const inputs *in, reference *ref)
+int reference_make(const problem *p, const placement *g, const inputs *in, reference *ref)
 {
     ref->replicas = g->replicas;
     ref->count = (double)g->values;
-    ref->share = share_of(p, g, in);
+    ref->factor = factor_of(p, g, in);
     ref->channel = calloc(g->channels, sizeof *ref->channel);
     ref->local = calloc(g->channels * g->replicas, sizeof *ref->local);
     sum *scratch = calloc(2 * g->replicas, sizeof *scratch);

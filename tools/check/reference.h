@@ -31,12 +31,12 @@ typedef struct reference {
     double count;
     reference_channel *channel;
     gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
-    double share;         /* of this batch in the running statistics; 0: not updated */
+    double factor;        /* of this batch in the running statistics; 0: not updated */
     int64_t batches;      /* after the forward pass */
 } reference;
 
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
-int reference_make(const problem *p, const geometry *g, const inputs *in, reference *ref);
+int reference_make(const problem *p, const placement *g, const inputs *in, reference *ref);
 void reference_free(reference *ref);
 
 /* 1 / sqrt(var + eps), or its clamped form. */

@@ -69,7 +69,7 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
     return status;
 }
 
-int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in, outputs *out,
+int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error)
 {
     job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = r->ranks};

@@ -44,7 +44,7 @@ size_t runner_replicas(const runner *r);
  * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
  */
 enum { RUNNER_SPOILT = -29999 };
-int runner_run(runner *r, const problem *p, const geometry *g, const inputs *in, outputs *out,
+int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error);
 
 #endif

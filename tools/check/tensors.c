@@ -9,10 +9,10 @@ enum { GUARD = 16 };
 static const float guard_value = -7.7777e33f;
 
 /* How many floats a tensor has on replica r. */
-static size_t contents(const geometry *g, size_t r, tensor_id id)
+static size_t contents(const placement *g, size_t r, tensor_id id)
 {
     int vector = id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD;
-    return vector ? g->channels : geometry_share(g, r);
+    return vector ? g->channels : placement_shard_elements(g, r);
 }
 
 /* Has it contents before the passes? */
@@ -34,7 +34,7 @@ static int is_used(const problem *p, tensor_id id)
     return !by[id] || p->passes & by[id];
 }
 
-static void stage(const problem *p, const geometry *g, const inputs *in, size_t r, tensor_id id,
+static void stage(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   float *at)
 {
     const float *vectors[TENSORS] = {
@@ -46,7 +46,7 @@ static void stage(const problem *p, const geometry *g, const inputs *in, size_t 
     if (vectors[id]) {
         memcpy(at, vectors[id], g->channels * sizeof *at);
     } else {
-        geometry_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, at);
+        placement_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, at);
     }
 }
 
@@ -56,7 +56,7 @@ static size_t size_of(const tensors *t, tensor_id id)
 }
 
 /* Starts to fill the buffer: an input with its guards, or all of it with what guards hold. */
-static int upload(const problem *p, const geometry *g, const inputs *in, size_t r, tensor_id id,
+static int upload(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   tensors *t)
 {
     size_t size = size_of(t, id) * sizeof(float);
@@ -79,7 +79,7 @@ static int upload(const problem *p, const geometry *g, const inputs *in, size_t 
                                 &t->uploaded[t->uploads]);
 }
 
-static int make_one(const problem *p, const geometry *g, const inputs *in, size_t r, tensor_id id,
+static int make_one(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                     tensors *t)
 {
     cl_int status;
@@ -101,7 +101,7 @@ static int make_one(const problem *p, const geometry *g, const inputs *in, size_
     return status;
 }
 
-int tensors_make(const problem *p, const geometry *g, const inputs *in, size_t r,
+int tensors_make(const problem *p, const placement *g, const inputs *in, size_t r,
                  cl_command_queue queue, tensors *t)
 {
     int status = SBN_SUCCESS;

@@ -1,5 +1,5 @@
 /*
- * One replica's buffers: its shares of a problem's tensors, each at an offset
+ * One replica's buffers: its shards of a problem's tensors, each at an offset
  * and between guards, in its own memory object.
  */
 #ifndef TOOLS_CHECK_TENSORS_H
@@ -36,7 +36,7 @@ typedef struct tensors {
  * them. What a pass will write holds a value that no right result has. Returns a status; free with
  * tensors_free in any case.
  */
-int tensors_make(const problem *p, const geometry *g, const inputs *in, size_t r,
+int tensors_make(const problem *p, const placement *g, const inputs *in, size_t r,
                  cl_command_queue queue, tensors *t);
 void tensors_free(tensors *t);
 

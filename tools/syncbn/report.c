@@ -95,14 +95,14 @@ static void explain(const report *r, const problem *p, const check_result *resul
         printf("%s%s\n", prefix, result->error);
     } else if (!result->comparison.counts_ok) {
         printf("%scount %" PRIu64 ", %zu expected, or batches tracked %" PRId64 " wrong\n", prefix,
-               result->outputs.count, result->geometry.values, result->outputs.batches);
+               result->outputs.count, result->placement.values, result->outputs.batches);
     }
     for (int id = 0; id < OUTPUTS; id++) {
         const verdict *v = &result->comparison.of[id];
         if (v->failures == 0) {
             continue;
         }
-        compare_where(&result->geometry, (output_id)id, v->index, text, sizeof text);
+        compare_where(&result->placement, (output_id)id, v->index, text, sizeof text);
         printf("%s%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
                "error %.3g, tolerance %.3g\n",
                prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,

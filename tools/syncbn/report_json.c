@@ -18,7 +18,7 @@ static json_t *output_json(const check_result *result, output_id id)
     json_object_set_new(object, "unbounded", json_integer((json_int_t)v->unbounded));
     json_object_set_new(object, "ratio", json_number_or_name(v->ratio));
     if (v->judged && o->count) {
-        compare_where(&result->geometry, id, v->index, text, sizeof text);
+        compare_where(&result->placement, id, v->index, text, sizeof text);
         json_object_set_new(object, "where", json_string(text));
         json_object_set_new(object, "error", json_number_or_name(v->error));
         json_object_set_new(object, "tolerance", json_number_or_name(v->tolerance));

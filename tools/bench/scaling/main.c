@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/mpi_job.h"
+#include "bench/scaling/mpi_job.h"
 #include "bench/scaling/rank.h"
 
 typedef struct row {
@@ -126,7 +126,7 @@ static void measure(scaling_rank *r, double budget)
 int main(int argc, char **argv)
 {
     scaling_rank rank;
-    ranks_begin(&argc, &argv);
+    mpi_job_begin(&argc, &argv, MPI_THREAD_FUNNELED);
     if (argc < 3 || atof(argv[1]) <= 0) {
         fputs("usage: scaling SECONDS CHANNELS...\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -139,5 +139,5 @@ int main(int argc, char **argv)
         scaling_close_channels(&rank);
     }
     scaling_close(&rank);
-    return ranks_end(0);
+    return mpi_job_end(0);
 }

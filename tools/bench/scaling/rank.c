@@ -21,7 +21,7 @@ static void must(const scaling_rank *r, int status, const char *what)
         fail(r, what, status);
 }
 
-/* --- a transport that answers at once: two members of the same mind --------------- */
+/* --- a transport that answers at once: two ranks of the same mind --------------- */
 
 static int echo_start(void *context, int stream, int64_t *words, size_t count, void **request)
 {
@@ -103,11 +103,11 @@ void scaling_open_channels(scaling_rank *r, const char *channels)
     snprintf(line, sizeof line, "mb2ic%s,passes=fb", channels);
     if (problem_parse(line, &r->problem, r->error, sizeof r->error))
         fail(r, r->error, SBN_INVALID_ARGUMENT);
-    must(r, geometry_make(&r->problem, 1, &r->geometry), "geometry_make");
-    must(r, inputs_make(&r->problem, &r->geometry, &r->inputs), "inputs_make");
+    must(r, placement_make(&r->problem, 1, &r->placement), "placement_make");
+    must(r, inputs_make(&r->problem, &r->placement, &r->inputs), "inputs_make");
     for (int i = 0; i < SCALING_GROUPS; ++i) {
         r->jobs[i] = (job){.p = &r->problem,
-                           .g = &r->geometry,
+                           .g = &r->placement,
                            .in = &r->inputs,
                            .out = &r->outputs,
                            .error = r->error};
@@ -123,7 +123,7 @@ void scaling_close_channels(scaling_rank *r)
     for (int i = 0; i < SCALING_GROUPS; ++i)
         job_close(&r->jobs[i]);
     inputs_free(&r->inputs);
-    geometry_free(&r->geometry);
+    placement_free(&r->placement);
     free(r->words);
 }
 

@@ -23,7 +23,7 @@ typedef struct scaling_rank {
     sbn_mpi *mpi, *bare; /* of the joined group, and of sums without a group */
     sbn_group *groups[SCALING_GROUPS];
     problem problem;
-    geometry geometry;
+    placement placement;
     inputs inputs;
     outputs outputs;
     job jobs[SCALING_GROUPS];

@@ -6,8 +6,8 @@
 #   RANKS CHANNELS SCALING_SECONDS    what to measure on this machine; seconds for each number of channels
 #   HOSTS LATENCY MBITS WIRE_CHANNELS    over the wire; one-way latency in microseconds
 
-. "${srcdir:=.}/tests/mpi_common.sh"
-. "$srcdir/tests/mpi/namespaces.sh"
+. "${srcdir:=.}/tools/bench/scaling/launch.sh"
+. "$srcdir/tools/bench/scaling/namespaces.sh"
 : "${RANKS:=1 2 4 8}" "${CHANNELS:=16 64 256 1024 2048 4096 8192}" "${SCALING_SECONDS:=1}"
 : "${HOSTS:=2 4 8}" "${LATENCY:=2000}" "${MBITS:=50}" "${WIRE_CHANNELS:=16 256 1024 2048}"
 out=$1

@@ -1,45 +1,46 @@
 /*
- * The sums of the narrow formats as integers of 192 bits in registers, where
- * the compiler has integers of 128: the same results as src/exact/big.h gives, at a
- * tenth of its time. Each function says no (0) where a number does not fit;
- * the wide integers then have the word.
+ * The sums of the narrow formats as integers of 192 bits in registers, where the compiler has
+ * integers of 128: the results of src/exact/bigint.h in a tenth of its time. A function returns 0
+ * where a number does not fit; the caller then uses big integers.
  */
-#ifndef SBN_EXACT_NARROW_H
-#define SBN_EXACT_NARROW_H
+#ifndef SBN_EXACT_INT192_H
+#define SBN_EXACT_INT192_H
 
 #include <math.h>
 #include <stdint.h>
+
+#include "exact/format.h"
 
 #ifdef __SIZEOF_INT128__
 
 __extension__ typedef __int128 sbn_int128;
 __extension__ typedef unsigned __int128 sbn_uint128;
 
-typedef struct sbn_narrow {
+typedef struct sbn_int192 {
     uint64_t low;
     sbn_int128 high; /* in units of 2^64 */
-} sbn_narrow;
+} sbn_int192;
 
-/* digit 2^places */
-static inline sbn_int128 sbn__narrow_place(int64_t digit, int places)
+/* limb 2^exponent */
+static inline sbn_int128 sbn__int128_scale(int64_t limb, int exponent)
 {
-    return (sbn_int128)((sbn_uint128)(sbn_int128)digit << places);
+    return (sbn_int128)((sbn_uint128)(sbn_int128)limb << exponent);
 }
 
-/* Three or four digits of 48 bits. */
-static inline int sbn__narrow_from_digits(sbn_narrow *a, const int64_t *digits, int count)
+/* The value of three or four limbs. */
+static inline int sbn__int192_from_limbs(sbn_int192 *a, const int64_t *limbs, int count)
 {
     if (count < 3 || count > 4)
         return 0;
-    const sbn_int128 two = digits[0] + sbn__narrow_place(digits[1], 48);
+    const sbn_int128 two = limbs[0] + sbn__int128_scale(limbs[1], SBN_LIMB_BITS);
     a->low = (uint64_t)two;
-    a->high = (two >> 64) + sbn__narrow_place(digits[2], 32);
+    a->high = (two >> 64) + sbn__int128_scale(limbs[2], 2 * SBN_LIMB_BITS - 64);
     if (count == 3)
         return 1;
-    /* The fourth lies 80 bits above the second 64. */
-    if (digits[3] >> 45 != digits[3] >> 63)
+    /* The fourth lies 80 bits above the lowest 64: it must leave room for its sum with the others. */
+    if (limbs[3] >> 45 != limbs[3] >> 63)
         return 0;
-    a->high += sbn__narrow_place(digits[3], 80);
+    a->high += sbn__int128_scale(limbs[3], 3 * SBN_LIMB_BITS - 64);
     return 1;
 }
 
@@ -57,7 +58,7 @@ static inline double sbn__power_of_two(int exponent)
  * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: 63 bits, the lowest
  * of them a 1 for anything below it.
  */
-static inline double sbn__round(uint64_t high, uint64_t low, int sticky, int exponent)
+static inline double sbn__round_to_double(uint64_t high, uint64_t low, int sticky, int exponent)
 {
     const int shift = __builtin_clzll(high) - 1;
     uint64_t head;
@@ -73,19 +74,19 @@ static inline double sbn__round(uint64_t high, uint64_t low, int sticky, int exp
 }
 
 /* A magnitude of four limbs, the least significant first. */
-static inline double sbn__limbs_to_double(const uint64_t *limb, int exponent)
+static inline double sbn__uint256_to_double(const uint64_t *limb, int exponent)
 {
     if (limb[3])
-        return sbn__round(limb[3], limb[2], (limb[1] | limb[0]) != 0, exponent + 128);
+        return sbn__round_to_double(limb[3], limb[2], (limb[1] | limb[0]) != 0, exponent + 128);
     if (limb[2])
-        return sbn__round(limb[2], limb[1], limb[0] != 0, exponent + 64);
+        return sbn__round_to_double(limb[2], limb[1], limb[0] != 0, exponent + 64);
     if (limb[1])
-        return sbn__round(limb[1], limb[0], 0, exponent);
-    return limb[0] ? sbn__round(limb[0], 0, 0, exponent - 64) : 0.0;
+        return sbn__round_to_double(limb[1], limb[0], 0, exponent);
+    return limb[0] ? sbn__round_to_double(limb[0], 0, 0, exponent - 64) : 0.0;
 }
 
 /* value 2^exponent, rounded once. */
-static inline double sbn__narrow_to_double(sbn_narrow a, int exponent)
+static inline double sbn__int192_to_double(sbn_int192 a, int exponent)
 {
     /* Signs are as random as coins: no branches. */
     const uint64_t sign = (uint64_t)(a.high >> 127);
@@ -93,14 +94,17 @@ static inline double sbn__narrow_to_double(sbn_narrow a, int exponent)
     const sbn_uint128 high = ((sbn_uint128)a.high ^ ((sbn_uint128)sign << 64 | sign)) +
                              ((low == 0) & sign);
     const uint64_t limb[4] = {low, (uint64_t)high, (uint64_t)(high >> 64), 0};
-    return copysign(sbn__limbs_to_double(limb, exponent), 0.5 - (double)(sign & 1));
+    return copysign(sbn__uint256_to_double(limb, exponent), 0.5 - (double)(sign & 1));
 }
 
-/* (n squares 2^shift - sum^2) 2^exponent, rounded once; 0 where it is negative. shift: 1 ... 63. */
-static inline int sbn__narrow_spread(sbn_narrow sum, sbn_narrow squares, uint64_t n, int shift,
-                                     int exponent, double *spread)
+/*
+ * n^2 times the variance, (n squares 2^shift - sum^2) 2^exponent, rounded once; 0 where it is
+ * negative. shift: 1 ... 63.
+ */
+static inline int sbn__int192_n2_variance(sbn_int192 sum, sbn_int192 squares, uint64_t n, int shift,
+                                          int exponent, double *result)
 {
-    *spread = 0.0;
+    *result = 0.0;
     if (squares.high < 0)
         return 1;
     if (sum.high != (int64_t)sum.high || squares.high >> 127)
@@ -133,7 +137,7 @@ static inline int sbn__narrow_spread(sbn_narrow sum, sbn_narrow squares, uint64_
         return 1;
     const uint64_t limb[4] = {(uint64_t)rest_low, (uint64_t)(rest_low >> 64), (uint64_t)rest_high,
                               (uint64_t)(rest_high >> 64)};
-    *spread = sbn__limbs_to_double(limb, exponent);
+    *result = sbn__uint256_to_double(limb, exponent);
     return 1;
 }
 

@@ -1,22 +1,22 @@
 /*
- * Narrow sums in registers (src/exact/narrow.h) against wide integers, bit for bit: random words of
- * every length and sign in both forms, words at the ends of their range, variances that cancel,
- * and results that lie between two doubles.
+ * Narrow sums in registers (src/exact/int192.h) against big integers, bit for bit: random
+ * accumulators of every length and sign in both formats, accumulators at the ends of their range,
+ * variances that cancel, and results that lie between two doubles.
  */
 #include <math.h>
 #include <string.h>
 
 #include "check/mix.h"
-#include "exact/narrow.h"
+#include "exact/int192.h"
 #include "exact/statistics.h"
-#include "exact/big.h"
+#include "exact/bigint.h"
 #include "support/tap.h"
 
 #ifdef __SIZEOF_INT128__
 
-enum { WORDS = 16, CHANNELS = 120000 };
+enum { LENGTH = 16, CHANNELS = 120000 };
 
-static int64_t all[CHANNELS * WORDS];
+static int64_t all[CHANNELS * LENGTH];
 static double mean[CHANNELS], var[CHANNELS], dy[CHANNELS], dy_xmu[CHANNELS], of_x[CHANNELS];
 
 static int64_t length_of(uint64_t number, int bits)
@@ -26,20 +26,20 @@ static int64_t length_of(uint64_t number, int bits)
     return mix(3, number) & 1 ? -value : value;
 }
 
-/* Digits of any length that words may have: they are carried without overflow. */
-static void random_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+/* Limbs of any length that accumulators may have: they are carried without overflow. */
+static void random_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
 {
     for (size_t k = 0; k + 1 < form->per_channel; ++k)
-        at[k] = length_of(number * WORDS + k, 62);
+        at[k] = length_of(number * LENGTH + k, 62);
 }
 
 /* Digits as carrying leaves them, the highest short or the sign alone; zeros and ones are frequent. */
-static void carried_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void carried_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
 {
-    const int64_t mask = (INT64_C(1) << SBN_DIGIT_BITS) - 1;
+    const int64_t mask = (INT64_C(1) << SBN_LIMB_BITS) - 1;
     for (size_t k = 0; k + 1 < form->per_channel; ++k) {
-        const int highest = (int)k == form->digits1 - 1 || k + 2 == form->per_channel;
-        const uint64_t of_word = number * WORDS + k, kind = mix(4, of_word) % 8;
+        const int highest = (int)k == form->limbs1 - 1 || k + 2 == form->per_channel;
+        const uint64_t of_word = number * LENGTH + k, kind = mix(4, of_word) % 8;
         at[k] = kind == 0 ? 0 : kind == 1 ? mask : (int64_t)mix(5, of_word) & mask;
         if (highest)
             at[k] = kind < 4 ? (int64_t)(kind & 1) - 1
@@ -47,7 +47,7 @@ static void carried_words(int64_t *at, const sbn_accumulators *form, uint64_t nu
     }
 }
 
-static void extreme_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void extreme_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
 {
     static const int64_t list[] = {0,
                                    1,
@@ -61,32 +61,32 @@ static void extreme_words(int64_t *at, const sbn_accumulators *form, uint64_t nu
                                    (INT64_C(1) << 45) - 1,
                                    -(INT64_C(1) << 45) - 1};
     for (size_t k = 0; k + 1 < form->per_channel; ++k)
-        at[k] = list[mix(7, number * WORDS + k) % (sizeof list / sizeof *list)];
+        at[k] = list[mix(7, number * LENGTH + k) % (sizeof list / sizeof *list)];
 }
 
-/* value's limbs as digits, added to what is there. */
-static void put(int64_t *digits, int count, int bits, const sbn_big *value)
+/* A value as limbs of `bits` bits, added to what is there. */
+static void put(int64_t *limbs, int count, int bits, const sbn_bigint *value)
 {
     for (int k = 0; k < count; ++k) {
-        uint64_t digit = 0;
+        uint64_t limb = 0;
         const int width = k + 1 < count ? bits : 63;
         for (int b = 0; b < width && k * bits + b < 32 * value->length; ++b) {
             const int place = k * bits + b;
-            digit |= (uint64_t)(value->limb[place / 32] >> (place % 32) & 1) << b;
+            limb |= (uint64_t)(value->limb[place / 32] >> (place % 32) & 1) << b;
         }
-        digits[k] += value->negative ? -(int64_t)digit : (int64_t)digit;
+        limbs[k] += value->negative ? -(int64_t)limb : (int64_t)limb;
     }
 }
 
-static sbn_big short_number(uint64_t number, int bits)
+static sbn_bigint short_number(uint64_t number, int bits)
 {
-    sbn_big value;
-    const int64_t digits[2] = {(int64_t)(mix(8, number) >> 32), (int64_t)(mix(9, number) >> 32)};
-    sbn__big_from_digits(&value, digits, 2, 32);
+    sbn_bigint value;
+    const int64_t limbs[2] = {(int64_t)(mix(8, number) >> 32), (int64_t)(mix(9, number) >> 32)};
+    sbn__bigint_from_limbs(&value, limbs, 2, 32);
     /* Cut to its lowest bits. */
-    const int limbs = bits / 32;
-    value.limb[limbs] &= ((uint32_t)1 << bits % 32) - 1;
-    for (int i = limbs + 1; i < 2; ++i)
+    const int top = bits / 32;
+    value.limb[top] &= ((uint32_t)1 << bits % 32) - 1;
+    for (int i = top + 1; i < 2; ++i)
         value.limb[i] = 0;
     value.length = 2;
     while (value.length > 0 && !value.limb[value.length - 1])
@@ -100,40 +100,40 @@ static uint64_t count_of(uint64_t number)
 }
 
 /* The square of a mean of few bits, and next to nothing beside it: sums that cancel. */
-static void cancelling_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void cancelling_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
 {
     const uint64_t count = count_of(number) >> 20 | 1;
     const int shift = 2 * form->format->low1 - form->format->low2;
-    sbn_big n, x, xx, sum, squares, moved;
+    sbn_bigint n, x, xx, sum, squares, moved;
     memset(at, 0, sizeof *at * form->per_channel);
-    sbn__big_from_uint64(&n, count);
+    sbn__bigint_from_uint64(&n, count);
     x = short_number(number, 40);
-    sbn__big_multiply(&sum, &x, &n);
-    sbn__big_multiply(&xx, &x, &x);
-    sbn__big_multiply(&squares, &xx, &n);
+    sbn__bigint_multiply(&sum, &x, &n);
+    sbn__bigint_multiply(&xx, &x, &x);
+    sbn__bigint_multiply(&squares, &xx, &n);
     /* x is in units that square to those of the second sum. */
-    sbn__big_shift_left(&moved, &sum, shift / 2);
+    sbn__bigint_shift_left(&moved, &sum, shift / 2);
     moved.negative = (int)(number & 1);
-    put(at, form->digits1, SBN_DIGIT_BITS, &moved);
-    put(at + form->digits1, form->digits2, SBN_DIGIT_BITS, &squares);
-    at[form->digits1] += (int64_t)(mix(12, number) % 5) - 2;
+    put(at, form->limbs1, SBN_LIMB_BITS, &moved);
+    put(at + form->limbs1, form->limbs2, SBN_LIMB_BITS, &squares);
+    at[form->limbs1] += (int64_t)(mix(12, number) % 5) - 2;
 }
 
 /* 2^53 + odd, a half, and a rest far below or none. */
-static void tied_words(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void tied_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
 {
-    const int counts[2] = {form->digits1, form->digits2};
-    int64_t *digits = at;
+    const int counts[2] = {form->limbs1, form->limbs2};
+    int64_t *limbs = at;
     memset(at, 0, sizeof *at * form->per_channel);
-    for (int i = 0; i < 2; ++i, digits += counts[0]) {
-        const int most = SBN_DIGIT_BITS * (counts[i] - 1) - 20;
+    for (int i = 0; i < 2; ++i, limbs += counts[0]) {
+        const int most = SBN_LIMB_BITS * (counts[i] - 1) - 20;
         const unsigned bits = (unsigned)mix(13 + (uint64_t)i, number);
-        sbn_big head, value;
-        sbn__big_from_uint64(&head, (UINT64_C(1) << 54) + (bits & 3));
-        sbn__big_shift_left(&value, &head, (int)(bits >> 8) % (most > 1 ? most : 1));
+        sbn_bigint head, value;
+        sbn__bigint_from_uint64(&head, (UINT64_C(1) << 54) + (bits & 3));
+        sbn__bigint_shift_left(&value, &head, (int)(bits >> 8) % (most > 1 ? most : 1));
         value.limb[0] |= bits >> 2 & 1;
         value.negative = bits >> 3 & 1;
-        put(digits, counts[i], SBN_DIGIT_BITS, &value);
+        put(limbs, counts[i], SBN_LIMB_BITS, &value);
     }
 }
 
@@ -145,11 +145,11 @@ static int same(double a, double b)
 static const struct {
     const char *name;
     void (*fill)(int64_t *at, const sbn_accumulators *form, uint64_t number);
-} kinds[] = {{"any digits", random_words},
-             {"carried digits", carried_words},
-             {"digits at their ends", extreme_words},
-             {"sums that cancel", cancelling_words},
-             {"ties", tied_words}};
+} kinds[] = {{"any limbs", random_accumulators},
+             {"carried limbs", carried_accumulators},
+             {"limbs at their ends", extreme_accumulators},
+             {"sums that cancel", cancelling_accumulators},
+             {"ties", tied_accumulators}};
 
 static uint64_t counts_of_channel(int kind, uint64_t round)
 {
@@ -169,22 +169,22 @@ static void compare(int kind, const char *form_name, const sbn_accumulators *for
         of_x[c] = (double)length_of(c, 60) * 0x1p-30;
     }
     for (uint64_t c = 0; c < CHANNELS; c += AT_ONCE) {
-        sbn_accumulators words = *form;
-        words.at = all + c * form->per_channel;
+        sbn_accumulators accumulators = *form;
+        accumulators.at = all + c * form->per_channel;
         const uint64_t count = counts_of_channel(kind, c / AT_ONCE);
-        sbn__moments_of(&words, AT_ONCE, NULL, count, mean + c, var + c);
+        sbn__moments_of(&accumulators, AT_ONCE, NULL, count, mean + c, var + c);
         for (size_t i = 0; i < AT_ONCE; ++i) {
-            const sbn_two_sums m = sbn__wide_moments_of(&words, i, count);
-            if ((!same(m.first, mean[c + i]) || !same(m.second, var[c + i])) && !moments++)
+            const sbn_moments m = sbn__bigint_moments(&accumulators, i, count);
+            if ((!same(m.mean, mean[c + i]) || !same(m.var, var[c + i])) && !moments++)
                 first = c + i;
         }
     }
-    sbn_accumulators words = *form;
-    words.at = all;
-    sbn__products_of(&words, CHANNELS, NULL, of_x, dy, dy_xmu);
+    sbn_accumulators accumulators = *form;
+    accumulators.at = all;
+    sbn__gradient_sums_of(&accumulators, CHANNELS, NULL, of_x, dy, dy_xmu);
     for (size_t c = 0; c < CHANNELS; ++c) {
-        const sbn_two_sums p = sbn__wide_products_of(&words, c, of_x[c]);
-        products += !same(p.first, dy[c]) || !same(p.second, dy_xmu[c]);
+        const sbn_gradient_sums p = sbn__bigint_gradient_sums(&accumulators, c, of_x[c]);
+        products += !same(p.dy, dy[c]) || !same(p.dy_xmu, dy_xmu[c]);
     }
     tap_ok(!moments && !products, "%s, %s: %d moments (first no. %llu) and %d products differ",
            form_name, kinds[kind].name, moments, (unsigned long long)first, products);
@@ -197,14 +197,14 @@ static void coverage(int kind, const char *form_name, const sbn_accumulators *fo
     const int shift = 2 * form->format->low1 - form->format->low2;
     int fit = 0;
     for (uint64_t c = 0; c < ROUNDS; ++c) {
-        int64_t at[WORDS];
-        sbn_narrow sum, squares;
+        int64_t at[LENGTH];
+        sbn_int192 sum, squares;
         double spread;
         kinds[kind].fill(at, form, c);
-        fit += sbn__narrow_from_digits(&sum, at, form->digits1) &&
-               sbn__narrow_from_digits(&squares, at + form->digits1, form->digits2) &&
-               (shift == 0 ||
-                sbn__narrow_spread(sum, squares, counts_of_channel(kind, c), shift, 0, &spread));
+        fit += sbn__int192_from_limbs(&sum, at, form->limbs1) &&
+               sbn__int192_from_limbs(&squares, at + form->limbs1, form->limbs2) &&
+               (shift == 0 || sbn__int192_n2_variance(sum, squares, counts_of_channel(kind, c),
+                                                      shift, 0, &spread));
     }
     tap_ok(100 * fit >= least * ROUNDS, "%s, %s: %d of %d fit registers, %d %% expected", form_name,
            kinds[kind].name, fit, ROUNDS, least);
@@ -213,18 +213,18 @@ static void coverage(int kind, const char *form_name, const sbn_accumulators *fo
 /* `only` leaves the others alone. */
 static void only_some(void)
 {
-    int64_t words[3 * WORDS] = {0};
-    const sbn_accumulators form = sbn__accumulators_at(words, &sbn_forward_narrow);
+    int64_t accumulators[3 * LENGTH] = {0};
+    const sbn_accumulators form = sbn__accumulators_at(accumulators, &sbn_forward_narrow);
     const unsigned char only[] = {0, 1, 0};
     double first[3] = {7, 7, 7}, second[3] = {7, 7, 7};
     for (size_t c = 0; c < 3; ++c)
-        words[c * form.per_channel + 1] = 4 << 16;
+        accumulators[c * form.per_channel + 1] = 4 << 16;
     sbn__moments_of(&form, 3, only, 2, first, second);
     tap_ok(first[0] == 7 && first[1] == 2 && first[2] == 7 && second[0] == 7 && second[2] == 7,
            "moments of the wanted channel only");
     const double zero[3] = {0, 0, 0};
     first[1] = second[1] = 7;
-    sbn__products_of(&form, 3, only, zero, first, second);
+    sbn__gradient_sums_of(&form, 3, only, zero, first, second);
     tap_ok(first[0] == 7 && first[1] == 4 && first[2] == 7 && second[0] == 7 && second[1] == 0,
            "products of the wanted channel only");
 }

@@ -2,42 +2,42 @@
  * The layers of the whole networks in tests/model/data/network_*, on two replicas of the first PoCL
  * device, and a folder for files. Between begin and end.
  */
-#ifndef TESTS_SUPPORT_WHOLE_H
-#define TESTS_SUPPORT_WHOLE_H
+#ifndef TESTS_SUPPORT_FILE_NETWORK_H
+#define TESTS_SUPPORT_FILE_NETWORK_H
 
 #include "support/vectors.h"
 
 enum { LAYERS = 3, REPLICAS = 2, MOST = 24 };
 
-typedef struct network {
+typedef struct file_network {
     sbn_model *model;
     sbn_batchnorm *layers[LAYERS];
     sbn_parameters parameters[LAYERS][REPLICAS];
-} network;
+} file_network;
 
 /* The last layer has no running statistics. */
-extern const char *const network_names[LAYERS];
-extern const size_t network_channels[LAYERS];
+extern const char *const file_network_names[LAYERS];
+extern const size_t file_network_channels[LAYERS];
 
 /* 0, or 1 where there is no device: the program's result is then fixture_missing(). */
-int whole_begin(void);
+int file_network_begin(void);
 
 /* Returns the program's result. */
-int whole_end(void);
+int file_network_end(void);
 
 /* The folder, which is to be empty at the end but for the file of this path in it. */
-extern char whole_folder[64], whole_path[80];
+extern char file_network_folder[64], file_network_path[80];
 
 /* For reading buffers: a slice of nothing, with the queue. */
-extern slice whole_slice;
+extern slice file_network_slice;
 
-void network_open(network *n, size_t channels_of_second, int affine);
-void network_close(network *n);
+void file_network_open(file_network *n, size_t channels_of_second, int affine);
+void file_network_close(file_network *n);
 
 /* All that a load could change. */
-uint64_t network_digest(const network *n);
+uint64_t file_network_digest(const file_network *n);
 
-/* Makes whole_path a file with this header and as many bytes of 255. */
-void whole_write(const char *header, size_t data);
+/* Makes file_network_path a file with this header and as many bytes of 255. */
+void file_network_write(const char *header, size_t data);
 
 #endif

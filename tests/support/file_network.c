@@ -1,4 +1,4 @@
-#include "support/whole.h"
+#include "support/file_network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,27 +7,27 @@
 
 #include "base/memory.h"
 
-const char *const network_names[LAYERS] = {"1", "4.1", "6"};
-const size_t network_channels[LAYERS] = {4, 6, 24};
-char whole_folder[64], whole_path[80];
-slice whole_slice;
+const char *const file_network_names[LAYERS] = {"1", "4.1", "6"};
+const size_t file_network_channels[LAYERS] = {4, 6, 24};
+char file_network_folder[64], file_network_path[80];
+slice file_network_slice;
 
 static fixture device;
 static sbn_group *group;
 static long handles;
 
-int whole_begin(void)
+int file_network_begin(void)
 {
     const char *temporary = getenv("TMPDIR");
     if (fixture_open(&device))
         return 1;
     handles = sbn__handles_open();
-    snprintf(whole_folder, sizeof whole_folder, "%.40s/syncbn-XXXXXX",
+    snprintf(file_network_folder, sizeof file_network_folder, "%.40s/syncbn-XXXXXX",
              temporary ? temporary : "/tmp");
-    must(mkdtemp(whole_folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
-    snprintf(whole_path, sizeof whole_path, "%s/file", whole_folder);
-    whole_slice.queue = fixture_queue(&device, 1);
-    const cl_command_queue queues[REPLICAS] = {whole_slice.queue, whole_slice.queue};
+    must(mkdtemp(file_network_folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
+    snprintf(file_network_path, sizeof file_network_path, "%s/file", file_network_folder);
+    file_network_slice.queue = fixture_queue(&device, 1);
+    const cl_command_queue queues[REPLICAS] = {file_network_slice.queue, file_network_slice.queue};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.queues = queues;
     config.replicas = REPLICAS;
@@ -35,39 +35,39 @@ int whole_begin(void)
     return 0;
 }
 
-int whole_end(void)
+int file_network_end(void)
 {
     sbn_group_destroy(group);
     tap_ok(sbn__handles_open() == handles, "no handle is left open");
-    clReleaseCommandQueue(whole_slice.queue);
+    clReleaseCommandQueue(file_network_slice.queue);
     fixture_close(&device);
-    unlink(whole_path);
-    tap_ok(rmdir(whole_folder) == 0, "no file is left");
+    unlink(file_network_path);
+    tap_ok(rmdir(file_network_folder) == 0, "no file is left");
     return tap_done();
 }
 
-void network_open(network *n, size_t channels_of_second, int affine)
+void file_network_open(file_network *n, size_t channels_of_second, int affine)
 {
     must(sbn_model_create(&n->model), "sbn_model_create");
     for (size_t i = 0; i < LAYERS; ++i) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        config.name = network_names[i];
-        config.channels = i == 1 ? channels_of_second : network_channels[i];
+        config.name = file_network_names[i];
+        config.channels = i == 1 ? channels_of_second : file_network_channels[i];
         config.track_running_stats = i != 2;
         config.affine = affine;
         must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
         for (size_t r = 0; r < REPLICAS; ++r)
             n->parameters[i][r] = (sbn_parameters){
-                buffer_of(&device, whole_slice.queue, NULL, config.channels),
-                buffer_of(&device, whole_slice.queue, NULL, config.channels),
+                buffer_of(&device, file_network_slice.queue, NULL, config.channels),
+                buffer_of(&device, file_network_slice.queue, NULL, config.channels),
             };
-        must(sbn_model_add(n->model, network_names[i], n->layers[i],
+        must(sbn_model_add(n->model, file_network_names[i], n->layers[i],
                            affine ? n->parameters[i] : NULL),
              "sbn_model_add");
     }
 }
 
-void network_close(network *n)
+void file_network_close(file_network *n)
 {
     sbn_model_destroy(n->model);
     for (size_t i = 0; i < LAYERS; ++i) {
@@ -79,7 +79,7 @@ void network_close(network *n)
     }
 }
 
-uint64_t network_digest(const network *n)
+uint64_t file_network_digest(const file_network *n)
 {
     uint64_t digest = DIGEST_START;
     for (size_t i = 0; i < LAYERS; ++i) {
@@ -88,9 +88,9 @@ uint64_t network_digest(const network *n)
         int64_t batches = 0;
         must(sbn_batchnorm_get_config(n->layers[i], &config), "get");
         for (size_t r = 0; r < REPLICAS; ++r) {
-            digest = digest_buffer(digest, &whole_slice, &n->parameters[i][r].weight,
+            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].weight,
                                    config.channels);
-            digest = digest_buffer(digest, &whole_slice, &n->parameters[i][r].bias,
+            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].bias,
                                    config.channels);
         }
         if (!config.track_running_stats)
@@ -103,9 +103,9 @@ uint64_t network_digest(const network *n)
     return digest;
 }
 
-void whole_write(const char *header, size_t data)
+void file_network_write(const char *header, size_t data)
 {
-    FILE *file = fopen(whole_path, "wb");
+    FILE *file = fopen(file_network_path, "wb");
     const uint64_t length = strlen(header);
     for (int i = 0; i < 8; ++i)
         putc((int)(length >> 8 * i & 255), file);

@@ -1,5 +1,5 @@
 # Hosts that are network namespaces of this machine, for MPI jobs over TCP: sourced after
-# mpi_common.sh. As root on Linux, with iproute2, for MPICH, whose launcher takes any program
+# launch.sh. As root on Linux, with iproute2, for MPICH, whose launcher takes any program
 # for ssh. What joins them is for the caller to make: an interface "wire" in each.
 
 # Deleting a namespace takes its interfaces away.

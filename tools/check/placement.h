@@ -5,8 +5,8 @@
  * position. That order knows nothing of shards, layouts and offsets, so the
  * same batch has the same arrays however it is spread.
  */
-#ifndef TOOLS_CHECK_LAYOUT_H
-#define TOOLS_CHECK_LAYOUT_H
+#ifndef TOOLS_CHECK_PLACEMENT_H
+#define TOOLS_CHECK_PLACEMENT_H
 
 #include "check/problem.h"
 
@@ -16,7 +16,7 @@ typedef struct sample_place {
     size_t start;         /* its first element in global order */
 } sample_place;
 
-typedef struct geometry {
+typedef struct placement {
     size_t replicas, samples, channels;
     size_t values;   /* per channel, over the whole batch */
     size_t elements; /* values * channels */
@@ -24,25 +24,25 @@ typedef struct geometry {
     size_t shape[PROBLEM_MAX_REPLICAS][5];
     size_t plane[PROBLEM_MAX_REPLICAS];
     sample_place *sample; /* of each sample, in global order */
-} geometry;
+} placement;
 
 /* Lays a problem out over its replicas, or over `replicas` where it leaves the number open. */
-int geometry_make(const problem *p, size_t replicas, geometry *g);
-void geometry_free(geometry *g);
+int placement_make(const problem *p, size_t replicas, placement *g);
+void placement_free(placement *g);
 
 /* The first element of channel c of sample s in global order. */
-static inline size_t geometry_plane_start(const geometry *g, size_t s, size_t c)
+static inline size_t placement_plane_start(const placement *g, size_t s, size_t c)
 {
     return g->sample[s].start + c * g->sample[s].plane;
 }
 
-/* Elements of replica r's share. */
-size_t geometry_share(const geometry *g, size_t r);
+/* Elements of replica r's shard. */
+size_t placement_shard_elements(const placement *g, size_t r);
 
-/* Copies replica r's share out of, or back into, a tensor in global order. */
-void geometry_scatter(const geometry *g, sbn_layout layout, size_t r, const float *global,
-                      float *share);
-void geometry_gather(const geometry *g, sbn_layout layout, size_t r, const float *share,
-                     float *global);
+/* Copies replica r's shard out of, or back into, a tensor in global order. */
+void placement_scatter(const placement *g, sbn_layout layout, size_t r, const float *global,
+                       float *shard);
+void placement_gather(const placement *g, sbn_layout layout, size_t r, const float *shard,
+                      float *global);
 
 #endif

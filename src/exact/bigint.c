@@ -1,9 +1,9 @@
-#include "exact/big.h"
+#include "exact/bigint.h"
 
 #include <math.h>
 #include <string.h>
 
-static void trim(sbn_big *a)
+static void trim(sbn_bigint *a)
 {
     while (a->length > 0 && a->limb[a->length - 1] == 0)
         --a->length;
@@ -22,15 +22,15 @@ static void negate_limbs(uint32_t *limb, int count)
     }
 }
 
-void sbn__big_from_digits(sbn_big *result, const int64_t *digits, int count, int bits)
+void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count, int bits)
 {
     memset(result->limb, 0, sizeof result->limb);
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
     int64_t carry = 0;
     int place = 0;
     for (int k = 0; k < count; ++k, place += bits) {
-        carry += digits[k];
-        /* bits is a multiple of 16, so a digit of up to 48 reaches at most two limbs. */
+        carry += limbs[k];
+        /* bits is a multiple of 16, so a limb of up to 48 reaches at most two limbs. */
         const uint64_t part = ((uint64_t)carry & mask) << (place % 32);
         result->limb[place / 32] |= (uint32_t)part;
         result->limb[place / 32 + 1] |= (uint32_t)(part >> 32);
@@ -48,7 +48,7 @@ void sbn__big_from_digits(sbn_big *result, const int64_t *digits, int count, int
     trim(result);
 }
 
-void sbn__big_multiply(sbn_big *result, const sbn_big *a, const sbn_big *b)
+void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b)
 {
     memset(result->limb, 0, sizeof result->limb);
     for (int i = 0; i < a->length; ++i) {
@@ -66,7 +66,7 @@ void sbn__big_multiply(sbn_big *result, const sbn_big *a, const sbn_big *b)
     trim(result);
 }
 
-void sbn__big_from_uint64(sbn_big *result, uint64_t value)
+void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value)
 {
     memset(result->limb, 0, sizeof result->limb);
     result->limb[0] = (uint32_t)value;
@@ -76,22 +76,22 @@ void sbn__big_from_uint64(sbn_big *result, uint64_t value)
     trim(result);
 }
 
-void sbn__big_shift_left(sbn_big *result, const sbn_big *a, int bits)
+void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)
 {
     memset(result->limb, 0, sizeof result->limb);
-    const int limbs = bits / 32, shift = bits % 32;
+    const int moved = bits / 32, shift = bits % 32;
     for (int i = 0; i < a->length; ++i) {
         const uint64_t part = (uint64_t)a->limb[i] << shift;
-        result->limb[i + limbs] |= (uint32_t)part;
+        result->limb[i + moved] |= (uint32_t)part;
         if (part >> 32)
-            result->limb[i + limbs + 1] = (uint32_t)(part >> 32);
+            result->limb[i + moved + 1] = (uint32_t)(part >> 32);
     }
-    result->length = a->length ? a->length + limbs + 1 : 0;
+    result->length = a->length ? a->length + moved + 1 : 0;
     result->negative = a->negative;
     trim(result);
 }
 
-void sbn__big_subtract(sbn_big *result, const sbn_big *a, const sbn_big *b)
+void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b)
 {
     memset(result->limb, 0, sizeof result->limb);
     const int length = a->length > b->length ? a->length : b->length;
@@ -109,7 +109,7 @@ void sbn__big_subtract(sbn_big *result, const sbn_big *a, const sbn_big *b)
     trim(result);
 }
 
-double sbn__big_to_double(const sbn_big *value, int exponent)
+double sbn__bigint_to_double(const sbn_bigint *value, int exponent)
 {
     if (value->length == 0)
         return 0.0;

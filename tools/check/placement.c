@@ -1,5 +1,5 @@
 /* Dealing samples to replicas, and moving tensors between global order and shards. */
-#include "check/layout.h"
+#include "check/placement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void deal_order(size_t *order, size_t n, uint64_t shuffle)
 }
 
 /* N, C, then space, of each replica. */
-static void make_shapes(const problem *p, geometry *g)
+static void make_shapes(const problem *p, placement *g)
 {
     for (size_t r = 0; r < g->replicas; r++) {
         /* Even dealing gives the first replicas one sample more. */
@@ -36,7 +36,7 @@ static void make_shapes(const problem *p, geometry *g)
     }
 }
 
-int geometry_make(const problem *p, size_t replicas, geometry *g)
+int placement_make(const problem *p, size_t replicas, placement *g)
 {
     memset(g, 0, sizeof *g);
     g->replicas = p->replicas ? p->replicas : replicas;
@@ -49,7 +49,7 @@ int geometry_make(const problem *p, size_t replicas, geometry *g)
     size_t *order = malloc((p->samples + 1) * sizeof *order);
     if (!g->sample || !order) {
         free(order);
-        geometry_free(g);
+        placement_free(g);
         return SBN_OUT_OF_MEMORY;
     }
     deal_order(order, p->samples, p->shuffle);
@@ -69,27 +69,27 @@ int geometry_make(const problem *p, size_t replicas, geometry *g)
     return SBN_SUCCESS;
 }
 
-void geometry_free(geometry *g)
+void placement_free(placement *g)
 {
     free(g->sample);
     g->sample = NULL;
 }
 
-size_t geometry_share(const geometry *g, size_t r)
+size_t placement_shard_elements(const placement *g, size_t r)
 {
     return g->shape[r][0] * g->channels * g->plane[r];
 }
 
-/* Distance in a share from one position to the next, and from one channel to the next. */
-static void strides(const geometry *g, sbn_layout layout, size_t r, size_t *position,
+/* Distance in a shard from one position to the next, and from one channel to the next. */
+static void strides(const placement *g, sbn_layout layout, size_t r, size_t *position,
                     size_t *channel)
 {
     *position = layout == SBN_LAYOUT_NHWC ? g->channels : 1;
     *channel = layout == SBN_LAYOUT_NHWC ? 1 : g->plane[r];
 }
 
-void geometry_scatter(const geometry *g, sbn_layout layout, size_t r, const float *global,
-                      float *share)
+void placement_scatter(const placement *g, sbn_layout layout, size_t r, const float *global,
+                       float *shard)
 {
     size_t position, channel;
     strides(g, layout, r, &position, &channel);
@@ -98,9 +98,9 @@ void geometry_scatter(const geometry *g, sbn_layout layout, size_t r, const floa
         if (at->replica != r) {
             continue;
         }
-        float *to = share + at->slot * g->channels * at->plane;
+        float *to = shard + at->slot * g->channels * at->plane;
         for (size_t c = 0; c < g->channels; c++) {
-            const float *from = global + geometry_plane_start(g, s, c);
+            const float *from = global + placement_plane_start(g, s, c);
             for (size_t i = 0; i < at->plane; i++) {
                 to[c * channel + i * position] = from[i];
             }
@@ -108,8 +108,8 @@ void geometry_scatter(const geometry *g, sbn_layout layout, size_t r, const floa
     }
 }
 
-void geometry_gather(const geometry *g, sbn_layout layout, size_t r, const float *share,
-                     float *global)
+void placement_gather(const placement *g, sbn_layout layout, size_t r, const float *shard,
+                      float *global)
 {
     size_t position, channel;
     strides(g, layout, r, &position, &channel);
@@ -118,9 +118,9 @@ void geometry_gather(const geometry *g, sbn_layout layout, size_t r, const float
         if (at->replica != r) {
             continue;
         }
-        const float *from = share + at->slot * g->channels * at->plane;
+        const float *from = shard + at->slot * g->channels * at->plane;
         for (size_t c = 0; c < g->channels; c++) {
-            float *to = global + geometry_plane_start(g, s, c);
+            float *to = global + placement_plane_start(g, s, c);
             for (size_t i = 0; i < at->plane; i++) {
                 to[i] = from[c * channel + i * position];
             }

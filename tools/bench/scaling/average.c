@@ -3,7 +3,7 @@
  * copies to the host, MPI_Allreduce of MPI_FLOAT, copies back. In turns, the best
  * of ten; every rank's time, the slowest counts.
  *
- *   mpiexec -n 2 tools/bench/average [millions of floats, 25.6 as in ResNet-50 [bucket_bytes]]
+ *   mpiexec -n 2 tools/bench/scaling/average [millions of floats, 25.6 as in ResNet-50 [bucket_bytes]]
  */
 #include <stdio.h>
 #include <stdlib.h>

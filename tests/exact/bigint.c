@@ -1,16 +1,16 @@
 /*
- * Wide integers (src/exact/big.h) against the compiler's 128-bit ones, on random numbers of every
+ * Wide integers (src/exact/bigint.h) against the compiler's 128-bit ones, on random numbers of every
  * length, and against values known beforehand where 128 bits do not reach.
  */
 #include <math.h>
 #include <string.h>
 
 #include "check/mix.h"
-#include "exact/big.h"
+#include "exact/bigint.h"
 #include "support/tap.h"
 
-/* A digit of up to `bits` bits and a sign; short ones are as frequent as long ones. */
-static int64_t random_digit(uint64_t number, int bits)
+/* A limb of up to `bits` bits and a sign; short ones are as frequent as long ones. */
+static int64_t random_limb(uint64_t number, int bits)
 {
     const int64_t value = (int64_t)(mix(1, number) >> 1) >> (mix(2, number) % 63);
     const int64_t kept = bits < 63 ? value & ((INT64_C(1) << bits) - 1) : value;
@@ -22,10 +22,10 @@ __extension__ typedef __int128 wide;
 
 enum { ROUNDS = 200000 };
 
-static sbn_big big_of(int64_t value)
+static sbn_bigint big_of(int64_t value)
 {
-    sbn_big result;
-    sbn__big_from_digits(&result, &value, 1, 32);
+    sbn_bigint result;
+    sbn__bigint_from_limbs(&result, &value, 1, 32);
     return result;
 }
 
@@ -35,21 +35,20 @@ static double expected_of(wide value, int low)
     return ldexp((double)value, -low);
 }
 
-static void digits_against_128_bits(int bits)
+static void limbs_against_128_bits(int bits)
 {
     int wrong = 0;
     uint64_t first = 0;
     for (uint64_t i = 0; i < ROUNDS; ++i) {
-        const int64_t digits[2] = {random_digit(2 * i, 63),
-                                   random_digit(2 * i + 1, 126 - bits - 1)};
-        /* Not a shift: the digit may be negative. */
-        const wide value = digits[0] + digits[1] * ((wide)1 << bits);
-        sbn_big big;
-        sbn__big_from_digits(&big, digits, 2, bits);
-        if (sbn__big_to_double(&big, -7) != expected_of(value, 7) && !wrong++)
+        const int64_t limbs[2] = {random_limb(2 * i, 63), random_limb(2 * i + 1, 126 - bits - 1)};
+        /* Not a shift: the limb may be negative. */
+        const wide value = limbs[0] + limbs[1] * ((wide)1 << bits);
+        sbn_bigint big;
+        sbn__bigint_from_limbs(&big, limbs, 2, bits);
+        if (sbn__bigint_to_double(&big, -7) != expected_of(value, 7) && !wrong++)
             first = i;
     }
-    tap_ok(!wrong, "%d numbers from two digits of %d bits, of both signs: %d wrong, first no. %llu",
+    tap_ok(!wrong, "%d numbers from two limbs of %d bits, of both signs: %d wrong, first no. %llu",
            ROUNDS, bits, wrong, (unsigned long long)first);
 }
 
@@ -57,17 +56,17 @@ static void arithmetic_against_128_bits(void)
 {
     int products = 0, differences = 0, shifts = 0;
     for (uint64_t i = 0; i < ROUNDS; ++i) {
-        const int64_t a = random_digit(2 * i, 63), b = random_digit(2 * i + 1, 63);
+        const int64_t a = random_limb(2 * i, 63), b = random_limb(2 * i + 1, 63);
         const int64_t c = a < 0 ? -a : a, d = b < 0 ? -b : b;
         const int by = (int)(mix(4, i) % 200);
-        const sbn_big p = big_of(a), q = big_of(b), r = big_of(c), s = big_of(d);
-        sbn_big result;
-        sbn__big_multiply(&result, &p, &q);
-        products += sbn__big_to_double(&result, 0) != (double)((wide)a * b);
-        sbn__big_subtract(&result, &r, &s);
-        differences += sbn__big_to_double(&result, 0) != (double)((wide)c - d);
-        sbn__big_shift_left(&result, &p, by);
-        shifts += sbn__big_to_double(&result, -by) != (double)a;
+        const sbn_bigint p = big_of(a), q = big_of(b), r = big_of(c), s = big_of(d);
+        sbn_bigint result;
+        sbn__bigint_multiply(&result, &p, &q);
+        products += sbn__bigint_to_double(&result, 0) != (double)((wide)a * b);
+        sbn__bigint_subtract(&result, &r, &s);
+        differences += sbn__bigint_to_double(&result, 0) != (double)((wide)c - d);
+        sbn__bigint_shift_left(&result, &p, by);
+        shifts += sbn__bigint_to_double(&result, -by) != (double)a;
     }
     tap_ok(!products, "%d products of 63 bits: %d wrong", ROUNDS, products);
     tap_ok(!differences, "%d differences: %d wrong", ROUNDS, differences);
@@ -75,29 +74,29 @@ static void arithmetic_against_128_bits(void)
 }
 #endif
 
-static void known_digits(void)
+static void known_limbs(void)
 {
     const struct {
         const char *what;
         int bits, count;
-        int64_t digits[4];
+        int64_t limbs[4];
         double value;
     } list[] = {
         {"zero", 32, 3, {0, 0, 0}, 0.0},
         {"one", 32, 1, {1}, 1.0},
         {"minus one", 48, 1, {-1}, -1.0},
-        {"a borrow through all digits", 32, 4, {-1, 0, 0, 1}, 0x1p96},
-        {"a carry through all digits", 32, 3, {0x100000000, 0xffffffff, 0xffffffff}, 0x1p96},
-        {"a digit that exceeds its bits", 48, 2, {INT64_C(1) << 60, 1}, 0x1p60 + 0x1p48},
-        {"digits that cancel", 48, 2, {-(INT64_C(1) << 48), 1}, 0.0},
+        {"a borrow through all limbs", 32, 4, {-1, 0, 0, 1}, 0x1p96},
+        {"a carry through all limbs", 32, 3, {0x100000000, 0xffffffff, 0xffffffff}, 0x1p96},
+        {"a limb that exceeds its bits", 48, 2, {INT64_C(1) << 60, 1}, 0x1p60 + 0x1p48},
+        {"limbs that cancel", 48, 2, {-(INT64_C(1) << 48), 1}, 0.0},
         {"the lowest int64", 32, 2, {INT64_MIN, 0}, -0x1p63},
         {"the lowest int64 on top", 48, 2, {0, INT64_MIN}, -0x1p111},
         {"the highest int64 on top", 48, 3, {0, 0, INT64_MAX}, 0x1p159},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        sbn_big big;
-        sbn__big_from_digits(&big, list[i].digits, list[i].count, list[i].bits);
-        const double value = sbn__big_to_double(&big, 0);
+        sbn_bigint big;
+        sbn__bigint_from_limbs(&big, list[i].limbs, list[i].count, list[i].bits);
+        const double value = sbn__bigint_to_double(&big, 0);
         tap_ok(value == list[i].value && (value != 0.0 || (!big.negative && big.length == 0)),
                "%s: %a expected, %a came", list[i].what, list[i].value, value);
     }
@@ -113,15 +112,15 @@ static void known_roundings(void)
                 for (int rest = 0; rest < 2; ++rest)
                     for (int sign = -1; sign < 2; sign += 2) {
                         /* The rest is the very lowest bit, far from the half. */
-                        sbn_big head, big;
-                        sbn__big_from_uint64(&head, (UINT64_C(1) << 53) + 2 * (unsigned)odd +
-                                                        (unsigned)half);
-                        sbn__big_shift_left(&big, &head, up);
+                        sbn_bigint head, big;
+                        sbn__bigint_from_uint64(&head, (UINT64_C(1) << 53) + 2 * (unsigned)odd +
+                                                           (unsigned)half);
+                        sbn__bigint_shift_left(&big, &head, up);
                         big.limb[0] |= (unsigned)rest;
                         big.negative = sign < 0;
                         const double unit = 0x1p-52, nearest = half && (odd || rest) ? unit : 0.0;
                         const double expected = sign * (1.0 + odd * unit + nearest);
-                        wrong += sbn__big_to_double(&big, -53 - up) != expected;
+                        wrong += sbn__bigint_to_double(&big, -53 - up) != expected;
                         ++cases;
                     }
     tap_ok(!wrong, "to nearest, ties to even, with bits down to 700 below: %d of %d wrong", wrong,
@@ -131,34 +130,34 @@ static void known_roundings(void)
 /* (2^448 - 1)^2 = 2^896 - 2^449 + 1, and 2^896 - 1 less that is 2^449 - 2. */
 static void longest_numbers(void)
 {
-    sbn_big ones, square, one, power, difference, rest;
-    int64_t digits[14];
+    sbn_bigint ones, square, one, power, difference, rest;
+    int64_t limbs[14];
     for (int k = 0; k < 14; ++k)
-        digits[k] = 0xffffffff;
-    sbn__big_from_digits(&ones, digits, 14, 32);
-    sbn__big_multiply(&square, &ones, &ones);
-    sbn__big_from_uint64(&one, 1);
-    sbn__big_shift_left(&power, &one, 896);
-    sbn__big_subtract(&difference, &power, &square);
-    sbn__big_subtract(&rest, &difference, &one);
-    sbn__big_shift_left(&power, &one, 449);
-    sbn__big_subtract(&one, &power, &rest);
-    tap_ok(sbn__big_to_double(&rest, -449) == 1.0 && sbn__big_to_double(&one, 0) == 2.0,
+        limbs[k] = 0xffffffff;
+    sbn__bigint_from_limbs(&ones, limbs, 14, 32);
+    sbn__bigint_multiply(&square, &ones, &ones);
+    sbn__bigint_from_uint64(&one, 1);
+    sbn__bigint_shift_left(&power, &one, 896);
+    sbn__bigint_subtract(&difference, &power, &square);
+    sbn__bigint_subtract(&rest, &difference, &one);
+    sbn__bigint_shift_left(&power, &one, 449);
+    sbn__bigint_subtract(&one, &power, &rest);
+    tap_ok(sbn__bigint_to_double(&rest, -449) == 1.0 && sbn__bigint_to_double(&one, 0) == 2.0,
            "2^896 - (2^448 - 1)^2 - 1 = 2^449 - 2");
-    sbn__big_subtract(&rest, &square, &square);
+    sbn__bigint_subtract(&rest, &square, &square);
     tap_ok(rest.length == 0 && !rest.negative, "a - a is zero, without a sign");
 }
 
 int main(void)
 {
 #ifdef __SIZEOF_INT128__
-    digits_against_128_bits(32);
-    digits_against_128_bits(48);
+    limbs_against_128_bits(32);
+    limbs_against_128_bits(48);
     arithmetic_against_128_bits();
 #else
     tap_skip("this compiler has no 128-bit integers");
 #endif
-    known_digits();
+    known_limbs();
     known_roundings();
     longest_numbers();
     return tap_done();

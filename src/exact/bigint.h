@@ -1,0 +1,33 @@
+/*
+ * Big integers: the value of a channel's fixed-point sum, and the arithmetic that mean and variance
+ * need on it. All operations are exact; only sbn__bigint_to_double rounds, once.
+ */
+#ifndef SBN_EXACT_BIGINT_H
+#define SBN_EXACT_BIGINT_H
+
+#include <stdint.h>
+
+/* The largest is the square of a wide first sum, 2 x (10 x 32 + 64) bits, and its neighbours. */
+#define SBN_BIGINT_LIMBS 32
+
+typedef struct sbn_bigint {
+    uint32_t limb[SBN_BIGINT_LIMBS]; /* magnitude, least significant first */
+    int length;                      /* limbs in use; the highest is not zero */
+    int negative;
+} sbn_bigint;
+
+/* sum of limbs[k] 2^(bits k): limbs are signed and may exceed their bits. bits: 32 or 48. */
+void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count, int bits);
+
+/* result must not be an operand. */
+void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b);
+void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value);
+void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits);
+
+/* a - b for a, b >= 0. */
+void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b);
+
+/* value 2^exponent, rounded once to nearest, ties to even. */
+double sbn__bigint_to_double(const sbn_bigint *value, int exponent);
+
+#endif

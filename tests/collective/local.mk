@@ -1,0 +1,19 @@
+# Ranks that meet: in the hub, and over a transport of the tests' own; sixteen threads at once;
+# ranks that come late or not at all; ranks that disagree, and in what.
+collective_tests = \
+	tests/collective/agreement \
+	tests/collective/group_split \
+	tests/collective/hub \
+	tests/collective/hub_threads \
+	tests/collective/hub_timeout \
+	tests/collective/settings \
+	tests/collective/sockets
+check_PROGRAMS += $(collective_tests)
+tests_collective_hub_LDFLAGS = $(wraps)
+tests_collective_sockets_SOURCES = tests/collective/hub.c tests/support/transport_sockets.c
+tests_collective_sockets_LDFLAGS = $(wraps)
+TESTS += $(collective_tests)
+TIMED_TESTS += tests/collective/hub_timeout
+ASAN_TESTS += $(collective_tests)
+VALGRIND_TESTS += tests/collective/agreement tests/collective/hub
+TSAN_TESTS += tests/collective/hub tests/collective/hub_threads

@@ -1,0 +1,10 @@
+# The arithmetic on the host.
+exact_tests = \
+	tests/exact/accumulator \
+	tests/exact/bigint \
+	tests/exact/int192 \
+	tests/exact/statistics
+check_PROGRAMS += $(exact_tests)
+TESTS += $(exact_tests)
+ASAN_TESTS += $(exact_tests)
+VALGRIND_TESTS += tests/exact/accumulator tests/exact/bigint tests/exact/statistics

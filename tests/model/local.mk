@@ -1,0 +1,38 @@
+# Models and their files, which PyTorch wrote (tests/model/data/make_files.py): what lies is
+# refused; half and bfloat; layers against PyTorch's values; checkpoints of whole networks; every
+# call failing once.
+model_tests = \
+	tests/model/checkpoint \
+	tests/model/checkpoint_files \
+	tests/model/checkpoint_keys \
+	tests/model/convert \
+	tests/model/model \
+	tests/model/model_faults \
+	tests/model/pytorch \
+	tests/model/safetensors
+check_PROGRAMS += $(model_tests)
+tests_model_model_faults_LDFLAGS = $(wraps)
+TESTS += $(model_tests)
+ASAN_TESTS += $(model_tests)
+VALGRIND_TESTS += tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors
+
+EXTRA_DIST += \
+	tests/model/data/converted.safetensors \
+	tests/model/data/folded.safetensors \
+	tests/model/data/frozen.safetensors \
+	tests/model/data/make_files.py \
+	tests/model/data/network_bf16.safetensors \
+	tests/model/data/network_f16.safetensors \
+	tests/model/data/network_f32.safetensors \
+	tests/model/data/network_v1.safetensors \
+	tests/model/data/read_files.py \
+	tests/model/data/trained.safetensors \
+	tests/model/data/troubled.safetensors
+
+# make check-fuzz
+EXTRA_DIST += tests/model/fuzz_safetensors.c tests/model/safetensors.dict
+
+# The reference implementation reads what tests/model/rewrite wrote; the command's view of files.
+check_PROGRAMS += tests/model/rewrite
+dist_check_SCRIPTS += tests/model/inspect.sh tests/model/reference.sh
+TESTS += tests/model/inspect.sh tests/model/reference.sh

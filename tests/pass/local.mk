@@ -1,0 +1,62 @@
+# The bits: the same in every configuration, those of version 1 of the order of summation, what
+# must change them, and how far denormals matter to them.
+check_PROGRAMS += tests/pass/bits tests/pass/bits_controls
+tests_pass_bits_SOURCES = \
+	tests/pass/bits.c \
+	tests/pass/bits.h \
+	tests/pass/bits_list.c \
+	tests/pass/bits_worker.c
+dist_check_SCRIPTS += tests/pass/golden.sh
+EXTRA_DIST += tests/pass/golden
+TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
+
+# The values: whole numbers, gradients against differences of the forward pass, planes of one
+# element at the ends of what doubles and integers add exactly, a large mean.
+value_tests = \
+	tests/pass/gradient \
+	tests/pass/mean_low \
+	tests/pass/planes_of_one \
+	tests/pass/whole_numbers
+check_PROGRAMS += $(value_tests)
+TESTS += $(value_tests)
+ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
+OCLGRIND_TESTS += tests/pass/whole_numbers
+
+# How the library behaves on the first PoCL device: bad input, every call failing once, passes a
+# few channels at a time, several layers in one call, what passes promise (their order, running
+# statistics, events, no allocation), frozen layers, folding, an engine's threads.
+pass_tests = \
+	tests/pass/arguments \
+	tests/pass/arguments_layer \
+	tests/pass/arguments_pass \
+	tests/pass/arguments_shards \
+	tests/pass/branches \
+	tests/pass/branches_disagree \
+	tests/pass/branches_refused \
+	tests/pass/chunks \
+	tests/pass/engine \
+	tests/pass/events \
+	tests/pass/faults \
+	tests/pass/fold \
+	tests/pass/frozen \
+	tests/pass/passes \
+	tests/pass/running \
+	tests/pass/soak \
+	tests/pass/steady
+check_PROGRAMS += $(pass_tests)
+tests_pass_branches_disagree_LDFLAGS = $(wraps)
+tests_pass_branches_refused_LDFLAGS = $(wraps)
+tests_pass_chunks_LDFLAGS = $(wraps)
+tests_pass_faults_LDFLAGS = $(wraps)
+tests_pass_steady_LDFLAGS = $(wraps)
+TESTS += $(pass_tests)
+ASAN_TESTS += $(pass_tests)
+VALGRIND_TESTS += tests/pass/passes
+TSAN_TESTS += tests/pass/engine tests/pass/frozen tests/pass/soak
+
+# What takes too long under most tools: sixteen threads, and the memory of large passes.
+check_PROGRAMS += tests/pass/memory tests/pass/soak_sixteen
+tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
+tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
+TESTS += tests/pass/memory tests/pass/soak_sixteen
+TSAN_TESTS += tests/pass/soak_sixteen

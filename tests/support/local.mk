@@ -1,0 +1,74 @@
+# What the tests share. The linker takes from the archives what a program asks for, so one that
+# has its own transport, or ranks in an MPI job, takes nothing of the hub or the threads.
+check_LIBRARIES = tests/support/libsupport.a
+tests_support_libsupport_a_SOURCES = \
+	tests/support/branch_calls.c \
+	tests/support/branch_calls.h \
+	tests/support/branch_set.c \
+	tests/support/branch_set.h \
+	tests/support/calls.c \
+	tests/support/calls.h \
+	tests/support/exchanges.c \
+	tests/support/exchanges.h \
+	tests/support/fixture.c \
+	tests/support/fixture.h \
+	tests/support/network.c \
+	tests/support/network.h \
+	tests/support/ranks.c \
+	tests/support/ranks.h \
+	tests/support/ranks_threads.c \
+	tests/support/refused.c \
+	tests/support/refused.h \
+	tests/support/tap.c \
+	tests/support/tap.h \
+	tests/support/transport_hub.c \
+	tests/support/trial.c \
+	tests/support/trial.h \
+	tests/support/vectors.c \
+	tests/support/vectors.h \
+	tests/support/file_network.c \
+	tests/support/file_network.h \
+	tests/support/wraps.c \
+	tests/support/wraps.h
+
+# What a program links that names nothing else: all programs outside tests/ do.
+LDADD = tests/support/libsupport.a libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
+
+# Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, in
+# programs whose LDFLAGS are these.
+wrap = -Wl,--wrap=
+wraps = \
+	$(wrap)clBuildProgram \
+	$(wrap)clCreateBuffer \
+	$(wrap)clCreateCommandQueue \
+	$(wrap)clCreateKernel \
+	$(wrap)clCreateProgramWithBinary \
+	$(wrap)clCreateProgramWithSource \
+	$(wrap)clEnqueueMapBuffer \
+	$(wrap)clEnqueueMarkerWithWaitList \
+	$(wrap)clEnqueueNDRangeKernel \
+	$(wrap)clEnqueueReadBuffer \
+	$(wrap)clEnqueueWriteBuffer \
+	$(wrap)clEnqueueWriteBufferRect \
+	$(wrap)clFlush \
+	$(wrap)clGetDeviceInfo \
+	$(wrap)clGetEventInfo \
+	$(wrap)clSetKernelArg \
+	$(wrap)sbn__allocate
+
+# The same for programs that every rank of an MPI job runs.
+if HAVE_MPI
+check_LIBRARIES += tests/support/libmpi.a
+endif
+tests_support_libmpi_a_SOURCES = \
+	tests/support/ranks_mpi.c \
+	tests/support/tap_mpi.c \
+	tests/support/tap_mpi.h \
+	tools/bench/scaling/mpi_job.c \
+	tools/bench/scaling/mpi_job.h
+mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
+tests_support_libmpi_a_CPPFLAGS = $(mpi_cppflags)
+on_mpi = tests/support/libmpi.a tests/support/libsupport.a libsyncbn_check.la \
+	libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
+
+EXTRA_DIST += tests/support/drivers.lsan tests/support/drivers.supp tests/support/drivers.tsan

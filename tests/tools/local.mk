@@ -1,0 +1,36 @@
+# The checker itself: its problems' lines, and that its tolerances refuse faults.
+check_PROGRAMS += tests/tools/problem tests/tools/tolerance
+TESTS += tests/tools/problem tests/tools/tolerance
+ASAN_TESTS += tests/tools/problem tests/tools/tolerance
+VALGRIND_TESTS += tests/tools/problem
+
+# The benchmark: its statistics, and that it accepts no wrong result.
+check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong
+on_bench = tests/support/libsupport.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
+tests_tools_bench_timing_LDADD = $(on_bench)
+tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
+tests_tools_bench_wrong_LDFLAGS = \
+	$(wrap)clEnqueueCopyBuffer \
+	$(wrap)clEnqueueNDRangeKernel \
+	$(wrap)dnnl_primitive_execute \
+	$(wrap)sbn_evaluate \
+	$(wrap)sbn_forward \
+	$(wrap)sbn_forward_begin
+tests_tools_bench_wrong_LDADD = $(on_bench)
+TESTS += tests/tools/bench_timing tests/tools/bench_wrong
+ASAN_TESTS += tests/tools/bench_timing
+VALGRIND_TESTS += tests/tools/bench_timing
+
+# The command, the benchmark's goals, the demo, an example; what the libraries export; whether
+# doc/coming-from.md names tests and calls that there are.
+tools_scripts = \
+	tests/tools/bench.sh \
+	tests/tools/check.sh \
+	tests/tools/coming_from.sh \
+	tests/tools/demo.sh \
+	tests/tools/exports.sh \
+	tests/tools/gpu_none.sh \
+	tests/tools/timeline.sh
+dist_check_SCRIPTS += $(tools_scripts)
+TESTS += $(tools_scripts)
+TIMED_TESTS += tests/tools/timeline.sh

@@ -1,0 +1,16 @@
+/* The beginning and the end of a process of an MPI job, of which rank 0 alone prints. */
+#ifndef TOOLS_BENCH_SCALING_MPI_JOB_H
+#define TOOLS_BENCH_SCALING_MPI_JOB_H
+
+#include <mpi.h>
+
+/* Initialises MPI with a thread level; the standard output of other ranks goes nowhere. */
+void mpi_job_begin(int *argc, char ***argv, int level);
+
+/* Ends MPI and returns `result`. */
+int mpi_job_end(int result);
+
+int mpi_job_rank(void);
+int mpi_job_size(void);
+
+#endif

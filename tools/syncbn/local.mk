@@ -1,0 +1,27 @@
+# The command `syncbn`.
+bin_PROGRAMS += tools/syncbn/syncbn
+tools_syncbn_syncbn_SOURCES = \
+	tools/syncbn/bench_options.c \
+	tools/syncbn/bench_options.h \
+	tools/syncbn/bench_report.c \
+	tools/syncbn/bench_report.h \
+	tools/syncbn/bench_report_json.c \
+	tools/syncbn/command.h \
+	tools/syncbn/command_bench.c \
+	tools/syncbn/command_check.c \
+	tools/syncbn/command_devices.c \
+	tools/syncbn/command_inspect.c \
+	tools/syncbn/inspect.c \
+	tools/syncbn/inspect.h \
+	tools/syncbn/device_choice.c \
+	tools/syncbn/device_choice.h \
+	tools/syncbn/json.h \
+	tools/syncbn/main.c \
+	tools/syncbn/options.c \
+	tools/syncbn/options.h \
+	tools/syncbn/problem_list.c \
+	tools/syncbn/problem_list.h \
+	tools/syncbn/report.c \
+	tools/syncbn/report.h \
+	tools/syncbn/report_json.c
+tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
