@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 #include <syncbn-mpi.h>
 
@@ -198,8 +200,7 @@ static uint64_t digest(const struct replica *r, const sbn_batchnorm *layer)
     check(clEnqueueReadBuffer(r->queue, r->parameters, CL_TRUE, 0, PARAMETERS * sizeof *all, all, 0,
                               NULL, NULL),
           "reading the weights");
-    check(sbn_batchnorm_get_running_stats(layer, all + PARAMETERS, all + PARAMETERS + CLASSES,
-                                          NULL),
+    check(sbn_batchnorm_running_stats(layer, all + PARAMETERS, all + PARAMETERS + CLASSES, NULL),
           "reading the statistics");
     for (size_t i = 0; i < sizeof all; i++)
         hash = (hash ^ byte[i]) * 0x100000001b3u;
@@ -233,7 +234,7 @@ int main(int argc, char **argv)
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_group *local, *group;
     sbn_mpi *mpi;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     config.queues = queues;
     config.replicas = count;
     check(sbn_group_create(&config, &local), "making the local group");
@@ -248,13 +249,13 @@ int main(int argc, char **argv)
     sbn_saved *saved;
     layer_config.channels = CLASSES;
     check(sbn_batchnorm_create(local, &layer_config, &layer), "making a layer");
-    check(sbn_batchnorm_convert(layer, group), "converting it");
+    check(sbn_batchnorm_set_group(layer, group), "converting it");
     check(sbn_saved_create(layer, &saved), "making room for its statistics");
 
     /* Step 4: the same weights everywhere, and gradients to be averaged. */
-    sbn_parallel *parallel;
-    check(sbn_parallel_create(group, NULL, &parallel), "joining the replicas");
-    const size_t first = sbn_parallel_first(parallel);
+    sbn_data_parallel *parallel;
+    check(sbn_data_parallel_create(group, NULL, &parallel), "joining the replicas");
+    const size_t first = sbn_data_parallel_first(parallel);
     for (size_t i = 0; i < count; i++) {
         const struct replica *r = &replicas[i];
         size_t at = 0;
@@ -265,9 +266,10 @@ int main(int argc, char **argv)
                 weights[i][t] = (sbn_buffer){r->parameters, at};
             gradients[i][t] = (sbn_buffer){r->gradients, at};
         }
-        all_weights[i].buffers = weights[i];
-        all_gradients[i].buffers = gradients[i];
-        shards[i] = (sbn_shard){.dims = 2,
+        all_weights[i] = (sbn_tensors){.size = sizeof(sbn_tensors), .buffers = weights[i]};
+        all_gradients[i] = (sbn_tensors){.size = sizeof(sbn_tensors), .buffers = gradients[i]};
+        shards[i] = (sbn_shard){.size = sizeof(sbn_shard),
+                                .dims = 2,
                                 .shape = {BATCH, CLASSES},
                                 .x = {r->z, 0},
                                 .y = {r->y, 0},
@@ -284,7 +286,7 @@ int main(int argc, char **argv)
     uint64_t length, samples[BATCH];
     sbn_sampler sampler = SBN_SAMPLER_INIT;
     sampler.samples = SAMPLES;
-    sampler.replicas = sbn_parallel_replicas(parallel);
+    sampler.replicas = sbn_data_parallel_replicas(parallel);
     sampler.drop_last = 1;
     check(sbn_sampler_length(&sampler, &length), "dealing out the samples");
 
@@ -333,10 +335,10 @@ int main(int argc, char **argv)
     ends[1] = ~ends[0];
     MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%zu replicas, parameters %016" PRIx64 "%s\n", sbn_parallel_replicas(parallel),
+        printf("%zu replicas, parameters %016" PRIx64 "%s\n", sbn_data_parallel_replicas(parallel),
                ends[0], ends[0] == ~ends[1] ? "" : ": NOT the same on all");
 
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 
 /* OpenCL's codes and the library's never meet, so one check serves both. */
@@ -42,7 +44,7 @@ int main(void)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queues[2];
-    sbn_shard shards[2] = {{0}};
+    sbn_shard shards[2] = {SBN_SHARD_INIT, SBN_SHARD_INIT};
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group;
@@ -81,7 +83,7 @@ int main(void)
 
     check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
 
-    check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
+    check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     printf("mean %g %g  variance %g %g\n", mean[0], mean[1], var[0], var[1]);
     for (int r = 0; r < 2; r++) {
         check(clEnqueueReadBuffer(queues[r], shards[r].y.mem, CL_TRUE, 0,

@@ -10,6 +10,8 @@
  */
 #include <stdio.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 #include <syncbn-mpi.h>
 
@@ -44,10 +46,10 @@ int main(int argc, char **argv)
     cl_device_id device = NULL;
     cl_context context;
     cl_command_queue queue;
-    sbn_shard shard = {0};
+    sbn_shard shard = SBN_SHARD_INIT;
     sbn_group_config group_config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_mpi *mpi;
     sbn_group *group;
     sbn_batchnorm *layer;
@@ -92,7 +94,7 @@ int main(int argc, char **argv)
 
     check(sbn_forward(layer, &shard, saved, 0, NULL), "forward");
 
-    check(sbn_saved_get(saved, mean, var, NULL), "reading the statistics");
+    check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     check(clEnqueueReadBuffer(queue, shard.y.mem, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL),
           "reading the output");
     printf("rank %d: mean %g %g  variance %g %g\n", rank, mean[0], mean[1], var[0], var[1]);

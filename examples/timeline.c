@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
 #include <syncbn.h>
 
 enum { SAMPLES = 4, CHANNELS = 32, PLANE = 56 * 56, VALUES = SAMPLES * CHANNELS * PLANE };
@@ -203,7 +205,8 @@ int main(int argc, char **argv)
     config.channels = CHANNELS;
     must(sbn_batchnorm_create(group, &config, &b.layer), "sbn_batchnorm_create");
     must(sbn_saved_create(b.layer, &b.saved), "sbn_saved_create");
-    b.shard = (sbn_shard){.dims = 3, .shape = {SAMPLES, CHANNELS, PLANE}};
+    b.shard =
+        (sbn_shard){.size = sizeof(sbn_shard), .dims = 3, .shape = {SAMPLES, CHANNELS, PLANE}};
     b.shard.x.mem = buffer(context, VALUES);
     b.shard.y.mem = buffer(context, VALUES);
     b.shard.weight.mem = buffer(context, CHANNELS);

@@ -19,7 +19,7 @@
  * format cost one more of 2 + 19 words per channel. The layers of one call
  * (sbn_forward_branches) share these. MPI_INT64_T and MPI_SUM: exact, so
  * neither the tree of the reduction nor the number of ranks shows in the
- * results. What <syncbn/parallel.h> exchanges goes over duplicates of its own.
+ * results. What <syncbn/data_parallel.h> exchanges goes over duplicates of its own.
  *
  * Threads. MPI is called from the thread that calls syncbn and from nowhere
  * else: no hidden threads, no callbacks. Below MPI_THREAD_SERIALIZED that must
@@ -94,7 +94,7 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 /*
  * Ends a transport whose group has been destroyed, before MPI_Finalize.
  * Collective. SBN_TIMEOUT: reductions that other ranks have not joined are
- * pending, here or in what sbn_group_split and sbn_parallel_create made of it;
+ * pending, here or in what sbn_group_split and sbn_data_parallel_create made of it;
  * the duplicates are not freed, and MPI_Finalize may not return: see above.
  * NULL is no error.
  */

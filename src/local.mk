@@ -54,6 +54,9 @@ libsyncbn_core_la_SOURCES = \
 	src/base/memory.h \
 	src/base/object.c \
 	src/base/object.h \
+	src/base/opencl.h \
+	src/base/versioned_struct.c \
+	src/base/versioned_struct.h \
 	src/device/kernels.h \
 	src/model/keys.c \
 	src/layer/training_mode.c \

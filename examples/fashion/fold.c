@@ -24,7 +24,8 @@ void fold(struct model *model, struct norm *evaluation)
         for (size_t m = 0; m < evaluation->replicas; m++) {
             const struct device *device = evaluation->replica[m].device;
 
-            foldings[m] = (sbn_folding){.outer = block->depth,
+            foldings[m] = (sbn_folding){.size = sizeof(sbn_folding),
+                                        .outer = block->depth,
                                         .inner = 1,
                                         .weight = {device->parameters, block->weights},
                                         .norm_weight = {device->parameters, block->gamma},

@@ -100,7 +100,8 @@ static void fill_share(const struct norm *norm, size_t m, int b)
     const size_t row = replica->row * (norm->network->parameters - norm->network->norms);
     sbn_shard *shard = &norm->shards[m];
 
-    *shard = (sbn_shard){.dims = block->convolution ? 4 : 2,
+    *shard = (sbn_shard){.size = sizeof(sbn_shard),
+                         .dims = block->convolution ? 4 : 2,
                          .shape = {norm->kind == NORM_EVALUATION ? device->images : replica->images,
                                    block->out, block->height, block->width},
                          .x = {t->linear, at},
@@ -208,8 +209,8 @@ void norm_take_running_stats(struct norm *evaluation, const struct norm *trained
         for (size_t g = 0; g < trained->groups; g++) {
             float one_mean[MOST_CHANNELS], one_var[MOST_CHANNELS];
 
-            must_sbn(sbn_batchnorm_get_running_stats(trained->group[g].layer[b], one_mean, one_var,
-                                                     NULL),
+            must_sbn(sbn_batchnorm_running_stats(trained->group[g].layer[b], one_mean, one_var,
+                                                 NULL),
                      "reading running statistics");
             for (size_t c = 0; c < channels; c++) {
                 mean[c] += one_mean[c] / (float)groups;

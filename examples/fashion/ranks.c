@@ -67,7 +67,7 @@ void ranks_abort(void)
 
 const sbn_transport *ranks_transport(size_t ranks)
 {
-    static sbn_transport transport;
+    static sbn_transport transport = SBN_TRANSPORT_INIT;
     int range[1][3] = {{0, (int)ranks - 1, 1}};
     MPI_Group all, some;
     MPI_Comm comm;

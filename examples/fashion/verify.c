@@ -120,7 +120,8 @@ static void fill(const struct model *model, const struct captured *c, const stru
         const size_t images = shard_begin(c->images, w + 1, ways) - first;
         const size_t count = images * c->values;
 
-        *shards++ = (sbn_shard){.dims = block->convolution ? 4 : 2,
+        *shards++ = (sbn_shard){.size = sizeof(sbn_shard),
+                                .dims = block->convolution ? 4 : 2,
                                 .shape = {images, block->out, block->height, block->width},
                                 .x = {place(device, count, c->x + first * c->values), 0},
                                 .y = {place(device, count, NULL), 0},
@@ -188,9 +189,9 @@ static void run_here(const struct model *model, struct captured *c, const struct
     must_sbn(sbn_forward(layer, shards, saved, 0, NULL), "going forward");
     must_sbn(sbn_backward(layer, shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "going backward");
     read_back(model, c, split, shards, gradients);
-    must_sbn(sbn_saved_get(saved, statistics, statistics + channels, NULL), "reading statistics");
-    must_sbn(sbn_batchnorm_get_running_stats(layer, statistics + 2 * channels,
-                                             statistics + 3 * channels, NULL),
+    must_sbn(sbn_saved_stats(saved, statistics, statistics + channels, NULL), "reading statistics");
+    must_sbn(sbn_batchnorm_running_stats(layer, statistics + 2 * channels,
+                                         statistics + 3 * channels, NULL),
              "reading statistics");
 
     sbn_saved_destroy(saved);

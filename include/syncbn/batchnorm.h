@@ -1,13 +1,13 @@
 /*
- * A batch normalisation layer: settings and running statistics. Weight and
- * bias (gamma, beta) are the caller's buffers on each device, handed to each
- * pass; the running statistics live here, on the host.
+ * A batch normalisation layer: settings and running statistics. Weight and bias
+ * (gamma, beta) are the caller's buffers on each device and are passed to each pass;
+ * the running statistics are the layer's, on the host.
  *
  *   y = (x - mean) / sqrt(var + eps) * weight + bias
  *
- * Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Mean and variance
- * (biased) are per channel over all samples and positions of the group. The
- * semantics, where that paper is silent, are those of PyTorch's BatchNorm.
+ * Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Mean and (biased) variance are
+ * per channel, over all samples and positions of the group. Where that paper leaves
+ * something open, the layer behaves as PyTorch's BatchNorm.
  */
 #ifndef SYNCBN_BATCHNORM_H
 #define SYNCBN_BATCHNORM_H
@@ -19,12 +19,6 @@ extern "C" {
 #endif
 
 typedef struct sbn_batchnorm sbn_batchnorm;
-
-/* How a tensor lies in memory; shapes are always given as N, C, then space. */
-typedef enum sbn_layout {
-    SBN_LAYOUT_NCHW = 0, /* (N,C), (N,C,L), (N,C,H,W), (N,C,D,H,W) */
-    SBN_LAYOUT_NHWC = 1  /* (N,C), (N,L,C), (N,H,W,C), (N,D,H,W,C) */
-} sbn_layout;
 
 typedef enum sbn_eps_mode {
     SBN_EPS_ADD = 0,  /* 1 / sqrt(var + eps) */
@@ -38,108 +32,126 @@ typedef enum sbn_average {
 
 typedef struct sbn_batchnorm_config {
     size_t size;      /* sizeof(sbn_batchnorm_config) */
-    const char *name; /* for error sentences and agreement between ranks; NULL: "batchnorm" */
+    const char *name; /* in error sentences; the same on all ranks; NULL: "batchnorm" */
     size_t channels;  /* >= 1 */
     sbn_layout layout;
-    double eps; /* >= 0 and finite; with 0 y of a constant channel is NaN */
+    double eps; /* >= 0 and finite; with 0, y of a constant channel is NaN */
     sbn_eps_mode eps_mode;
     double momentum; /* weight of the new batch, 0 ... 1 */
     sbn_average average;
     int affine;              /* 1: weight and bias are read and have gradients */
     int track_running_stats; /* 0: evaluation uses batch statistics, and synchronises */
-    int dimensions;          /* of space, others are refused: 1 (N,C) and (N,C,L), 2 (N,C,H,W),
-                                3 (N,C,D,H,W); 0: all are taken */
+    int dimensions;          /* accepted shapes: 1 (N,C) and (N,C,L), 2 (N,C,H,W),
+                                3 (N,C,D,H,W); 0: all of them */
 } sbn_batchnorm_config;
 
-/* Start from this and set `channels`: eps 1e-5, momentum 0.1, affine, tracking, channels first. */
+/* eps 1e-5, momentum 0.1, affine, tracking, NCHW. Set `channels`. */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
         sizeof(sbn_batchnorm_config), NULL, 0, SBN_LAYOUT_NCHW, 1e-5, SBN_EPS_ADD, 0.1, \
             SBN_AVERAGE_MOMENTUM, 1, 1, 0 \
     }
 
+/* Writes SBN_BATCHNORM_CONFIG_INIT to a struct of `size` bytes. */
+SBN_API int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size);
+
 /*
- * Makes a layer of the group: running mean 0, running variance 1, no batches
- * tracked. Every rank of the group makes it with the same settings; a
- * difference is found at the first pass. Errors: SBN_INVALID_ARGUMENT,
- * SBN_OUT_OF_MEMORY, OpenCL's codes.
+ * Makes a layer of the group: running mean 0, running variance 1, no batches tracked.
+ * Does not communicate. Every rank of the group makes the layer with the same
+ * settings, except the layout; a difference is an error of the first pass. Errors:
+ * SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes; *layer is then NULL.
  */
 SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
                                  sbn_batchnorm **layer);
+
+/* Ends a layer. Its passes and saved statistics must have been ended before. */
 SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
-/* The settings that the layer was made with. config->size must be set; `name` is the layer's. */
-SBN_API int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
+/* Copies out the settings that the layer was made with; `name` is the layer's own. */
+SBN_API int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
 
-/* The group that the layer belongs to; NULL for another handle. */
+/* The group that the layer belongs to. */
 SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
 
 /*
  * Training (1, as after create) or evaluation (0): PyTorch's train() and eval().
- * In evaluation sbn_forward normalises by the running statistics and leaves
- * them alone, sbn_backward takes them as constants, and neither needs the other
- * ranks of the group; see pass.h. A layer without running statistics uses
- * those of the batch in either. Evaluation without a backward pass needs no such
- * switch: sbn_evaluate. All ranks switch between the same passes. Refused
- * while passes of the layer are under way.
+ *
+ * In evaluation sbn_forward normalises by the running statistics and does not change
+ * them, sbn_backward treats them as constants, and neither needs other ranks; see
+ * pass.h. A layer without running statistics uses those of the batch in both. To
+ * evaluate without a backward pass, sbn_evaluate needs no switch. All ranks switch
+ * between the same passes. SBN_INVALID_ARGUMENT while passes of the layer are under
+ * way.
  */
-SBN_API int sbn_batchnorm_train(sbn_batchnorm *layer, int training);
+SBN_API int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training);
+
+/* 1 in training, 0 in evaluation. */
 SBN_API int sbn_batchnorm_is_training(const sbn_batchnorm *layer);
 
 /*
- * A frozen layer (1) behaves as in evaluation, whatever sbn_batchnorm_train
- * says, until it is released (0): for batch norm that is frozen late in training.
- * Whether weight and bias are still trained is the caller's choice in each
- * backward pass, by their gradients' buffers.
+ * Freezes the layer (1) or releases it (0). A frozen layer behaves as in evaluation
+ * whatever sbn_batchnorm_set_training says: for batch norm that is frozen late in
+ * training. Whether weight and bias are still trained is the caller's choice in each
+ * backward pass, by giving buffers for their gradients or not.
  */
-SBN_API int sbn_batchnorm_freeze(sbn_batchnorm *layer, int frozen);
+SBN_API int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen);
+
+/* 1 if the layer is frozen, else 0. */
 SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
 
 /*
- * Moves the layer to another group: from a group of one replica to one over
- * all (PyTorch's convert_sync_batchnorm) and back. Settings, running statistics,
- * training and frozen stay; weight and bias are the caller's buffers as before.
- * Saved statistics of the layer are empty afterwards and go on with it. Refused
- * while passes of the layer are under way; after any error the layer is where
- * it was. The former group may be destroyed then.
+ * Moves the layer to another group, for example from a group of one replica to one
+ * over all of them (PyTorch's convert_sync_batchnorm) and back. Does not communicate.
+ * Settings, running statistics, training and frozen stay; weight and bias are the
+ * caller's buffers as before. Saved statistics of the layer move with it and are
+ * empty afterwards. The former group may be destroyed then. SBN_INVALID_ARGUMENT
+ * while passes of the layer are under way; after any error the layer is where it was.
  */
-SBN_API int sbn_batchnorm_convert(sbn_batchnorm *layer, sbn_group *group);
+SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
 
 /*
- * Copies the running statistics out: `mean` and `var` hold `channels` floats
- * each; any pointer may be NULL. The variance is the unbiased one, n / (n - 1)
- * times the variance that normalised, as in PyTorch. They are up to date when
- * the forward pass has ended. SBN_INVALID_ARGUMENT if the layer tracks none.
+ * Copies the running statistics out: `mean` and `var` receive `channels` floats each;
+ * any pointer may be NULL. The variance is the unbiased one, n / (n - 1) times the
+ * variance that normalised, as in PyTorch. They include a forward pass once it has
+ * ended. SBN_INVALID_ARGUMENT if the layer has none.
  */
-SBN_API int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
-                                            int64_t *num_batches_tracked);
+SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                        int64_t *num_batches_tracked);
 
-/* Sets them; NULL leaves a part as it is. A negative count is refused; values are not judged. */
+/*
+ * Sets the running statistics; a NULL leaves its part unchanged. A negative count is
+ * SBN_INVALID_ARGUMENT; the values of mean and variance are not checked.
+ */
 SBN_API int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean,
                                             const float *var, const int64_t *num_batches_tracked);
 
-/* Mean 0, variance 1, no batches tracked. */
+/* Sets mean 0, variance 1, no batches tracked. */
 SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
 
 /*
- * What a forward pass in training leaves for its backward pass: the group's
- * mean, variance and count, on the host and on each device, and the shapes.
- * One for each forward that is still to be followed by its backward: a layer
- * used twice, a GAN's two passes or micro-batches take several. Reused by the
- * next forward it is given to. It can be read by any number of backwards and
- * recomputations.
+ * Saved statistics: what a forward pass in training keeps for its backward pass. They
+ * are the group's mean, variance and count, on the host and on each device, and the
+ * shapes.
+ *
+ * Each forward pass whose backward pass is still to come needs one of its own: a
+ * layer that is used twice, a GAN's two passes or micro-batches need several. A later
+ * forward pass may fill it again. Any number of backward passes and recomputations
+ * may read it.
  */
 typedef struct sbn_saved sbn_saved;
 
+/* Makes empty saved statistics of a layer. Errors as of sbn_batchnorm_create. */
 SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
+
+/* Ends saved statistics. Passes that use them must have been ended before. */
 SBN_API void sbn_saved_destroy(sbn_saved *saved);
 
 /*
- * Copies out the mean, the biased variance (`channels` floats each, rounded
- * once) and the values per channel over the whole group; any pointer may be
- * NULL. SBN_INVALID_ARGUMENT before the first forward.
+ * Copies out the mean and the biased variance (`channels` floats each, rounded once)
+ * and the number of values per channel over the whole group; any pointer may be NULL.
+ * SBN_INVALID_ARGUMENT before the first forward pass.
  */
-SBN_API int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
+SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 
 #ifdef __cplusplus
 }

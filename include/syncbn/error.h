@@ -46,7 +46,9 @@ enum {
     /* A file is not what it says it is. */
     SBN_INVALID_FILE = -20011,
     /* A checkpoint does not fit the model; the sentence names the first key, a report all. */
-    SBN_KEY_MISMATCH = -20012
+    SBN_KEY_MISMATCH = -20012,
+    /* sbn_group_abort ended the group while this call waited. */
+    SBN_ABORTED = -20013
 };
 
 /* The name of a status, OpenCL's or the library's: "SBN_TIMEOUT", "CL_INVALID_KERNEL". Never NULL. */

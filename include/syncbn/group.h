@@ -1,145 +1,186 @@
 /*
- * A group: the replicas that share statistics. This process contributes any
- * number of replicas, one command queue each (any devices of any platforms;
- * several replicas may share a device or a queue), and a transport joins them
- * with those of other processes or threads.
+ * A group: the replicas that share statistics. A process contributes any number
+ * of replicas, one command queue each. The queues may belong to any devices of any
+ * platforms; several replicas may share a device or a queue. A transport joins the
+ * replicas of this process with those of other processes or threads.
  */
 #ifndef SYNCBN_GROUP_H
 #define SYNCBN_GROUP_H
 
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-#ifdef __APPLE__
-#include <OpenCL/opencl.h>
-#else
-#include <CL/cl.h>
-#endif
-
 #include <syncbn/error.h>
-#include <syncbn/transport.h>
+#include <syncbn/tensor.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+struct sbn_transport;
+
 /*
- * Of the order in which sums are made (doc/order.md). Where it is the same, so are the bits of every
- * result, on any devices; all ranks of a group must have the same.
+ * The version of the order of summation (doc/order.md). The same version gives the
+ * same bits of every result, on any devices; all ranks of a group must have the
+ * same.
  */
 #define SBN_ORDER_VERSION 1
 
 typedef struct sbn_group sbn_group;
 
 /*
- * What happens when other ranks do not come. A rank gives up when it has waited for the group's
- * timeout without anything happening: the time begins when a call starts to wait, and again with
- * every sum over the ranks that completes and after every wait for this rank's own devices. This holds
- * for passes, for sbn_group_split and for exchanges of tensors.
+ * What a call does when other ranks have not answered within the timeout. The time begins when the
+ * call starts to wait, and again whenever a sum over the ranks completes and after each wait for
+ * this rank's own devices; so in passes, in sbn_group_split and in exchanges of tensors.
  *
- * A rank that comes to a pass after others have given it up is told: SBN_REMOTE_ERROR with the ranks
- * that reported SBN_TIMEOUT, and its group is dead too; or it goes on alone at once. (Only where
- * they had all agreed on the pass, and waited for its sums, does it learn in its next call, by a
- * timeout of its own.)
+ * A rank that comes to a pass that other ranks have given up is told at once: SBN_REMOTE_ERROR
+ * names the ranks that reported SBN_TIMEOUT, and its group has failed too; with SBN_TIMEOUT_LOCAL it
+ * goes on alone. A rank whose other ranks had agreed on the pass, and timed out when they waited for
+ * its sums, succeeds instead, and learns in its next call by a timeout of its own.
  */
 typedef enum sbn_timeout_action {
-    SBN_TIMEOUT_FAIL = 0, /* the call fails with SBN_TIMEOUT and the group is dead */
-    SBN_TIMEOUT_LOCAL = 1 /* this pass and all later ones use this rank's own statistics;
-                             each sbn_result says so in `synchronised`. A split gives this rank's
-                             replicas groups that are alone in the same way; tensors are not
-                             exchanged any more (<syncbn/parallel.h>). */
+    SBN_TIMEOUT_FAIL = 0, /* it fails with SBN_TIMEOUT, and the group with it */
+    SBN_TIMEOUT_LOCAL = 1 /* it and all later passes use this rank's own statistics;
+                             sbn_result says so in `synchronised`. A split gives groups that are
+                             alone in the same way; tensors are not exchanged any more. */
 } sbn_timeout_action;
 
-/* Which form of the kernels a replica runs; both give the same bits. */
+/* Which form of the kernels a replica runs. Both give the same bits. */
 typedef enum sbn_kernel_form {
-    SBN_FORM_AUTO = 0, /* CPU form on CPUs whose compiler has vectors, else GPU form */
-    SBN_FORM_CPU = 1,  /* one work-item per group, explicit vectors */
+    SBN_FORM_AUTO = 0, /* the CPU form on CPUs whose compiler has vectors, else the GPU form */
+    SBN_FORM_CPU = 1,  /* one work-item per work-group, explicit vectors */
     SBN_FORM_GPU = 2   /* work-groups with local memory */
 } sbn_kernel_form;
 
 typedef struct sbn_group_config {
-    size_t size;                    /* sizeof(sbn_group_config) */
-    const cl_command_queue *queues; /* one per replica; retained by the group */
-    size_t replicas;                /* may be 0 with a transport: this rank only takes part */
-    const sbn_transport *transport; /* NULL: this process alone; the table is copied */
-    double timeout;                 /* seconds to wait for other ranks, > 0 */
+    size_t size; /* sizeof(sbn_group_config) */
+    /* A const cl_command_queue *: one queue per replica, retained by the group. */
+    struct _cl_command_queue *const *queues;
+    size_t replicas; /* may be 0 with a transport: the rank only takes part in combining */
+    /* From <syncbn/transport.h> or <syncbn-mpi.h>; copied. NULL: this process alone. */
+    const struct sbn_transport *transport;
+    double timeout; /* how long to wait for other ranks, in seconds, > 0 */
     sbn_timeout_action on_timeout;
     sbn_kernel_form form;
     /*
-     * Added to the OpenCL compiler's options; NULL: none. For experiments: with
-     * "-cl-denorms-are-zero" bits may differ where the standard deviation of a
+     * Added to the OpenCL compiler's options; copied; NULL: none. For experiments:
+     * with "-cl-denorms-are-zero" bits may differ where the standard deviation of a
      * channel's x or dy is below 2^-48.
      */
     const char *build_options;
     /*
-     * The folder where compiled programs are kept, so that later processes need not compile; made
-     * if it is not there, read and written only if it is this user's and nobody else may write to
-     * it. NULL: $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, and not for CPUs, whose drivers keep
-     * more than can be kept here. "": none. Whatever is wrong with it is no error. What is in it
-     * may be removed at any time.
+     * The folder that keeps compiled programs, so that later processes need not
+     * compile them. It is made if it does not exist, and used only if it is this
+     * user's and nobody else may write to it. NULL: $XDG_CACHE_HOME/syncbn, or
+     * ~/.cache/syncbn, and for CPUs none, because their drivers keep more than can be
+     * kept here. "": none. A folder that cannot be used is no error. Its files may be
+     * removed at any time.
      */
     const char *program_cache;
 } sbn_group_config;
 
-/* Always start from this: fields may be added at the end. */
+/* A timeout of 300 seconds, and zeros. Set `queues` and `replicas`. */
 #define SBN_GROUP_CONFIG_INIT \
     { \
         sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL, \
             NULL \
     }
 
+/* Writes SBN_GROUP_CONFIG_INIT to a struct of `size` bytes. */
+SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
+
 /*
- * Makes a group and compiles its kernels, once per device and context. It does
- * not communicate. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE,
- * SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
+ * Makes a group and compiles its kernels, once per device and context. Does not
+ * communicate with other ranks. Errors: SBN_INVALID_ARGUMENT,
+ * SBN_UNSUPPORTED_DEVICE, SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
 /*
- * Ends a group. Its passes, saved statistics and layers must have been ended
- * before, in that order, or its layers moved to another; waits for commands of the group still running on its queues. A group
- * that timed out leaves the words of its unfinished requests allocated.
+ * Ends a group. Waits for the group's commands that still run on its queues. Its
+ * passes, saved statistics and layers must have been ended before, in this order,
+ * or its layers moved to another group. A group that timed out or was aborted leaves
+ * the memory of its unfinished requests allocated. A group that sbn_group_split made
+ * is ended by the last of its handles.
  */
 SBN_API void sbn_group_destroy(sbn_group *group);
 
-/* The colour of a replica that joins no part. */
+/* The colour of a replica that joins no group. */
 #define SBN_NO_COLOUR (-1)
 
 /*
- * Splits a group into smaller ones. `colours` has a colour from 0 on, or
- * SBN_NO_COLOUR, for each replica of this process; all replicas of one colour,
- * in whichever process, become a group, in the order in which they are here.
- * parts[r] receives replica r's group, or NULL: replicas of this process with
- * one colour shard a handle, which is destroyed once. A rank's rank in a
- * part is its place among the part's ranks.
+ * Splits a group into smaller ones. Blocks until all ranks of the group have called
+ * it, at most for the group's timeout.
  *
- * The group itself goes on as before, and all may be used side by side: each
- * has requests of its own. Queues are shared, settings taken over. A part is
- * destroyed by all its ranks, before the group is.
+ * `colours` has one number for each replica of this process: a colour from 0 on, or
+ * SBN_NO_COLOUR. All replicas of one colour, in whichever process, become a group.
+ * Replicas and ranks keep their order: a rank's number in the new group is its place
+ * among the ranks that have the colour.
  *
- * Every rank of the group calls this as it calls a pass, with no pass of the
- * group under way; a rank without replicas too (`colours` and `parts` may
- * then be NULL). Errors as for passes, with nothing made on any rank; a
+ * groups[r] receives a handle of replica r's group, or NULL for SBN_NO_COLOUR.
+ * Replicas of this process with the same colour receive the same handle, and each
+ * counts as a reference of its own: call sbn_group_destroy for each of groups[0],
+ * groups[1], ... The last call for a group ends it. All its ranks end it, before the
+ * group that was split is ended.
+ *
+ * The group that was split stays usable, side by side with the new ones; each has
+ * requests of its own. The new groups use the same queues, kernels and settings.
+ *
+ * Every rank of the group calls this in its turn among the passes, with no pass of
+ * the group under way; also a rank without replicas, whose `colours` and `groups` may
+ * be NULL. Errors are those of a pass, and nothing is made on any rank then; a
  * transport without `split` is SBN_INVALID_ARGUMENT.
  */
-SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **parts);
+SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **groups);
 
-/* Replicas of this process, this rank's rank, and ranks in all (1 without a transport). */
+/* How many replicas of the group this process has. */
 SBN_API size_t sbn_group_replicas(const sbn_group *group);
+
+/* This rank's number, 0 without a transport. */
 SBN_API int sbn_group_rank(const sbn_group *group);
+
+/* How many ranks the group has, 1 without a transport. */
 SBN_API int sbn_group_world_size(const sbn_group *group);
 
 /*
- * Can this device run the kernels? SBN_SUCCESS, or SBN_UNSUPPORTED_DEVICE with
- * the reason as a sentence in sbn_last_error(). It looks at what the device
- * reports and compiles nothing.
+ * Does the group take passes? SBN_SUCCESS if it does; else the status that ended it:
+ * SBN_TIMEOUT, SBN_TRANSPORT_ERROR, SBN_ABORTED, or the code of a device that failed.
+ * SBN_INVALID_ARGUMENT if `group` is not a group.
+ *
+ * *reason (`reason` may be NULL) receives the sentence of that failure, empty while
+ * there is none. It belongs to the group and is valid until the group ends. With
+ * SBN_TIMEOUT_LOCAL a group that timed out still takes passes: the status is
+ * SBN_SUCCESS and the sentence is that of the timeout.
  */
-SBN_API int sbn_device_check(cl_device_id device);
+SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
 
 /*
- * Bytes of device memory that the library holds now: working memory and tables of all groups,
- * layers and saved statistics of the process, on all devices. Tensors are the caller's and do not
- * count. A group keeps its working memory from pass to pass.
+ * Ends a group from any thread, for example a watchdog's, while its own thread may be
+ * waiting in it. Does not block. The group must exist until the call has returned.
+ *
+ * On this rank: a call that waits for other ranks (sbn_pass_end, sbn_forward,
+ * sbn_group_split, sbn_exchange_end and the like) stops waiting at once, fails with
+ * SBN_ABORTED and names what it waited for, whatever on_timeout says. All other passes under way fail so, too.
+ * Later ones fail with SBN_GROUP_FAILED. Evaluation with running statistics and
+ * recomputation still work. What an sbn_data_parallel of the group waits for ends in
+ * the same way; groups that sbn_group_split made do not, abort each of them. Not
+ * interrupted are: waiting for this rank's own devices, sbn_group_create, and a
+ * transport's `split`.
+ *
+ * On other ranks it is as if this rank had stopped: their calls end when their
+ * timeout has passed, and name this rank. Requests that are under way stay pending in the
+ * transport, as after a timeout; see <syncbn-mpi.h> for how to end an MPI job then.
+ */
+SBN_API int sbn_group_abort(sbn_group *group);
+
+/*
+ * Can this device (a cl_device_id) run the kernels? SBN_SUCCESS, or
+ * SBN_UNSUPPORTED_DEVICE with the reason in sbn_last_error(). Reads what the device
+ * reports and compiles nothing.
+ */
+SBN_API int sbn_device_check(struct _cl_device_id *device);
+
+/*
+ * Bytes of device memory that the library holds now: working memory and tables of all
+ * groups, layers and saved statistics of the process, on all devices. The caller's
+ * tensors do not count. A group keeps its working memory from pass to pass.
  */
 SBN_API size_t sbn_device_memory(void);
 

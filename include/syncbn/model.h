@@ -1,11 +1,10 @@
 /*
- * A model: the named batch normalisation layers of a network, so that all of
- * them can be switched, moved to another group, saved and loaded in one call.
+ * A model: the named batch normalisation layers of a network, to be switched, moved to
+ * another group, saved and loaded in one call.
  *
- * The model owns nothing but names. Layers are the caller's; so are weight and
- * bias, in a buffer on each replica's device: the model is told where, and reads
- * and writes them there. What is saved is what the devices hold, and no second
- * copy can fall behind.
+ * A model owns its names only. The layers are the caller's. So are weight and bias, in
+ * a buffer on each replica's device: the model knows where they lie, and reads and
+ * writes them there. What is saved is what the devices hold; there is no second copy.
  */
 #ifndef SYNCBN_MODEL_H
 #define SYNCBN_MODEL_H
@@ -18,10 +17,16 @@ extern "C" {
 
 typedef struct sbn_model sbn_model;
 
-/* Where a replica's weight and bias lie: `channels` floats each. */
+/* Where a replica's weight and bias of a layer lie: `channels` floats each. */
 typedef struct sbn_parameters {
+    size_t size; /* sizeof(sbn_parameters) */
     sbn_buffer weight, bias;
 } sbn_parameters;
+
+#define SBN_PARAMETERS_INIT \
+    { \
+        sizeof(sbn_parameters), SBN_BUFFER_INIT, SBN_BUFFER_INIT \
+    }
 
 /* Makes an empty model. Errors: SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY. */
 SBN_API int sbn_model_create(sbn_model **model);
@@ -30,65 +35,90 @@ SBN_API int sbn_model_create(sbn_model **model);
 SBN_API void sbn_model_destroy(sbn_model *model);
 
 /*
- * Adds a layer, which must outlive the model, under a name (UTF-8) that no other
- * layer of the model has: the one it has in checkpoints, "features.1". "" is a
- * network that is a layer itself. `parameters`: one per replica of the layer's
- * group, retained; NULL for a layer without weight and bias, or whose weight and
- * bias the model shall not touch: then it can be switched and moved, but saved
- * and loaded only if it is not affine. A rank without replicas loads, and does
- * not save, what is affine.
+ * Adds a layer, which must outlive the model, under a name.
+ *
+ * The name is UTF-8, differs from those of the model's other layers, and is the
+ * layer's name in checkpoints: "features.1". "" stands for a network that is a layer
+ * itself. `parameters` has one element for each replica of the layer's group in this
+ * process; their buffers are retained. It is NULL for a layer without weight and bias,
+ * or if the model is not to touch them: then the layer can be switched and moved, and
+ * saved and loaded only if it is not affine. A rank without replicas can load affine
+ * layers and cannot save them.
  */
 SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
                           const sbn_parameters *parameters);
 
-/* How many layers; the i-th name and layer in the order they were added, NULL beyond. */
+/* How many layers the model has. */
 SBN_API size_t sbn_model_size(const sbn_model *model);
+
+/* The name of the layer that was added as number `index`, from 0 on; NULL beyond the last. */
 SBN_API const char *sbn_model_name(const sbn_model *model, size_t index);
+
+/* The layer that was added as number `index`, from 0 on; NULL beyond the last. */
 SBN_API sbn_batchnorm *sbn_model_layer(const sbn_model *model, size_t index);
 
-/* The layer of a name and, unless NULL, its index; NULL if there is none. */
+/*
+ * The layer of this name, or NULL. *index (`index` may be NULL) receives its number, if
+ * there is one.
+ */
 SBN_API sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *index);
 
-/* sbn_batchnorm_train and sbn_batchnorm_freeze of all layers; an error changes none. */
-SBN_API int sbn_model_train(sbn_model *model, int training);
-SBN_API int sbn_model_freeze(sbn_model *model, int frozen);
+/* sbn_batchnorm_set_training of all layers; an error changes none. */
+SBN_API int sbn_model_set_training(sbn_model *model, int training);
+
+/* sbn_batchnorm_set_frozen of all layers; an error changes none. */
+SBN_API int sbn_model_set_frozen(sbn_model *model, int frozen);
 
 /*
- * Copies a layer's weight and bias from the first replica, or to every replica;
- * `channels` floats each, NULL leaves one out. They wait until the replica's
- * queue is empty, and until the copy is done. SBN_INVALID_ARGUMENT if the model
- * does not know the buffers, or this rank has no replica to read from.
+ * Copies a layer's weight and bias out of the first replica's buffers: `channels` floats
+ * each, NULL leaves one out. Blocks until the replica's queue is empty and the copy is
+ * made. SBN_INVALID_ARGUMENT if the model does not know the buffers, or if this rank
+ * has no replica.
  */
-SBN_API int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight,
-                                     float *bias);
+SBN_API int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias);
+
+/*
+ * Copies a weight and a bias into every replica's buffers: `channels` floats each, NULL
+ * leaves one out. Blocks until the replicas' queues are empty and the copies are made.
+ * SBN_INVALID_ARGUMENT if the model does not know the buffers.
+ */
 SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight,
                                      const float *bias);
 
-/* All layers: running mean 0 and variance 1, no batches tracked. */
+/* Sets running mean 0, variance 1 and no batches tracked, in all layers. */
 SBN_API int sbn_model_reset_running_stats(sbn_model *model);
 
-/* The same, and weight 1 and bias 0 on every replica where the model knows the buffers. */
+/*
+ * sbn_model_reset_running_stats, and weight 1 and bias 0 on every replica where the model
+ * knows the buffers. Blocks as sbn_model_set_parameters does.
+ */
 SBN_API int sbn_model_reset_parameters(sbn_model *model);
 
 /*
- * Called for each layer whose buffers the model knows and each replica of its
- * new group: says where that replica's weight and bias are to lie. A negative
- * return ends the conversion with that status.
+ * Says where a replica's weight and bias of a layer are to lie in a new group. Called for
+ * each layer whose buffers the model knows and each replica of this process in that
+ * group. `parameters` comes as SBN_PARAMETERS_INIT of the library's version: set its
+ * buffers. A negative return ends sbn_model_set_group with that status.
  */
-typedef int (*sbn_replicate)(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
-                             sbn_parameters *parameters);
+typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *layer,
+                                size_t replica, sbn_parameters *parameters);
 
 /*
- * Moves all layers to another group, as sbn_batchnorm_convert does, together
- * with their weights and biases: those of the first replica are written to every
- * replica of the new group, into the buffers that `replicate` names. With NULL
- * the buffers stay the same ones; the new group must then have as many replicas,
- * of the same contexts. After an error every layer is in its former group with
- * its former buffers; after one in the copying, which is OpenCL's, all are in the
- * new group, with undefined values in its buffers.
+ * Moves all layers to another group, as sbn_batchnorm_set_group does, together with
+ * their weights and biases. Blocks as sbn_model_parameters and sbn_model_set_parameters
+ * do.
+ *
+ * The first replica's weights and biases are written to every replica of the new group,
+ * into the buffers that `replicate` names; `context` is passed to it. With NULL for
+ * `replicate` the buffers stay the same; the new group must then have as many replicas,
+ * of the same contexts.
+ *
+ * After an error every layer is in its former group with its former buffers; except
+ * after an error of OpenCL in the last copies, when all layers are in the new group
+ * and the contents of its buffers are undefined.
  */
-SBN_API int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate,
-                              void *context);
+SBN_API int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
+                                void *context);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <syncbn/group.h>
+#include "base/opencl.h"
 
 static _Thread_local char sentence[SBN_SENTENCE_SIZE];
 
@@ -63,6 +63,7 @@ const char *sbn_strerror(int status)
         NAME(SBN_IO_ERROR);
         NAME(SBN_INVALID_FILE);
         NAME(SBN_KEY_MISMATCH);
+        NAME(SBN_ABORTED);
         NAME(CL_DEVICE_NOT_FOUND);
         NAME(CL_DEVICE_NOT_AVAILABLE);
         NAME(CL_COMPILER_NOT_AVAILABLE);

@@ -81,7 +81,10 @@ int sbn__communicator_die(sbn_communicator *c, int status)
 int sbn__communicator_part(sbn_communicator *c, int status)
 {
     c->alone = c->on_timeout == SBN_TIMEOUT_LOCAL;
-    return c->alone ? status : sbn__communicator_die(c, status);
+    if (!c->alone)
+        return sbn__communicator_die(c, status);
+    snprintf(c->reason, sizeof c->reason, "%s", sbn_last_error());
+    return status;
 }
 
 int sbn__communicator_die_of_memory(sbn_communicator *c, const char *what)
@@ -103,8 +106,15 @@ int sbn__communicator_die_of_transport(sbn_communicator *c, int code, const char
     return sbn__communicator_die(c, status);
 }
 
-int sbn__communicator_check(const sbn_communicator *c, const char *what)
+int sbn__communicator_is_aborted(const sbn_communicator *c)
 {
+    return c->abort_flag && atomic_load_explicit(c->abort_flag, memory_order_acquire);
+}
+
+int sbn__communicator_check(sbn_communicator *c, const char *what)
+{
+    if (!c->status && sbn__communicator_is_aborted(c))
+        sbn__communicator_die(c, sbn__fail(SBN_ABORTED, "sbn_group_abort was called"));
     if (!c->status)
         return SBN_SUCCESS;
     return sbn__fail(SBN_GROUP_FAILED, "rank %d: %s failed earlier: %s",

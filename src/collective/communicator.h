@@ -10,9 +10,11 @@
 #ifndef SBN_COLLECTIVE_COMMUNICATOR_H
 #define SBN_COLLECTIVE_COMMUNICATOR_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <syncbn/group.h>
+#include <syncbn/transport.h>
 
 #include "base/error.h"
 
@@ -31,6 +33,7 @@ typedef struct sbn_communicator {
     int *names;              /* per rank: its number in sentences; NULL: the same */
     double timeout;
     sbn_timeout_action on_timeout;
+    const atomic_int *abort_flag; /* set by any thread: sbn_group_abort; or NULL */
     int alone;
     int status; /* other than SBN_SUCCESS: failed, */
     int dead;   /* or even dead */
@@ -68,7 +71,10 @@ int sbn__communicator_fail(sbn_communicator *communicator, int status);
 /* The same, and the other ranks will not be told: they learn by their timeout. */
 int sbn__communicator_die(sbn_communicator *communicator, int status);
 
-/* The other ranks are out of reach, by a timeout: dead, or, as it was configured, alone. */
+/*
+ * The other ranks are out of reach, by a timeout: dead, or, as it was configured, alone. The last
+ * sentence is the reason.
+ */
 int sbn__communicator_part(sbn_communicator *communicator, int status);
 
 /*
@@ -84,7 +90,13 @@ int sbn__communicator_die_of_memory(sbn_communicator *communicator, const char *
 int sbn__communicator_die_of_transport(sbn_communicator *communicator, int code,
                                        const char *function);
 
-/* SBN_SUCCESS, or SBN_GROUP_FAILED: "rank 1: the group failed earlier: ..." */
-int sbn__communicator_check(const sbn_communicator *communicator, const char *what);
+/* Has a thread called sbn_group_abort? Looked at wherever ranks are waited for. */
+int sbn__communicator_is_aborted(const sbn_communicator *communicator);
+
+/*
+ * SBN_SUCCESS, or SBN_GROUP_FAILED: "rank 1: the group failed earlier: ...". An abort that nothing has
+ * noticed yet is noticed here.
+ */
+int sbn__communicator_check(sbn_communicator *communicator, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The in-memory transport. Each stream has a ring of meetings; the n-th start
+ * The in-memory transport. Each tag has a ring of meetings; the n-th start
  * of a rank joins the n-th meeting, adds its words, and a meeting is over
  * when every rank has taken the sum. Ranks may run ahead of each other by
  * the ring's length.
@@ -11,8 +11,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 
-/* A rank has at most one request per pass and stream; this is more than SBN_MAX_PASSES. */
+/* A rank has at most one request per pass and tag; this is more than SBN_MAX_PASSES. */
 #define RING 128
 
 /* Where a sum is made; passed on from meeting to meeting, so that few are ever needed. */
@@ -32,7 +33,7 @@ typedef struct request {
     meeting *meeting;
     int64_t *words;
     size_t count;
-    int stream;
+    int tag;
 } request;
 
 typedef struct member {
@@ -110,11 +111,11 @@ void sbn_hub_destroy(sbn_hub *hub)
 }
 
 /* Zeroed words for a meeting's sum, with the mutex held. */
-static int open_sum(sbn_hub *hub, int stream, meeting *m, size_t count)
+static int open_sum(sbn_hub *hub, int tag, meeting *m, size_t count)
 {
     block *sum = &m->sum;
-    if (!sum->words && hub->spares[stream] > 0) {
-        block *spare = &hub->spare[stream][--hub->spares[stream]];
+    if (!sum->words && hub->spares[tag] > 0) {
+        block *spare = &hub->spare[tag][--hub->spares[tag]];
         *sum = *spare;
         *spare = (block){NULL, 0};
     }
@@ -131,10 +132,10 @@ static int open_sum(sbn_hub *hub, int stream, meeting *m, size_t count)
 }
 
 /* Joins a meeting, with the mutex held. */
-static int join(sbn_hub *hub, int stream, meeting *m, int rank, const int64_t *words, size_t count)
+static int join(sbn_hub *hub, int tag, meeting *m, int rank, const int64_t *words, size_t count)
 {
     if (m->arrived == 0) {
-        const int status = open_sum(hub, stream, m, count);
+        const int status = open_sum(hub, tag, m, count);
         if (status != SBN_SUCCESS)
             return status;
     }
@@ -148,29 +149,29 @@ static int join(sbn_hub *hub, int stream, meeting *m, int rank, const int64_t *w
     return SBN_SUCCESS;
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **handle)
+static int start(void *context, int tag, int64_t *words, size_t count, void **handle)
 {
     member *self = context;
     sbn_hub *hub = self->hub;
-    const size_t place = self->started[stream] % RING;
-    meeting *m = &hub->ring[stream][place];
+    const size_t place = self->started[tag] % RING;
+    meeting *m = &hub->ring[tag][place];
     pthread_mutex_lock(&hub->mutex);
-    const int status = join(hub, stream, m, self->rank, words, count);
+    const int status = join(hub, tag, m, self->rank, words, count);
     pthread_mutex_unlock(&hub->mutex);
     if (status != SBN_SUCCESS)
         return status;
-    ++self->started[stream];
-    self->requests[stream][place] = (request){m, words, count, stream};
-    *handle = &self->requests[stream][place];
+    ++self->started[tag];
+    self->requests[tag][place] = (request){m, words, count, tag};
+    *handle = &self->requests[tag][place];
     return SBN_SUCCESS;
 }
 
 /* Everybody has the sum: the meeting may be used again, and its words elsewhere. */
-static void end_meeting(sbn_hub *hub, int stream, meeting *m)
+static void end_meeting(sbn_hub *hub, int tag, meeting *m)
 {
     m->arrived = m->taken = 0;
     memset(m->here, 0, (size_t)hub->world_size);
-    hub->spare[stream][hub->spares[stream]++] = m->sum;
+    hub->spare[tag][hub->spares[tag]++] = m->sum;
     m->sum = (block){NULL, 0};
 }
 
@@ -184,7 +185,7 @@ static int test(void *context, void *handle, int *done)
     if (*done) {
         memcpy(pending->words, m->sum.words, sizeof(int64_t) * pending->count);
         if (++m->taken == hub->world_size)
-            end_meeting(hub, pending->stream, m);
+            end_meeting(hub, pending->tag, m);
     }
     pthread_mutex_unlock(&hub->mutex);
     return SBN_SUCCESS;
@@ -250,8 +251,8 @@ static void end(void *context)
 
 static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
 {
-    *transport = (sbn_transport){
-        .size = sizeof *transport,
+    const sbn_transport table = {
+        .size = sizeof table,
         .context = &hub->members[rank],
         .rank = rank,
         .world_size = hub->world_size,
@@ -261,6 +262,7 @@ static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
         .split = split,
         .end = end,
     };
+    sbn__struct_put(transport, 0, &table, sizeof table);
 }
 
 int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
@@ -272,6 +274,9 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
     if (rank < 0 || rank >= hub->world_size)
         return sbn__fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
                          hub->world_size - 1, rank);
+    const int status = sbn__struct_check_room(transport, 1, SBN_STRUCT(sbn_transport), "transport");
+    if (status)
+        return status;
     fill_table(hub, rank, transport);
     return SBN_SUCCESS;
 }

@@ -198,7 +198,7 @@ static const char *operation_name(int64_t code)
     static const char *const names[] = {
         [SBN_CODE_FORWARD] = "forward",       [SBN_CODE_BACKWARD] = "backward",
         [SBN_CODE_EVALUATION] = "evaluation", [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
-        [SBN_CODE_SPLIT] = "sbn_group_split", [SBN_CODE_PARALLEL] = "sbn_parallel_create",
+        [SBN_CODE_SPLIT] = "sbn_group_split", [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
     };
     return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
 }

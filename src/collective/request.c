@@ -104,7 +104,7 @@ int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, cons
     const double waited = sbn__seconds() - deadline->since;
     if (c->completed != deadline->completed) {
         *deadline = sbn__deadline_start(c);
-    } else if (waited > c->timeout) {
+    } else if (waited > c->timeout || sbn__communicator_is_aborted(c)) {
         return 1;
     } else if (!deadline->asked && is_time_to_ask(c, waited)) {
         int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
@@ -120,8 +120,13 @@ int sbn__communicator_time_out(sbn_communicator *c, const sbn_request *late, con
 {
     char missing[SBN_RANKS_SIZE];
     name_missing(c, late, missing, sizeof missing);
-    sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s",
-              sbn__communicator_name(c, sbn__communicator_rank(c)), c->timeout, what, missing);
+    const int rank = sbn__communicator_name(c, sbn__communicator_rank(c));
+    if (sbn__communicator_is_aborted(c))
+        return sbn__communicator_die(
+            c, sbn__fail(SBN_ABORTED,
+                         "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,
+                         what, missing));
+    sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", rank, c->timeout, what, missing);
     return sbn__communicator_part(c, SBN_TIMEOUT);
 }
 

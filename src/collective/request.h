@@ -53,11 +53,14 @@ typedef struct sbn_deadline {
 
 sbn_deadline sbn__deadline_start(const sbn_communicator *communicator);
 
-/* Has it passed? `late` is waited for, or NULL. If not, it yields the processor. */
+/* Has it passed, or has a thread called sbn_group_abort? If not, it yields the processor. */
 int sbn__deadline_passed(const sbn_communicator *communicator, sbn_deadline *deadline,
                          const sbn_request *late);
 
-/* It has: the communicator is dead, or alone. Returns SBN_TIMEOUT with the sentence. */
+/*
+ * It has: the communicator is dead, or alone. Returns SBN_TIMEOUT, or SBN_ABORTED, with the sentence.
+ * `late` is the request waited for, or NULL.
+ */
 int sbn__communicator_time_out(sbn_communicator *communicator, const sbn_request *late,
                                const char *what);
 

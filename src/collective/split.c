@@ -130,6 +130,7 @@ static int connect(splitting *s, sbn_subset *subset, int number)
         if (s->colours[i] == subset->colour)
             ranks[count++] = s->owners[i];
     sbn__error_clear();
+    made->transport.size = sizeof made->transport;
     if (count > 1)
         code = transport->split(transport->context, ranks, count, number, &made->transport);
     if (code)

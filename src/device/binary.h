@@ -4,6 +4,7 @@
 
 #include <syncbn/group.h>
 
+#include "base/opencl.h"
 #include "device/cache.h"
 
 /* Texts that are compiled together. */

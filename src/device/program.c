@@ -83,12 +83,12 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
                      sbn_strerror(code), log);
 }
 
-static int build_sources(cl_program *program, const sbn_program *owner, const sbn_sources *sources,
+static int build_sources(cl_program *program, const sbn_program *owner, sbn_sources *sources,
                          const char *options)
 {
     cl_int code;
-    *program = clCreateProgramWithSource(owner->context, sources->count,
-                                         (const char **)sources->texts, sources->lengths, &code);
+    *program = clCreateProgramWithSource(owner->context, sources->count, sources->texts,
+                                         sources->lengths, &code);
     if (code != CL_SUCCESS)
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
@@ -133,9 +133,8 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
     if (!more)
         more = "";
     sbn__summation_macros(summation, sizeof summation);
-    const int length = snprintf(common, sizeof common,
-                                "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ", form == SBN_FORM_CPU,
-                                summation, more);
+    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ",
+                                form == SBN_FORM_CPU, summation, more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));

@@ -4,17 +4,31 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 #include "device/cache.h"
+
+int sbn_group_config_init(sbn_group_config *config, size_t size)
+{
+    static const sbn_group_config defaults = SBN_GROUP_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_group_config), "config");
+}
+
+/* Copies the caller's structs, of whatever version. */
+static int read_config(const sbn_group_config *given, sbn_group_config *config,
+                       sbn_transport *transport)
+{
+    if (!given)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+    int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_group_config), "config");
+    if (status || !config->transport)
+        return status;
+    status = sbn__struct_read(transport, config->transport, SBN_STRUCT(sbn_transport), "transport");
+    config->transport = transport;
+    return status;
+}
 
 static int check_config(const sbn_group_config *config)
 {
-    if (!config)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
-    if (config->size != sizeof *config)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "config: size %zu was expected, %zu came; start from SBN_GROUP_CONFIG_INIT",
-            sizeof *config, config->size);
     if (config->replicas > 0 && !config->queues)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
                          config->replicas);
@@ -35,11 +49,10 @@ static int check_config(const sbn_group_config *config)
     const sbn_transport *transport = config->transport;
     if (!transport)
         return SBN_SUCCESS;
-    if (transport->size != sizeof *transport || !transport->start || !transport->test)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "transport: a table of size %zu with start and test was expected, size %zu came",
-            sizeof *transport, transport->size);
+    if (!transport->start || !transport->test)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "transport: expected a table with start and test, got %s",
+                         transport->start ? "no test" : "no start");
     if (transport->world_size < 1 || transport->world_size > SBN_MAX_WORLD_SIZE ||
         transport->rank < 0 || transport->rank >= transport->world_size)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -113,28 +126,33 @@ static int keep_options(sbn_group *group, const char *options)
     return SBN_SUCCESS;
 }
 
-int sbn_group_create(const sbn_group_config *config, sbn_group **group)
+int sbn_group_create(const sbn_group_config *given, sbn_group **group)
 {
+    sbn_group_config config;
+    sbn_transport transport;
     sbn__error_clear();
-    return sbn__group_make(config, NULL, group);
-}
-
-int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
-{
     if (!group)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "group: a place for the handle was expected, NULL came");
     *group = NULL;
-    int status = check_config(config);
-    if (status)
-        return status;
+    int status = read_config(given, &config, &transport);
+    if (!status)
+        status = check_config(&config);
+    return status ? status : sbn__group_make(&config, NULL, group);
+}
+
+int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+{
+    int status = SBN_SUCCESS;
     sbn_group *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a group");
     made->tag = SBN_HANDLE_GROUP;
+    made->references = 1;
     made->form = config->form;
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
+    made->communicator.abort_flag = &made->aborted;
     status = keep_options(made, config->build_options);
     if (!status)
         status = open_replicas(made, config, whole);
@@ -148,7 +166,7 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
 
 void sbn_group_destroy(sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP)
+    if (!group || group->tag != SBN_HANDLE_GROUP || --group->references > 0)
         return;
     if (group->passes)
         group->free_passes(group->passes);
@@ -180,4 +198,32 @@ int sbn_group_world_size(const sbn_group *group)
     return group && group->tag == SBN_HANDLE_GROUP
                ? sbn__communicator_world_size(&group->communicator)
                : 0;
+}
+
+int sbn_group_status(const sbn_group *group, const char **reason)
+{
+    sbn__error_clear();
+    if (reason)
+        *reason = "";
+    const int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (status)
+        return status;
+    const sbn_communicator *c = &group->communicator;
+    if (!c->status && sbn__communicator_is_aborted(c)) {
+        if (reason)
+            *reason = "sbn_group_abort was called";
+        return SBN_ABORTED;
+    }
+    if (reason)
+        *reason = c->reason;
+    return c->status;
+}
+
+int sbn_group_abort(sbn_group *group)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (!status)
+        atomic_store_explicit(&group->aborted, 1, memory_order_release);
+    return status;
 }

@@ -2,9 +2,12 @@
 #ifndef SBN_GROUP_GROUP_H
 #define SBN_GROUP_GROUP_H
 
+#include <stdatomic.h>
+
 #include <syncbn/group.h>
 
 #include "base/object.h"
+#include "base/versioned_struct.h"
 #include "collective/communicator.h"
 #include "device/device.h"
 
@@ -19,6 +22,9 @@ struct sbn_group {
 
     sbn_kernel_form form; /* as configured, for a split to hand on */
     char *build_options;
+
+    int references;     /* handles of it that a split gave */
+    atomic_int aborted; /* by any thread */
 
     sbn_communicator communicator;
     struct sbn_pass_pool *passes; /* of src/pass, which knows how to free them */

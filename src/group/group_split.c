@@ -31,7 +31,7 @@ static size_t distinct(int *colours, size_t count)
     return kept;
 }
 
-static int check_split(const sbn_group *group, const int *colours, sbn_group **subgroups)
+static int check_split(sbn_group *group, const int *colours, sbn_group **subgroups)
 {
     int status = sbn__communicator_check(&group->communicator, "the group");
     if (status)
@@ -42,7 +42,7 @@ static int check_split(const sbn_group *group, const int *colours, sbn_group **s
                          group->passes_under_way);
     if (group->replica_count > 0 && (!colours || !subgroups))
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: one for each replica was expected, NULL came",
-                         colours ? "parts" : "colours");
+                         colours ? "groups" : "colours");
     for (size_t r = 0; r < group->replica_count; ++r)
         if (colours[r] < SBN_NO_COLOUR)
             return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -107,16 +107,22 @@ static int join_groups(splitting *s, int status)
     for (size_t i = 0; i < s->count && !status; ++i) {
         sbn__communicator_close(&s->groups[i]->communicator);
         s->groups[i]->communicator = s->subsets[i].communicator;
+        s->groups[i]->communicator.abort_flag = &s->groups[i]->aborted;
     }
     return status;
 }
 
+/* A handle for each replica of a colour, to be destroyed one by one. */
 static void give_groups(const splitting *s, sbn_group **subgroups)
 {
-    for (size_t r = 0; r < s->group->replica_count; ++r)
-        for (size_t i = 0; i < s->count; ++i)
-            if (s->colours[r] == s->subsets[i].colour)
+    for (size_t i = 0; i < s->count; ++i) {
+        s->groups[i]->references = 0;
+        for (size_t r = 0; r < s->group->replica_count; ++r)
+            if (s->colours[r] == s->subsets[i].colour) {
                 subgroups[r] = s->groups[i];
+                ++s->groups[i]->references;
+            }
+    }
 }
 
 int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)

@@ -5,15 +5,20 @@
 
 #include "base/memory.h"
 
-static int check_config(const sbn_batchnorm_config *config)
+int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
 {
-    if (!config)
+    static const sbn_batchnorm_config defaults = SBN_BATCHNORM_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_batchnorm_config), "config");
+}
+
+/* Copies and checks what the caller gives, of whatever version. */
+static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *config)
+{
+    if (!given)
         return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
-    if (config->size != sizeof *config)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "config: size %zu was expected, %zu came; start from "
-                         "SBN_BATCHNORM_CONFIG_INIT",
-                         sizeof *config, config->size);
+    const int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_batchnorm_config), "config");
+    if (status)
+        return status;
     if (config->channels < 1 || config->channels > INT32_MAX)
         return sbn__fail(SBN_INVALID_ARGUMENT, "channels: 1 to 2^31 - 1 were expected, %zu came",
                          config->channels);
@@ -59,9 +64,9 @@ static int allocate(sbn_batchnorm *layer, const char *name)
                          : SBN_SUCCESS;
 }
 
-int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
-                         sbn_batchnorm **layer)
+int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sbn_batchnorm **layer)
 {
+    sbn_batchnorm_config own, *config = &own;
     sbn__error_clear();
     if (!layer)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -69,7 +74,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     *layer = NULL;
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)
-        status = check_config(config);
+        status = read_config(given, config);
     if (status)
         return status;
     sbn_batchnorm *made = sbn__allocate(sizeof *made);
@@ -98,19 +103,18 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
     return SBN_SUCCESS;
 }
 
-int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
+int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
 {
     sbn__error_clear();
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status && !config)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "config: expected room for settings, got NULL");
+    if (!status)
+        status = sbn__struct_check_room(config, 1, SBN_STRUCT(sbn_batchnorm_config), "config");
     if (status)
         return status;
-    if (!config || config->size != sizeof *config)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "config: size %zu was expected, %zu came; start from "
-                         "SBN_BATCHNORM_CONFIG_INIT",
-                         sizeof *config, config ? config->size : 0);
-    *config = (sbn_batchnorm_config){
-        .size = sizeof *config,
+    const sbn_batchnorm_config settings = {
+        .size = sizeof settings,
         .name = layer->name,
         .channels = layer->channels,
         .layout = layer->layout,
@@ -122,6 +126,7 @@ int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *c
         .track_running_stats = layer->tracks,
         .dimensions = layer->dimensions,
     };
+    sbn__struct_put(config, 0, &settings, sizeof settings);
     return SBN_SUCCESS;
 }
 
@@ -158,8 +163,8 @@ static int check_tracking(const sbn_batchnorm *layer)
     return status;
 }
 
-int sbn_batchnorm_get_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
-                                    int64_t *num_batches_tracked)
+int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
+                                int64_t *num_batches_tracked)
 {
     const int status = check_tracking(layer);
     if (status)

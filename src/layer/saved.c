@@ -72,7 +72,7 @@ int sbn__saved_follow(sbn_saved *saved)
     return SBN_SUCCESS;
 }
 
-int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
+int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
 {
     sbn__error_clear();
     const int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");

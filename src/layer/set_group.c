@@ -36,7 +36,7 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     return SBN_SUCCESS;
 }
 
-int sbn_batchnorm_convert(sbn_batchnorm *layer, sbn_group *group)
+int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group)
 {
     sbn__error_clear();
     int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");

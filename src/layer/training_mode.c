@@ -25,7 +25,7 @@ static int set(sbn_batchnorm *layer, int *flag, int value, const char *name, con
     return status;
 }
 
-int sbn_batchnorm_train(sbn_batchnorm *layer, int training)
+int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training)
 {
     sbn__error_clear();
     const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
@@ -34,7 +34,7 @@ int sbn_batchnorm_train(sbn_batchnorm *layer, int training)
                         "switching training and evaluation");
 }
 
-int sbn_batchnorm_freeze(sbn_batchnorm *layer, int frozen)
+int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen)
 {
     sbn__error_clear();
     const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");

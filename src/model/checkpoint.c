@@ -123,24 +123,25 @@ static int check_index(const sbn_checkpoint *checkpoint, size_t index)
     return status;
 }
 
-int sbn_checkpoint_get_layer(const sbn_checkpoint *checkpoint, size_t index,
-                             sbn_checkpoint_layer *layer)
+int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index, sbn_layer_info *layer)
 {
-    const int status = check_index(checkpoint, index);
+    int status = check_index(checkpoint, index);
+    if (!status && !layer)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "layer: expected room for a layer, got NULL");
+    if (!status)
+        status = sbn__struct_check_room(layer, 1, SBN_STRUCT(sbn_layer_info), "layer");
     if (status)
         return status;
-    if (!layer || layer->size != sizeof *layer)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "layer: size %zu was expected, %zu came",
-                         sizeof *layer, layer ? layer->size : 0);
     const found *here = &checkpoint->layers[index];
-    *layer = (sbn_checkpoint_layer){
-        .size = sizeof *layer,
+    const sbn_layer_info info = {
+        .size = sizeof info,
         .name = here->name,
         .channels = (size_t)here->tensors[SBN_MEAN]->elements,
         .type = here->tensors[SBN_MEAN]->type->name,
         .affine = here->tensors[SBN_WEIGHT] || here->tensors[SBN_BIAS],
         .tracked = here->tensors[SBN_BATCHES] != NULL,
     };
+    sbn__struct_put(layer, 0, &info, sizeof info);
     return SBN_SUCCESS;
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct load {
     sbn_model *model;
-    const sbn_load_config *config;
+    sbn_load_config config;
     sbn_tensor_file file;
     size_t problems; /* that are errors */
     char first[SBN_SENTENCE_SIZE];
@@ -29,11 +29,11 @@ static void report(load *l, sbn_key_problem problem, const char *key)
 {
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    if (problem == SBN_KEY_WRONG_SHAPE || l->config->strict)
+    if (problem == SBN_KEY_WRONG_SHAPE || l->config.strict)
         if (l->problems++ == 0)
             strcpy(l->first, sentence);
-    if (l->config->report)
-        l->config->report(l->config->context, problem, key, sentence);
+    if (l->config.report)
+        l->config.report(l->config.context, problem, key, sentence);
 }
 
 static const sbn_entry *find_entry(const sbn_model *model, const char *name, size_t length)
@@ -173,17 +173,19 @@ static int read_and_put(load *l)
     return status;
 }
 
+int sbn_load_config_init(sbn_load_config *config, size_t size)
+{
+    static const sbn_load_config defaults = SBN_LOAD_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_load_config), "config");
+}
+
 int sbn_model_load(sbn_model *model, const char *path, const sbn_load_config *config)
 {
-    static const sbn_load_config usual = SBN_LOAD_CONFIG_INIT;
-    load l = {.model = model, .config = config ? config : &usual};
+    load l = {.model = model, .config = SBN_LOAD_CONFIG_INIT};
     sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
-    if (!status && l.config->size != sizeof *config)
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "config: size %zu was expected, %zu came; start from "
-                           "SBN_LOAD_CONFIG_INIT",
-                           sizeof *config, config->size);
+    if (!status && config)
+        status = sbn__struct_read(&l.config, config, SBN_STRUCT(sbn_load_config), "config");
     if (!status)
         status = sbn__check_known(model);
     if (!status)

@@ -66,7 +66,7 @@ static int add_tensor(save *s, const sbn_entry *entry, int which, sbn_new_tensor
     sbn_new_tensor *tensor = *added = &s->tensors[s->count];
     tensor->name = key;
     tensor->type = old ? old->type : sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32");
-    tensor->shape = old ? json_incref((json_t *)old->shape) : json_array();
+    tensor->shape = old ? json_incref(old->shape) : json_array();
     if (!old && which != SBN_BATCHES)
         json_array_append_new(tensor->shape, json_integer((json_int_t)channels));
     ++s->count;
@@ -87,8 +87,8 @@ static int add_layer(save *s, const sbn_entry *entry, float *values)
     if (layer->affine)
         status = sbn__parameters_read(entry, values, values + channels);
     if (!status && layer->tracks)
-        status = sbn_batchnorm_get_running_stats(layer, values + SBN_MEAN * channels,
-                                                 values + SBN_VAR * channels, &batches);
+        status = sbn_batchnorm_running_stats(layer, values + SBN_MEAN * channels,
+                                             values + SBN_VAR * channels, &batches);
     for (int which = 0; which < SBN_KEYS && !status; ++which) {
         if (!sbn__key_expected(which, layer->affine, layer->tracks))
             continue;
@@ -130,7 +130,7 @@ static void add_others(save *s)
             s->tensors[s->count++] = (sbn_new_tensor){
                 .name = old->name,
                 .type = old->type,
-                .shape = json_incref((json_t *)old->shape),
+                .shape = json_incref(old->shape),
                 .size = old->end - old->begin,
                 .from = old,
             };

@@ -149,7 +149,7 @@ static int check_switch(const sbn_model *model, int value, const char *name, con
     return status;
 }
 
-int sbn_model_train(sbn_model *model, int training)
+int sbn_model_set_training(sbn_model *model, int training)
 {
     sbn__error_clear();
     const int status = check_switch(model, training, "training",
@@ -159,7 +159,7 @@ int sbn_model_train(sbn_model *model, int training)
     return status;
 }
 
-int sbn_model_freeze(sbn_model *model, int frozen)
+int sbn_model_set_frozen(sbn_model *model, int frozen)
 {
     sbn__error_clear();
     const int status = check_switch(model, frozen, "frozen", "freezing");

@@ -13,11 +13,13 @@ typedef struct successor {
     sbn_parameters *parameters;
 } successor;
 
-static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate, void *context,
+static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate, void *context,
                sbn_parameters *parameters)
 {
     for (size_t r = 0; r < group->replica_count; ++r) {
+        parameters[r] = (sbn_parameters)SBN_PARAMETERS_INIT;
         const int status = replicate(context, entry->name, entry->layer, r, &parameters[r]);
+        parameters[r].size = sizeof *parameters; /* whatever the callback left there */
         if (status < 0)
             return sbn__fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
                              entry->name, r, status, sbn_strerror(status));
@@ -25,8 +27,8 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate
     return SBN_SUCCESS;
 }
 
-static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate, void *context,
-                   successor *next)
+static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate,
+                   void *context, successor *next)
 {
     int status = sbn__check_idle(entry->layer, "moving it to another group");
     if (status || !entry->parameters)
@@ -65,7 +67,7 @@ static int move(sbn_model *model, sbn_group *group, sbn_group **former)
     while (moved < model->size && !status) {
         sbn_batchnorm *layer = model->entries[moved].layer;
         former[moved] = layer->group;
-        status = sbn_batchnorm_convert(layer, group);
+        status = sbn_batchnorm_set_group(layer, group);
         moved += !status;
     }
     if (!status)
@@ -73,7 +75,7 @@ static int move(sbn_model *model, sbn_group *group, sbn_group **former)
     char sentence[SBN_SENTENCE_SIZE];
     strcpy(sentence, sbn_last_error());
     while (moved-- > 0)
-        sbn_batchnorm_convert(model->entries[moved].layer, former[moved]);
+        sbn_batchnorm_set_group(model->entries[moved].layer, former[moved]);
     return sbn__fail(status, "%s", sentence);
 }
 
@@ -93,7 +95,8 @@ static int copy(const sbn_entry *entry, const successor *next)
                              : SBN_SUCCESS;
 }
 
-int sbn_model_convert(sbn_model *model, sbn_group *group, sbn_replicate replicate, void *context)
+int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
+                        void *context)
 {
     sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");

@@ -5,16 +5,29 @@
 #include "model/model.h"
 #include "pass/shard.h"
 
+/* One of a checked array. */
+static sbn_parameters parameters_at(const sbn_parameters *parameters, size_t r)
+{
+    sbn_parameters own;
+    sbn__struct_get(&own, sizeof own, parameters, r);
+    return own;
+}
+
 int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
                           const sbn_parameters *parameters)
 {
+    const int status = sbn__struct_check(parameters, group->replica_count,
+                                         SBN_STRUCT(sbn_parameters), "parameters");
+    if (status)
+        return status;
     for (size_t r = 0; r < group->replica_count; ++r) {
-        const sbn_buffer *buffers[] = {&parameters[r].weight, &parameters[r].bias};
+        const sbn_parameters own = parameters_at(parameters, r);
+        const sbn_buffer *buffers[] = {&own.weight, &own.bias};
         for (int i = 0; i < 2; ++i) {
-            const int status = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r],
-                                                 name, i ? "bias" : "weight");
-            if (status)
-                return status;
+            const int fits = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r],
+                                               name, i ? "bias" : "weight");
+            if (fits)
+                return fits;
         }
     }
     return SBN_SUCCESS;
@@ -45,9 +58,11 @@ int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_
     if (!*kept)
         return sbn__fail_memory("a layer's parameters");
     for (size_t r = 0; r < replicas && !status; ++r) {
-        status = retain(&parameters[r].weight, &(*kept)[r].weight);
+        const sbn_parameters own = parameters_at(parameters, r);
+        (*kept)[r].size = sizeof own;
+        status = retain(&own.weight, &(*kept)[r].weight);
         if (!status)
-            status = retain(&parameters[r].bias, &(*kept)[r].bias);
+            status = retain(&own.bias, &(*kept)[r].bias);
     }
     if (status) {
         sbn__parameters_drop(*kept, replicas);
@@ -155,7 +170,7 @@ static int check_index(const sbn_model *model, size_t index)
     return check_entry(entry);
 }
 
-int sbn_model_get_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
+int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
 {
     const int status = check_index(model, index);
     return status ? status : sbn__parameters_read(&model->entries[index], weight, bias);

@@ -22,14 +22,14 @@ const sbn_tensor_type *sbn__tensor_type_named(const char *name);
 typedef struct sbn_tensor {
     const char *name; /* the header's */
     const sbn_tensor_type *type;
-    const json_t *shape; /* an array of integers from 0 */
+    json_t *shape; /* an array of integers from 0 */
     uint64_t elements;
     uint64_t begin, end; /* in bytes from the data's start */
 } sbn_tensor;
 
 typedef struct sbn_tensor_header {
     json_t *root;
-    const json_t *metadata; /* an object of strings, or NULL */
+    json_t *metadata; /* an object of strings, or NULL */
     size_t count;
     sbn_tensor *tensors; /* by name */
 } sbn_tensor_header;
@@ -93,7 +93,7 @@ typedef struct sbn_new_tensor {
  * Writes a file whole or not at all. Tensors are sorted by their types' size,
  * largest first, so that each is aligned; then as they come. `base` may be NULL.
  */
-int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, const json_t *metadata,
+int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, json_t *metadata,
                            sbn_new_tensor *tensors, size_t count);
 
 #endif

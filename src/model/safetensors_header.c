@@ -118,12 +118,12 @@ static int parse_tensor(sbn_tensor *tensor, const char *name, const json_t *valu
     return parse_shape(tensor, path);
 }
 
-static int parse_metadata(const json_t *metadata, const char *path)
+static int parse_metadata(json_t *metadata, const char *path)
 {
     const char *key;
     json_t *value;
     int good = json_is_object(metadata);
-    json_object_foreach((json_t *)metadata, key, value) good = good && json_is_string(value);
+    json_object_foreach(metadata, key, value) good = good && json_is_string(value);
     return good ? SBN_SUCCESS
                 : sbn__fail(SBN_INVALID_FILE, "%s: __metadata__: an object of strings was expected",
                             path);

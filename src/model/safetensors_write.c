@@ -60,12 +60,12 @@ static int add_tensor(json_t *root, const sbn_new_tensor *tensor, uint64_t begin
 }
 
 /* The text, padded with spaces to a multiple of 8; NULL without memory. */
-static char *header_text(const json_t *metadata, const sbn_new_tensor *tensors, size_t count,
+static char *header_text(json_t *metadata, const sbn_new_tensor *tensors, size_t count,
                          size_t *length)
 {
     json_t *root = json_object();
     uint64_t begin = 0;
-    int failed = !root || (metadata && json_object_set(root, "__metadata__", (json_t *)metadata));
+    int failed = !root || (metadata && json_object_set(root, "__metadata__", metadata));
     for (size_t i = 0; i < count && !failed; ++i) {
         failed = add_tensor(root, &tensors[i], begin);
         begin += tensors[i].size;
@@ -80,7 +80,7 @@ static char *header_text(const json_t *metadata, const sbn_new_tensor *tensors, 
     return text;
 }
 
-static int write_header(const draft *d, const json_t *metadata, const sbn_new_tensor *tensors,
+static int write_header(const draft *d, json_t *metadata, const sbn_new_tensor *tensors,
                         size_t count)
 {
     size_t length = 0;
@@ -208,7 +208,7 @@ static int close_draft(draft *d, int status)
     return status;
 }
 
-int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, const json_t *metadata,
+int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, json_t *metadata,
                            sbn_new_tensor *tensors, size_t count)
 {
     draft d = {.file = -1};

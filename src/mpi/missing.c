@@ -75,8 +75,7 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ra
     int count = 0;
     for (int rank = 0; rank < mpi->world_size; ++rank) {
         const int64_t *started = mpi->heard + (size_t)rank * SBN_TAGS;
-        if (rank != mpi->rank && started[slot->stream] < slot->number &&
-            was_heard(started) == heard)
+        if (rank != mpi->rank && started[slot->tag] < slot->number && was_heard(started) == heard)
             ranks[count++] = rank;
     }
     return count;

@@ -9,14 +9,14 @@
 /* A reduction under way. */
 typedef struct sbn_mpi_slot {
     MPI_Request request;
-    int stream;
-    int64_t number; /* of this stream's reductions, from 1 */
+    int tag;
+    int64_t number; /* of this tag's reductions, from 1 */
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
-/* A duplicate for each stream: reductions on one communicator match by their order. */
+/* A duplicate for each tag: reductions on one communicator match by their order. */
 struct sbn_mpi {
-    MPI_Comm streams[SBN_TAGS];
+    MPI_Comm tags[SBN_TAGS];
     MPI_Comm roll; /* questions and answers after a timeout */
     int rank, world_size;
     int any_thread; /* the thread level lets others than the main thread call */
@@ -38,7 +38,7 @@ int sbn__mpi_result(int code, const char *call);
 int sbn__mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The table's functions. */
-int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void **request);
+int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request);
 int sbn__mpi_test(void *context, void *request, int *done);
 int sbn__mpi_missing(void *context, void *request, int *ranks);
 

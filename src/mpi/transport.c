@@ -1,17 +1,18 @@
 /*
  * The transport over MPI: non-blocking reductions on duplicates of the
- * caller's communicator, one for each stream.
+ * caller's communicator, one for each tag.
  */
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/versioned_struct.h"
 #include "mpi/mpi.h"
 
 /* How long destroy waits for reductions that a timeout has left behind. */
 #define PATIENCE 1.0
 
-int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void **request)
+int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     sbn_mpi *mpi = context;
     int status = sbn__mpi_check_thread(mpi);
@@ -27,15 +28,15 @@ int sbn__mpi_start(void *context, int stream, int64_t *words, size_t count, void
     else if (!(slot = malloc(sizeof *slot)))
         return sbn__mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
     status = sbn__mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
-                                            mpi->streams[stream], &slot->request),
+                                            mpi->tags[tag], &slot->request),
                              "MPI_Iallreduce");
     sbn_mpi_slot **list = status ? &mpi->idle : &mpi->in_flight;
     slot->next = *list;
     *list = slot;
     if (status)
         return status;
-    slot->stream = stream;
-    slot->number = ++mpi->started[stream];
+    slot->tag = tag;
+    slot->number = ++mpi->started[tag];
     *request = slot;
     return SBN_SUCCESS;
 }
@@ -83,8 +84,8 @@ static void discard(sbn_mpi *mpi)
 static void free_communicators(sbn_mpi *mpi)
 {
     for (int s = 0; s < SBN_TAGS; ++s)
-        if (mpi->streams[s] != MPI_COMM_NULL)
-            MPI_Comm_free(&mpi->streams[s]);
+        if (mpi->tags[s] != MPI_COMM_NULL)
+            MPI_Comm_free(&mpi->tags[s]);
     if (mpi->roll != MPI_COMM_NULL)
         MPI_Comm_free(&mpi->roll);
 }
@@ -138,9 +139,9 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     mpi->any_thread = any_thread;
     mpi->roll = first;
     for (int s = 0; s < SBN_TAGS; ++s)
-        mpi->streams[s] = MPI_COMM_NULL;
+        mpi->tags[s] = MPI_COMM_NULL;
     for (int s = 0; s < SBN_TAGS && !status; ++s)
-        status = duplicate(first, &mpi->streams[s]);
+        status = duplicate(first, &mpi->tags[s]);
     if (status) {
         free_communicators(mpi);
         discard(mpi);
@@ -288,8 +289,8 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
 {
-    *transport = (sbn_transport){
-        .size = sizeof *transport,
+    const sbn_transport table = {
+        .size = sizeof table,
         .context = mpi,
         .rank = mpi->rank,
         .world_size = mpi->world_size,
@@ -299,6 +300,7 @@ static void fill_table(sbn_mpi *mpi, sbn_transport *transport)
         .split = split,
         .end = end_part,
     };
+    sbn__struct_put(transport, 0, &table, sizeof table);
 }
 
 int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
@@ -307,6 +309,11 @@ int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
     if (!mpi || !transport)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
                              mpi ? "transport" : "mpi");
+    if (!sbn__struct_size_is_possible(transport->size))
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
+                             "transport: size: expected sizeof(sbn_transport), %zu here, got %zu; "
+                             "start from SBN_TRANSPORT_INIT",
+                             sizeof *transport, transport->size);
     fill_table(mpi, transport);
     return SBN_SUCCESS;
 }

@@ -1,4 +1,5 @@
 #include "parallel/bucket.h"
+#include "parallel/tensors.h"
 
 #include <string.h>
 
@@ -86,7 +87,7 @@ static size_t most_blocks(const sbn_exchange *e, size_t floats)
 
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     const char *what = "a bucket of tensors";
     const size_t floats = most_floats(e);
     const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
@@ -135,7 +136,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
 /* This rank's replica that a broadcast reads; none: the number of replicas. */
 static size_t source_of(const sbn_exchange *e)
 {
-    const sbn_parallel *parallel = e->parallel;
+    const sbn_data_parallel *parallel = e->parallel;
     const size_t count = parallel->replica_count;
     return e->root >= parallel->first && e->root - parallel->first < count
                ? e->root - parallel->first
@@ -156,7 +157,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     cl_event *last = &bucket->copied[r];
     sbn__keep_event(last, e->ready[r]);
     for (piece p = {0}; next_piece(bucket, &p);) {
-        const sbn_buffer *buffer = &e->replicas[r].buffers[p.tensor];
+        const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
         cl_event event = NULL;
@@ -192,7 +193,7 @@ int sbn__bucket_read(sbn_bucket *bucket)
     return status;
 }
 
-int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done)
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
     int status = SBN_SUCCESS;
     *done = 1;

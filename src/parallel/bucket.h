@@ -21,7 +21,7 @@ int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
 int sbn__bucket_read(sbn_bucket *bucket);
 
 /* Have all its copies ended? Never blocks; a failed one is an error. And: waits for them. */
-int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_parallel *parallel, int *done);
+int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done);
 void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas);
 
 /* Words in the two requests; those of levels come behind the ranks' statuses. */

@@ -1,35 +1,45 @@
-/* Making an sbn_parallel, and its end. */
+/* Making an sbn_data_parallel, and its end. */
 #include "parallel/parallel.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 #include "collective/split.h"
 #include "group/group.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
 #include "parallel/exchange_pool.h"
 
-static const char *const operation = "sbn_parallel_create";
+static const char *const operation = "sbn_data_parallel_create";
 
-static int check_config(const sbn_parallel_config *config)
+int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size_t size)
+{
+    static const sbn_data_parallel_config defaults = SBN_DATA_PARALLEL_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_data_parallel_config),
+                            "config");
+}
+
+/* Copies and checks what the caller gives; NULL: the defaults. */
+static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_config *config)
 {
     const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
-    if (config->size != sizeof *config)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "config: size %zu was expected, %zu came; start from SBN_PARALLEL_CONFIG_INIT",
-            sizeof *config, config->size);
+    *config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
+    const int status = given ? sbn__struct_read(config, given, SBN_STRUCT(sbn_data_parallel_config),
+                                                "config")
+                             : SBN_SUCCESS;
+    if (status)
+        return status;
     if (config->bucket_bytes < least || config->bucket_bytes > most)
         return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
                          least, most, config->bucket_bytes);
     return SBN_SUCCESS;
 }
 
-static int check_group(const sbn_group *group)
+static int check_group(sbn_group *group)
 {
-    const sbn_communicator *c = &group->communicator;
+    sbn_communicator *c = &group->communicator;
     int status = sbn__communicator_check(c, "the group");
     if (!status && c->alone)
         status = sbn__fail(SBN_GROUP_FAILED,
@@ -44,8 +54,8 @@ static int check_group(const sbn_group *group)
 }
 
 /* All that needs no other ranks. */
-static int open_parallel(sbn_parallel *made, const sbn_group *group,
-                         const sbn_parallel_config *config)
+static int open_parallel(sbn_data_parallel *made, const sbn_group *group,
+                         const sbn_data_parallel_config *config)
 {
     const size_t count = group->replica_count;
     int status = SBN_SUCCESS;
@@ -61,7 +71,7 @@ static int open_parallel(sbn_parallel *made, const sbn_group *group,
     return status;
 }
 
-static void free_parallel(sbn_parallel *parallel)
+static void free_parallel(sbn_data_parallel *parallel)
 {
     if (!parallel)
         return;
@@ -77,7 +87,7 @@ static void free_parallel(sbn_parallel *parallel)
 }
 
 /* A communicator between the ranks that have replicas. After a timeout it is dead, in any case. */
-static int join(sbn_parallel *made, sbn_group *group, int status)
+static int join(sbn_data_parallel *made, sbn_group *group, int status)
 {
     sbn_subset subset = {.colour = 0};
     sbn_call call = {.operation = operation,
@@ -90,13 +100,14 @@ static int join(sbn_parallel *made, sbn_group *group, int status)
         return status;
     made->communicator = subset.communicator;
     made->communicator.on_timeout = SBN_TIMEOUT_FAIL;
+    made->communicator.abort_flag = group->communicator.abort_flag;
     return SBN_SUCCESS;
 }
 
 /* Every rank's replicas, and whether its memory suffices. */
 enum { REPLICAS, FAILED, RANK_WORDS };
 
-static int add(sbn_parallel *made, sbn_request *request, int status)
+static int add(sbn_data_parallel *made, sbn_request *request, int status)
 {
     sbn_communicator *c = &made->communicator;
     const size_t words = (size_t)sbn__communicator_world_size(c) * RANK_WORDS;
@@ -110,13 +121,14 @@ static int add(sbn_parallel *made, sbn_request *request, int status)
 }
 
 /* Numbers the replicas of all ranks. */
-static int number_replicas(sbn_parallel *made, const int64_t *words)
+static int number_replicas(sbn_data_parallel *made, const int64_t *words)
 {
     const sbn_communicator *c = &made->communicator;
     for (int rank = 0; rank < sbn__communicator_world_size(c); ++rank) {
         const int64_t *its = words + (size_t)rank * RANK_WORDS;
         if (its[FAILED])
-            return sbn__fail(SBN_REMOTE_ERROR, "rank %d called sbn_parallel_create and reported %s",
+            return sbn__fail(SBN_REMOTE_ERROR,
+                             "rank %d called sbn_data_parallel_create and reported %s",
                              sbn__communicator_name(c, rank), sbn_strerror((int)its[FAILED]));
         if (rank == sbn__communicator_rank(c))
             made->first = made->total;
@@ -130,7 +142,7 @@ static int number_replicas(sbn_parallel *made, const int64_t *words)
 }
 
 /* The ranks meet for the first time. Either all of them have the memory to go on, or none does. */
-static int meet(sbn_parallel *made)
+static int meet(sbn_data_parallel *made)
 {
     char sentence[SBN_SENTENCE_SIZE];
     sbn_request request = {0};
@@ -143,15 +155,8 @@ static int meet(sbn_parallel *made)
     return status;
 }
 
-static int check_config_or_default(const sbn_parallel_config **config)
-{
-    static const sbn_parallel_config standard = SBN_PARALLEL_CONFIG_INIT;
-    *config = *config ? *config : &standard;
-    return check_config(*config);
-}
-
-int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
-                        sbn_parallel **parallel)
+int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *given,
+                             sbn_data_parallel **parallel)
 {
     sbn__error_clear();
     if (!parallel)
@@ -162,12 +167,13 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
     if (status)
         return status;
     const sbn_communicator *whole = &group->communicator;
-    sbn_parallel *made = sbn__allocate(sizeof *made);
+    sbn_data_parallel *made = sbn__allocate(sizeof *made);
+    sbn_data_parallel_config config;
     status = check_group(group);
     if (!status)
-        status = check_config_or_default(&config);
+        status = read_config(given, &config);
     if (!status)
-        status = made ? open_parallel(made, group, config) : sbn__fail_memory(operation);
+        status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
     /* The other ranks are told of an error where they wait. */
     if (sbn__communicator_is_joined(whole) && (whole->dead || group->passes_under_way > 0))
         status = status ? status : SBN_GROUP_FAILED;
@@ -186,18 +192,18 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
     return sbn__fail(status, "%s", sentence);
 }
 
-void sbn_parallel_destroy(sbn_parallel *parallel)
+void sbn_data_parallel_destroy(sbn_data_parallel *parallel)
 {
     if (parallel && parallel->tag == SBN_HANDLE_PARALLEL)
         free_parallel(parallel);
 }
 
-size_t sbn_parallel_replicas(const sbn_parallel *parallel)
+size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel)
 {
     return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->total : 0;
 }
 
-size_t sbn_parallel_first(const sbn_parallel *parallel)
+size_t sbn_data_parallel_first(const sbn_data_parallel *parallel)
 {
     return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 #include "parallel/bucket.h"
 #include "parallel/exchange_pool.h"
 #include "parallel/header.h"
@@ -41,30 +42,42 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
 /* Memory where it is not in use, and markers behind what the copies wait for. */
 static int prepare(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     int status = sbn__exchange_check_tensors(e);
     for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->total > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
             status = sbn__bucket_reserve(&parallel->buckets[i], e);
     for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
         sbn_replica *replica = &parallel->replicas[r];
-        status = sbn__marker(replica, e->replicas[r].num_wait, e->replicas[r].wait_list,
-                             &e->ready[r]);
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        status = sbn__marker(replica, its.num_wait, its.wait_list, &e->ready[r]);
         if (!status)
             status = sbn__flush(replica);
     }
     return status;
 }
 
-static void forget_events(const sbn_parallel *parallel, const sbn_tensors *replicas)
+/* Where a replica's event goes; NULL: nowhere, or the caller's structs cannot be read. */
+static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
 {
-    for (size_t r = 0; replicas && r < parallel->replica_count; ++r)
-        if (replicas[r].event)
-            *replicas[r].event = NULL;
+    sbn_tensors its;
+    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+        return NULL;
+    sbn__struct_get(&its, sizeof its, replicas, r);
+    return its.event;
+}
+
+static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
+{
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        cl_event *event = event_of(parallel, replicas, r);
+        if (event)
+            *event = NULL;
+    }
 }
 
 /* `asked` has what is asked for. */
-static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
+static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
     sbn__error_clear();
     if (!begun)
@@ -110,8 +123,8 @@ static int begin(sbn_parallel *parallel, const sbn_exchange *asked, sbn_exchange
     return SBN_SUCCESS;
 }
 
-int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
-                        const sbn_tensors *replicas, sbn_exchange **exchange)
+int sbn_broadcast_begin(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
+                        size_t root, const sbn_tensors *replicas, sbn_exchange **exchange)
 {
     const sbn_exchange asked = {.root = root,
                                 .counts = counts,
@@ -120,7 +133,7 @@ int sbn_broadcast_begin(sbn_parallel *parallel, const size_t *counts, size_t ten
     return begin(parallel, &asked, exchange);
 }
 
-int sbn_average_gradients_begin(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                                 const sbn_tensors *replicas, sbn_exchange **exchange)
 {
     const sbn_exchange asked = {.averages = 1,
@@ -149,12 +162,12 @@ static int hand_over(const sbn_exchange *e)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
         sbn_replica *replica = &e->parallel->replicas[r];
-        const sbn_tensors *its = &e->replicas[r];
+        const sbn_tensors its = sbn__tensors_at(e, r);
         cl_event event = NULL;
         status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
                              &event);
-        if (!status && its->event) {
-            *its->event = event;
+        if (!status && its.event) {
+            *its.event = event;
             sbn__handle_closed();
         } else {
             sbn__release_event(&event);
@@ -168,7 +181,7 @@ static int hand_over(const sbn_exchange *e)
 static void withdraw_events(const sbn_exchange *e)
 {
     for (size_t r = 0; r < e->parallel->replica_count; ++r) {
-        cl_event *event = e->replicas[r].event;
+        cl_event *event = event_of(e->parallel, e->replicas, r);
         if (event && *event) {
             clReleaseEvent(*event);
             *event = NULL;
@@ -201,7 +214,7 @@ int sbn_exchange_end(sbn_exchange *e)
     return status;
 }
 
-int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
+int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, size_t tensors, size_t root,
                   const sbn_tensors *replicas)
 {
     sbn_exchange *exchange;
@@ -209,7 +222,7 @@ int sbn_broadcast(sbn_parallel *parallel, const size_t *counts, size_t tensors, 
     return status ? status : sbn_exchange_end(exchange);
 }
 
-int sbn_average_gradients(sbn_parallel *parallel, const size_t *counts, size_t tensors,
+int sbn_average_gradients(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                           const sbn_tensors *replicas)
 {
     sbn_exchange *exchange;

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "parallel/header.h"
 
-int sbn__exchange_acquire(sbn_parallel *parallel, sbn_exchange **found)
+int sbn__exchange_acquire(sbn_data_parallel *parallel, sbn_exchange **found)
 {
     const size_t replicas = parallel->replica_count;
     const size_t words = sbn__exchange_header_words(parallel);
@@ -35,7 +35,7 @@ int sbn__exchange_acquire(sbn_parallel *parallel, sbn_exchange **found)
 
 void sbn__exchange_release(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     size_t i = 0;
     while (i < parallel->under_way_count && parallel->under_way[i] != e)
         ++i;
@@ -53,7 +53,7 @@ void sbn__exchange_release(sbn_exchange *e)
     parallel->idle = e;
 }
 
-int sbn__exchanges_prepare(sbn_parallel *parallel)
+int sbn__exchanges_prepare(sbn_data_parallel *parallel)
 {
     sbn_exchange *e;
     const int status = sbn__exchange_acquire(parallel, &e);
@@ -62,7 +62,7 @@ int sbn__exchanges_prepare(sbn_parallel *parallel)
     return status;
 }
 
-void sbn__exchanges_free(sbn_parallel *parallel)
+void sbn__exchanges_free(sbn_data_parallel *parallel)
 {
     while (parallel->idle) {
         sbn_exchange *e = parallel->idle;

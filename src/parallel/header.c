@@ -9,7 +9,7 @@
 /* A rank's slot. */
 enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
 
-size_t sbn__exchange_header_words(const sbn_parallel *parallel)
+size_t sbn__exchange_header_words(const sbn_data_parallel *parallel)
 {
     return SLOT * (size_t)sbn__communicator_world_size(&parallel->communicator);
 }
@@ -50,7 +50,8 @@ static int alike(const int64_t *words, int rank, int world_size, int *ranks)
 }
 
 /* "ranks 1, 3" */
-static void name_ranks(const sbn_parallel *parallel, int *ranks, int count, char *out, size_t size)
+static void name_ranks(const sbn_data_parallel *parallel, int *ranks, int count, char *out,
+                       size_t size)
 {
     for (int i = 0; i < count; ++i)
         ranks[i] = sbn__communicator_name(&parallel->communicator, ranks[i]);
@@ -122,13 +123,13 @@ int sbn__exchange_header_read(const sbn_exchange *e)
 
 enum { PER_WORD = 4, STATUS_BITS = 16 };
 
-size_t sbn__status_words(const sbn_parallel *parallel)
+size_t sbn__status_words(const sbn_data_parallel *parallel)
 {
     return ((size_t)sbn__communicator_world_size(&parallel->communicator) + PER_WORD - 1) /
            PER_WORD;
 }
 
-void sbn__status_fill(const sbn_parallel *parallel, int status, int64_t *words)
+void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words)
 {
     const int rank = sbn__communicator_rank(&parallel->communicator);
     words[rank / PER_WORD] = (int64_t)((uint64_t)-status << rank % PER_WORD * STATUS_BITS);

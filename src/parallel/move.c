@@ -15,7 +15,7 @@ static void settle(sbn_exchange *e, int status)
 }
 
 /* The communicator is dead: nothing under way will end. */
-static void give_up(sbn_parallel *parallel, int status)
+static void give_up(sbn_data_parallel *parallel, int status)
 {
     sbn_communicator *c = &parallel->communicator;
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
@@ -40,7 +40,7 @@ static void give_up(sbn_parallel *parallel, int status)
 }
 
 /* 0 if the transport broke. */
-static int start(sbn_parallel *parallel, sbn_request *request, int tag, size_t count)
+static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, size_t count)
 {
     const int status = sbn__request_start(&parallel->communicator, request, tag, count);
     ++parallel->progress;
@@ -50,7 +50,7 @@ static int start(sbn_parallel *parallel, sbn_request *request, int tag, size_t c
 }
 
 /* 1 when the sum is there. */
-static int arrived(sbn_parallel *parallel, sbn_request *request)
+static int arrived(sbn_data_parallel *parallel, sbn_request *request)
 {
     int done;
     const int status = sbn__request_poll(&parallel->communicator, request, &done);
@@ -92,7 +92,7 @@ static int remains(const sbn_exchange *e)
     return e->floats > 0 && e->parallel->total > 1 && e->tensor < e->tensors;
 }
 
-static void open_bucket(sbn_parallel *parallel, sbn_exchange *e)
+static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
 {
     sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + parallel->busy) % SBN_BUCKETS];
     sbn__bucket_cut(bucket, e);
@@ -110,7 +110,7 @@ static void open_bucket(sbn_parallel *parallel, sbn_exchange *e)
 }
 
 /* The oldest exchange that has something left takes what buckets are idle. */
-static void open_buckets(sbn_parallel *parallel)
+static void open_buckets(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
@@ -121,7 +121,7 @@ static void open_buckets(sbn_parallel *parallel)
     }
 }
 
-static void leave_reading(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     int done = 1;
@@ -148,7 +148,7 @@ static void leave_exchange(sbn_bucket *bucket)
     bucket->exchange = NULL;
 }
 
-static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_levels(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->levels))
@@ -167,7 +167,7 @@ static void leave_levels(sbn_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_SUMS;
 }
 
-static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->sums))
@@ -183,7 +183,7 @@ static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
     leave_exchange(bucket);
 }
 
-static void leave_writing(sbn_parallel *parallel, sbn_bucket *bucket)
+static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     int done = 1;
     const int status = sbn__bucket_copied(bucket, parallel, &done);
@@ -198,7 +198,7 @@ static void leave_writing(sbn_parallel *parallel, sbn_bucket *bucket)
 }
 
 /* Levels and sums start in the order of buckets. */
-static void move_buckets(sbn_parallel *parallel)
+static void move_buckets(sbn_data_parallel *parallel)
 {
     sbn_bucket_stage older = SBN_BUCKET_WRITING;
     for (size_t i = 0; i < parallel->busy; ++i) {
@@ -220,7 +220,7 @@ static void move_buckets(sbn_parallel *parallel)
 }
 
 /* All of it is on its way to the devices. */
-static void settle_those_done(sbn_parallel *parallel)
+static void settle_those_done(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
@@ -233,7 +233,7 @@ static void settle_those_done(sbn_parallel *parallel)
     }
 }
 
-void sbn__parallel_progress(sbn_parallel *parallel)
+void sbn__parallel_progress(sbn_data_parallel *parallel)
 {
     uint64_t before;
     do {
@@ -248,7 +248,8 @@ void sbn__parallel_progress(sbn_parallel *parallel)
 }
 
 /* What the oldest exchange that has not settled waits for. */
-static const sbn_request *late_request(const sbn_parallel *parallel, const sbn_exchange *oldest)
+static const sbn_request *late_request(const sbn_data_parallel *parallel,
+                                       const sbn_exchange *oldest)
 {
     if (oldest->header.in_flight)
         return &oldest->header;
@@ -261,7 +262,7 @@ static const sbn_request *late_request(const sbn_parallel *parallel, const sbn_e
 }
 
 /* The oldest bucket, if it waits for nothing but this rank's devices. */
-static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
+static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
 {
     const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
     const int full = parallel->busy == SBN_BUCKETS;
@@ -273,7 +274,7 @@ static const sbn_bucket *held_by_devices(const sbn_parallel *parallel)
 
 void sbn__exchange_wait(sbn_exchange *e)
 {
-    sbn_parallel *parallel = e->parallel;
+    sbn_data_parallel *parallel = e->parallel;
     sbn_communicator *c = &parallel->communicator;
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {

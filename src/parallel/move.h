@@ -8,7 +8,7 @@
 void sbn__exchange_start(sbn_exchange *exchange);
 
 /* One look at everything. */
-void sbn__parallel_progress(sbn_parallel *parallel);
+void sbn__parallel_progress(sbn_data_parallel *parallel);
 
 /* Until the exchange is settled, or the other ranks' time is over. */
 void sbn__exchange_wait(sbn_exchange *exchange);

@@ -1,5 +1,5 @@
 /*
- * The insides of sbn_parallel: exchanges in the order they began, cut into
+ * The insides of sbn_data_parallel: exchanges in the order they began, cut into
  * buckets, a few of which are on their way at a time.
  *
  *   exchange   HEADER -> MOVING -> SETTLED
@@ -14,7 +14,7 @@
 #ifndef SBN_SRC_PARALLEL_PARALLEL_H
 #define SBN_SRC_PARALLEL_PARALLEL_H
 
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #include "base/object.h"
 #include "collective/request.h"
@@ -28,7 +28,7 @@ typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exch
 struct sbn_exchange {
     enum sbn_handle_kind tag;
     sbn_exchange *next_idle;
-    sbn_parallel *parallel;
+    sbn_data_parallel *parallel;
     int ended;    /* kept for its memory */
     int averages; /* or else: broadcasts from `root` */
     size_t root;
@@ -68,7 +68,7 @@ typedef struct sbn_bucket {
     sbn_request sums;
 } sbn_bucket;
 
-struct sbn_parallel {
+struct sbn_data_parallel {
     enum sbn_handle_kind tag;
     sbn_communicator communicator;
     sbn_replica *replicas; /* of this rank, with transfer queues of their own */

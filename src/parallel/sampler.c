@@ -6,9 +6,10 @@
  * Rogaway 2002): from 17 samples on less than four times on average. Each
  * round mixes in a key drawn from seed and epoch.
  */
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #include "base/error.h"
+#include "base/versioned_struct.h"
 
 enum { ROUNDS = 8 };
 
@@ -63,15 +64,21 @@ static uint64_t permute(const shuffle *s, uint64_t place)
     return place;
 }
 
-static int check(const sbn_sampler *sampler)
+int sbn_sampler_init(sbn_sampler *sampler, size_t size)
+{
+    static const sbn_sampler defaults = SBN_SAMPLER_INIT;
+    return sbn__struct_init(sampler, size, &defaults, SBN_STRUCT(sbn_sampler), "sampler");
+}
+
+/* Copies and checks what the caller gives. */
+static int read_sampler(const sbn_sampler *given, sbn_sampler *sampler)
 {
     sbn__error_clear();
-    if (!sampler)
+    if (!given)
         return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
-    if (sampler->size != sizeof *sampler)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "sampler: size %zu was expected, %zu came; start from SBN_SAMPLER_INIT",
-                         sizeof *sampler, sampler->size);
+    const int status = sbn__struct_read(sampler, given, SBN_STRUCT(sbn_sampler), "sampler");
+    if (status)
+        return status;
     if (sampler->samples > MOST_SAMPLES || sampler->replicas > MOST_REPLICAS)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "sampler: at most %llu samples and %llu replicas were expected, %llu and "
@@ -92,23 +99,25 @@ static uint64_t length_of(const sbn_sampler *sampler)
     return whole + (!sampler->drop_last && sampler->samples % sampler->replicas != 0);
 }
 
-int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length)
+int sbn_sampler_length(const sbn_sampler *given, uint64_t *length)
 {
-    int status = check(sampler);
+    sbn_sampler sampler;
+    int status = read_sampler(given, &sampler);
     if (!status && !length)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
                            "length: a place for a number was expected, NULL came");
     if (!status)
-        *length = length_of(sampler);
+        *length = length_of(&sampler);
     return status;
 }
 
-int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count, uint64_t *samples)
+int sbn_sampler_take(const sbn_sampler *given, uint64_t first, size_t count, uint64_t *samples)
 {
-    int status = check(sampler);
+    sbn_sampler sampler;
+    const int status = read_sampler(given, &sampler);
     if (status)
         return status;
-    const uint64_t length = length_of(sampler);
+    const uint64_t length = length_of(&sampler);
     if (first > length || count > length - first)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "first, count: at most %llu samples were expected, %zu from %llu on came",
@@ -118,11 +127,10 @@ int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count, u
     if (!samples)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "samples: room for %zu numbers was expected, NULL came", count);
-    const shuffle order = shuffle_of(sampler);
+    const shuffle order = shuffle_of(&sampler);
     for (size_t i = 0; i < count; ++i) {
-        const uint64_t place = ((first + i) * sampler->replicas + sampler->replica) %
-                               sampler->samples;
-        samples[i] = sampler->shuffle ? permute(&order, place) : place;
+        const uint64_t place = ((first + i) * sampler.replicas + sampler.replica) % sampler.samples;
+        samples[i] = sampler.shuffle ? permute(&order, place) : place;
     }
     return SBN_SUCCESS;
 }

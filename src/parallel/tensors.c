@@ -2,9 +2,17 @@
 
 #include <stdio.h>
 
+#include "base/versioned_struct.h"
 #include "pass/shard.h"
 
-int sbn__parallel_check_state(const sbn_parallel *parallel)
+sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
+{
+    sbn_tensors tensors;
+    sbn__struct_get(&tensors, sizeof tensors, e->replicas, r);
+    return tensors;
+}
+
+int sbn__parallel_check_state(sbn_data_parallel *parallel)
 {
     if (parallel->under_way_count == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
@@ -35,8 +43,14 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
                          e->parallel->replica_count);
+    char array[64];
+    snprintf(array, sizeof array, "%s: replicas", who);
+    const int possible = sbn__struct_check(e->replicas, e->parallel->replica_count,
+                                           SBN_STRUCT(sbn_tensors), array);
+    if (possible)
+        return possible;
     for (size_t r = 0; r < e->parallel->replica_count; ++r) {
-        const sbn_tensors *its = &e->replicas[r];
+        const sbn_tensors own = sbn__tensors_at(e, r), *its = &own;
         if (e->tensors > 0 && !its->buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s: replica %zu: %zu buffers were expected, NULL came", who, r,

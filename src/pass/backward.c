@@ -180,23 +180,16 @@ int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_result *
     return sbn__pass_run(choose, branches, count, results);
 }
 
-/* What was saved stays; its count of uses and its table's chain of events move on. */
-static sbn_branch one_branch(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
-                             unsigned flags)
-{
-    return (sbn_branch){layer, shards, (sbn_saved *)saved, flags};
-}
-
-int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
+int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                        unsigned flags, sbn_pass **pass)
 {
-    const sbn_branch one = one_branch(layer, shards, saved, flags);
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
     return sbn_backward_branches_begin(&one, 1, pass);
 }
 
-int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved,
-                 unsigned flags, sbn_result *result)
+int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved, unsigned flags,
+                 sbn_result *result)
 {
-    const sbn_branch one = one_branch(layer, shards, saved, flags);
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
     return sbn_backward_branches(&one, 1, result);
 }

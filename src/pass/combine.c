@@ -165,7 +165,8 @@ static void leave_mismatch(sbn_pass *pass)
     int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size,
                                     sentence, sizeof sentence);
     sbn__fail(status, "%s", sentence);
-    if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT))
+    if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT) ||
+        sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED))
         sbn__passes_left_behind(pass->group, status);
     else
         sbn__pass_settle(pass, status);

@@ -4,18 +4,18 @@
 
 #define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-static int apply_replica(sbn_batchnorm *layer, const sbn_shard *shard,
-                         sbn_channel_table *statistics, sbn_replica *replica)
+static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard, sbn_channel_table *statistics,
+                         sbn_replica *replica)
 {
     const sbn_geometry *g = &layer->geometry[replica->index];
     cl_event ready = NULL, applied = NULL;
     int status = SBN_SUCCESS;
-    if (shard->num_wait > 0)
-        status = sbn__marker(replica, shard->num_wait, shard->wait_list, &ready);
+    if (shard.num_wait > 0)
+        status = sbn__marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && g->elements > 0)
-        status = sbn__forward_launch(replica, layer, shard, g, statistics, ready, &applied);
+        status = sbn__forward_launch(replica, layer, &shard, g, statistics, ready, &applied);
     if (!status)
-        status = sbn__hand_over(replica, shard, applied);
+        status = sbn__hand_over(replica, &shard, applied);
     sbn__release_event(&ready);
     sbn__release_event(&applied);
     return status ? status : sbn__flush(replica);
@@ -63,7 +63,7 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);
         if (!status)
-            status = apply_replica(layer, &shards[r], &layer->running, replica);
+            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->running, replica);
         layer->running_fresh[r] = !status;
     }
     if (status)
@@ -71,7 +71,7 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
     return status;
 }
 
-int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved *saved)
+int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved)
 {
     sbn__error_clear();
     int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
@@ -84,10 +84,8 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, const sbn_saved
     status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->geometry);
     if (!status)
         status = sbn__check_same_shapes(saved, layer->geometry, "recomputation");
-    /* What was saved stays; only the table's chain of events moves on. */
-    sbn_channel_table *table = (sbn_channel_table *)&saved->table;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = apply_replica(layer, &shards[r], table, &group->replicas[r]);
+        status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r]);
     if (status)
         sbn__withdraw_events(group, shards);
     return status;

@@ -63,7 +63,7 @@ static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
 
 /*
  * For ranks that come to a pass when this one has given it up before they agreed on it: its words
- * say that there is an error, and a mismatch that it is this rank's, SBN_TIMEOUT. So they need not
+ * say that there is an error, and a mismatch that it is this rank's, SBN_TIMEOUT or SBN_ABORTED. So they need not
  * wait for a timeout of their own, and no request of the pass is left without them.
  */
 static void leave_word(sbn_pass *pass)
@@ -75,7 +75,7 @@ static void leave_word(sbn_pass *pass)
         return;
     /* An error of its own has been in its header: then the ranks go on to the mismatch. */
     if (!pass->error) {
-        call.error = SBN_TIMEOUT;
+        call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
         pass->sums.words[0] = 1;
         leave(pass, &pass->sums, SBN_TAG_WORDS, pass->sent);
@@ -90,8 +90,8 @@ void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest)
     char call[128];
     sbn__pass_name(oldest, call, sizeof call);
     leave_word(oldest);
-    sbn__communicator_time_out(&group->communicator, sbn__pass_request(oldest), call);
-    sbn__passes_give_up(group, SBN_TIMEOUT);
+    sbn__passes_give_up(group, sbn__communicator_time_out(&group->communicator,
+                                                          sbn__pass_request(oldest), call));
 }
 
 void sbn__passes_left_behind(sbn_group *group, int status)

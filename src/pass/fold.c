@@ -43,6 +43,14 @@ static int fill(sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
+/* One of a checked array. */
+static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
+{
+    sbn_folding folding;
+    sbn__struct_get(&folding, sizeof folding, foldings, r);
+    return folding;
+}
+
 /* Checks one replica's folding and says what is to be launched; nothing is enqueued. */
 static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_replica *replica,
                    parts *p)
@@ -56,6 +64,7 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: 1 at least was expected, 0 came", who,
                          f->outer ? "inner" : "outer");
     p->weight = (sbn_shard){
+        .size = sizeof p->weight,
         .dims = 3,
         .shape = {f->outer, channels, f->inner},
         .x = f->weight,
@@ -64,6 +73,7 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
         .bias = zeros,
     };
     p->bias = (sbn_shard){
+        .size = sizeof p->bias,
         .dims = 2,
         .shape = {1, channels},
         .x = f->bias.mem ? f->bias : zeros,
@@ -134,7 +144,9 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "folding of layer \"%s\": foldings: %zu were expected, NULL came",
                          layer->name, layer->group->replica_count);
-    return SBN_SUCCESS;
+    char who[96];
+    snprintf(who, sizeof who, "folding of layer \"%.48s\": foldings", layer->name);
+    return sbn__struct_check(foldings, layer->group->replica_count, SBN_STRUCT(sbn_folding), who);
 }
 
 int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
@@ -145,21 +157,26 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
         return status;
     sbn_group *group = layer->group;
     for (size_t r = 0; r < group->replica_count; ++r)
-        if (foldings[r].event)
-            *foldings[r].event = NULL;
+        if (folding_at(foldings, r).event)
+            *folding_at(foldings, r).event = NULL;
     parts *all = sbn__allocate(sizeof *all * group->replica_count);
     status = all ? fill(layer) : sbn__fail_memory("a folding");
-    for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = prepare(layer, &foldings[r], &group->replicas[r], &all[r]);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        status = launch(layer, &foldings[r], &group->replicas[r], &all[r]);
+        const sbn_folding folding = folding_at(foldings, r);
+        status = prepare(layer, &folding, &group->replicas[r], &all[r]);
+    }
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        const sbn_folding folding = folding_at(foldings, r);
+        status = launch(layer, &folding, &group->replicas[r], &all[r]);
         layer->running_fresh[r] = !status;
     }
     sbn__free(all);
-    for (size_t r = 0; status && r < group->replica_count; ++r)
-        if (foldings[r].event && *foldings[r].event) {
-            clReleaseEvent(*foldings[r].event);
-            *foldings[r].event = NULL;
+    for (size_t r = 0; status && r < group->replica_count; ++r) {
+        const sbn_folding folding = folding_at(foldings, r);
+        if (folding.event && *folding.event) {
+            clReleaseEvent(*folding.event);
+            *folding.event = NULL;
         }
+    }
     return status;
 }

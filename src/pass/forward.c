@@ -222,14 +222,14 @@ int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *r
 int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                       unsigned flags, sbn_pass **pass)
 {
-    const sbn_branch one = {layer, shards, saved, flags};
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
     return sbn_forward_branches_begin(&one, 1, pass);
 }
 
 int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved, unsigned flags,
                 sbn_result *result)
 {
-    const sbn_branch one = {layer, shards, saved, flags};
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
     return sbn_forward_branches(&one, 1, result);
 }
 
@@ -245,6 +245,6 @@ static const sbn_layer_pass_kind *choose_evaluation(sbn_branch *branch, int *sta
 
 int sbn__forward_evaluation(sbn_batchnorm *layer, const sbn_shard *shards)
 {
-    const sbn_branch one = {layer, shards, NULL, 0};
+    const sbn_branch one = {sizeof one, layer, shards, NULL, 0};
     return sbn__pass_run(choose_evaluation, &one, 1, NULL);
 }

@@ -82,9 +82,14 @@ static int wants_gradients(const sbn_branch *branch)
 {
     const sbn_batchnorm *layer = branch->layer;
     const sbn_shard *shards = branch->shards;
-    for (size_t r = 0; layer->affine && shards && r < layer->group->replica_count; ++r)
-        if (shards[r].weight_grad.mem || shards[r].bias_grad.mem)
+    const size_t replicas = layer->group->replica_count;
+    if (!layer->affine || !shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
+        return 0;
+    for (size_t r = 0; r < replicas; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        if (shard.weight_grad.mem || shard.bias_grad.mem)
             return 1;
+    }
     return 0;
 }
 

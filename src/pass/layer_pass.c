@@ -185,8 +185,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
         status = sbn__check_same_shapes(layer_pass->saved, layer_pass->geometries, operation);
     layer_pass->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        const sbn_shard *shard = &shards[r];
-        layer_pass->shards[r] = *shard;
+        const sbn_shard *shard = &layer_pass->shards[r];
+        layer_pass->shards[r] = sbn__shard_at(shards, r);
         layer_pass->own += layer_pass->geometries[r].values;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,

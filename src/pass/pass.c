@@ -12,15 +12,18 @@ static int of_branch(int status, size_t i, size_t count)
                                : status;
 }
 
+static sbn_branch branch_at(const sbn_branch *branches, size_t i)
+{
+    sbn_branch branch;
+    sbn__struct_get(&branch, sizeof branch, branches, i);
+    return branch;
+}
+
 static int check_results(const sbn_result *results, size_t count)
 {
-    for (size_t i = 0; results && i < count; ++i)
-        if (results[i].size != sizeof *results)
-            return of_branch(sbn__fail(SBN_INVALID_ARGUMENT,
-                                       "result: size %zu was expected, %zu came", sizeof *results,
-                                       results[i].size),
-                             i, count);
-    return SBN_SUCCESS;
+    return results ? sbn__struct_check_room(results, count, SBN_STRUCT(sbn_result),
+                                            count > 1 ? "results" : "result")
+                   : SBN_SUCCESS;
 }
 
 static int check_failed(const sbn_pass *pass)
@@ -36,7 +39,8 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
 {
     sbn_layer_pass *layer_pass = pass->layer_passes;
     for (size_t i = 0; i < count; ++i, layer_pass = layer_pass->next) {
-        const int status = sbn__layer_pass_open(layer_pass, choose, &branches[i]);
+        const sbn_branch branch = branch_at(branches, i);
+        const int status = sbn__layer_pass_open(layer_pass, choose, &branch);
         sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
     }
     sbn__pass_error(pass, pass->layer_passes, check_results(results, count));
@@ -47,7 +51,7 @@ static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, siz
 {
     sbn_layer_pass *layer_pass = pass->layer_passes;
     for (size_t i = 0; i < count && !pass->error; ++i, layer_pass = layer_pass->next) {
-        int status = sbn__layer_pass_prepare(layer_pass, branches[i].shards);
+        int status = sbn__layer_pass_prepare(layer_pass, branch_at(branches, i).shards);
         for (const sbn_layer_pass *other = pass->layer_passes; other != layer_pass && !status;
              other = other->next)
             status = sbn__layer_pass_check_apart(layer_pass, other);
@@ -99,13 +103,18 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s was expected, %s came",
                          branches ? "count: at least 1 layer" : "branches: an array of layers",
                          branches ? "0" : "NULL");
-    const int status = sbn__check_handle(branches->layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__struct_check(branches, count, SBN_STRUCT(sbn_branch), "branches");
+    if (status)
+        return status;
+    status = sbn__check_handle(branches->layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return of_branch(status, 0, count);
     const sbn_group *group = branches->layer->group;
-    for (size_t i = 0; i < count; ++i)
-        if (!sbn__check_handle(branches[i].layer, SBN_HANDLE_BATCHNORM, "layer"))
-            sbn__forget_events(branches[i].layer->group, branches[i].shards);
+    for (size_t i = 0; i < count; ++i) {
+        const sbn_branch branch = branch_at(branches, i);
+        if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
+            sbn__forget_events(branch.layer->group, branch.shards);
+    }
     if (group->passes_under_way == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
                          SBN_MAX_PASSES);
@@ -118,7 +127,7 @@ static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t
 {
     int local = 1;
     for (size_t i = 0; i < count; ++i) {
-        sbn_branch branch = branches[i];
+        sbn_branch branch = branch_at(branches, i);
         int status = sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer");
         const sbn_layer_pass_kind *kind = choose(&branch, &status);
         local = local && !status && kind->local;
@@ -274,10 +283,12 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
     const int status = check_results(results, count);
     if (!results || status)
         return status;
+    size_t i = 0;
     for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
          layer_pass = layer_pass->next) {
-        *results = layer_pass->result;
-        results++->count = layer_pass->count;
+        sbn_result result = layer_pass->result;
+        result.count = layer_pass->count;
+        sbn__struct_put(results, i++, &result, sizeof result);
     }
     return SBN_SUCCESS;
 }

@@ -136,9 +136,15 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s of layer \"%s\": shards: %zu were expected, NULL came", operation,
                          layer->name, group->replica_count);
+    char who[128];
+    snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d: shards", operation, layer->name,
+             sbn_group_rank(group));
+    const int possible = sbn__struct_check(shards, group->replica_count, SBN_STRUCT(sbn_shard),
+                                           who);
+    if (possible)
+        return possible;
     for (size_t r = 0; r < group->replica_count; ++r) {
-        const sbn_shard *shard = &shards[r];
-        char who[128];
+        const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
         int status = sbn__geometry_of(&geometries[r], shard, layer->channels, layer->layout, who);
@@ -176,17 +182,30 @@ int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last)
     return SBN_SUCCESS;
 }
 
+static int are_readable(const sbn_group *group, const sbn_shard *shards)
+{
+    return shards && sbn__struct_is_valid(shards, group->replica_count, sizeof *shards);
+}
+
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards)
 {
-    for (size_t r = 0; shards && r < group->replica_count; ++r)
-        if (shards[r].event)
-            *shards[r].event = NULL;
+    if (!are_readable(group, shards))
+        return;
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        if (shard.event)
+            *shard.event = NULL;
+    }
 }
 
 void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards)
 {
-    for (size_t r = 0; shards && r < group->replica_count; ++r)
-        if (shards[r].event && *shards[r].event)
-            clReleaseEvent(*shards[r].event);
+    if (!are_readable(group, shards))
+        return;
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        if (shard.event && *shard.event)
+            clReleaseEvent(*shard.event);
+    }
     sbn__forget_events(group, shards);
 }

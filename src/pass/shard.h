@@ -4,6 +4,14 @@
 
 #include "layer/batchnorm.h"
 
+/* A shard of a checked array. */
+static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
+{
+    sbn_shard shard;
+    sbn__struct_get(&shard, sizeof shard, shards, r);
+    return shard;
+}
+
 /* Which buffers a pass touches. */
 enum {
     SBN_NEEDS_X = 1,

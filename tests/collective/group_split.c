@@ -54,8 +54,8 @@ static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const 
 {
     float values[4][RANK_CHANNELS];
     uint64_t count;
-    must(sbn_saved_get(saved, values[0], values[1], &count), "sbn_saved_get");
-    must(sbn_batchnorm_get_running_stats(layer, values[2], values[3], NULL), "get");
+    must(sbn_saved_stats(saved, values[0], values[1], &count), "sbn_saved_stats");
+    must(sbn_batchnorm_running_stats(layer, values[2], values[3], NULL), "get");
     digest = digest_of(digest, values, sizeof values);
     return digest_of(digest, &count, sizeof count);
 }
@@ -224,13 +224,13 @@ static int move_layer(test_rank *m)
     int status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
     sbn_group *subgroup = m->replicas ? subgroups[0] : NULL;
     if (!status && subgroup) {
-        status = sbn_batchnorm_convert(layer, subgroup);
+        status = sbn_batchnorm_set_group(layer, subgroup);
         if (!status)
             status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
         if (!status)
             m->digest = digest_layer(DIGEST_START, layer, s.saved);
         if (!status)
-            status = sbn_batchnorm_convert(layer, m->group);
+            status = sbn_batchnorm_set_group(layer, m->group);
     }
     if (!status)
         status = sbn_forward(layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
@@ -252,7 +252,7 @@ static uint64_t moved_alone(const int *colours, int colour)
     for (size_t r = 0; r < REPLICAS; ++r)
         all[r] = alone.slices[r].shard;
     must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_convert(s.layer, alone.groups[1]), "sbn_batchnorm_convert");
+    must(sbn_batchnorm_set_group(s.layer, alone.groups[1]), "sbn_batchnorm_set_group");
     must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
     const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
     close_section(&s);

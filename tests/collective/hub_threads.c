@@ -1,6 +1,6 @@
 /*
  * The in-memory transport alone: 16 threads, thousands of reductions on three
- * streams, of any size, started ahead of each other, waited for in any order
+ * tags, of any size, started ahead of each other, waited for in any order
  * and with random delays. Every sum is right on every thread. Without devices,
  * so that ThreadSanitizer sees all of it (make check-tsan).
  */
@@ -89,7 +89,7 @@ static void delay(uint64_t random)
 static void *run(void *argument)
 {
     thread *t = argument;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     reduction *pending = malloc(sizeof *pending * AHEAD);
     if (!pending || sbn_hub_transport(hub, t->rank, &table)) {
         ++t->errors;

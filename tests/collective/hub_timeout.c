@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -97,8 +97,8 @@ static int train_branches(test_rank *m)
         shards[r] = m->shards[r];
         shards[r].y = shards[r].dx;
     }
-    const sbn_branch list[] = {{m->layer, m->shards, m->saved, 0},
-                               {m->second, shards, m->second_saved, 0}};
+    const sbn_branch list[] = {{sizeof(sbn_branch), m->layer, m->shards, m->saved, 0},
+                               {sizeof(sbn_branch), m->second, shards, m->second_saved, 0}};
     int status = sbn_forward_branches(list, 2, results);
     m->result = results[1];
     if (!status && results[0].synchronised != results[1].synchronised)
@@ -222,8 +222,8 @@ static int train_in_part(test_rank *m)
 
 static int join(test_rank *m)
 {
-    sbn_parallel *parallel;
-    return rank_says(m, sbn_parallel_create(m->group, NULL, &parallel));
+    sbn_data_parallel *parallel;
+    return rank_says(m, sbn_data_parallel_create(m->group, NULL, &parallel));
 }
 
 static void check_split(sbn_timeout_action action)
@@ -295,9 +295,9 @@ typedef struct broken {
     int start_code, test_code, pending;
 } broken;
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)stream, (void)words, (void)count;
+    (void)tag, (void)words, (void)count;
     *request = context;
     return ((broken *)context)->start_code;
 }

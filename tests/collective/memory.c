@@ -1,10 +1,10 @@
 /*
  * Memory that runs out on one of two ranks, at every allocation of a pass that disagrees, of one in
- * the wide format, of a split and of the making of an sbn_parallel: that rank returns
+ * the wide format, of a split and of the making of an sbn_data_parallel: that rank returns
  * SBN_OUT_OF_MEMORY and nothing else. Where it could tell, the other learns of it by name and both go
  * on; where it could not, its group is dead, and the other learns by its timeout.
  */
-#include <syncbn/parallel.h>
+#include <syncbn/data_parallel.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -63,12 +63,12 @@ static int split(test_rank *m)
 
 static int make_parallel(test_rank *m)
 {
-    sbn_parallel *parallel = NULL;
+    sbn_data_parallel *parallel = NULL;
     begin_fault(m);
-    end_fault(m, sbn_parallel_create(m->group, NULL, &parallel));
+    end_fault(m, sbn_data_parallel_create(m->group, NULL, &parallel));
     if (m->status && parallel)
-        tap_ok(0, "an sbn_parallel after an error");
-    sbn_parallel_destroy(parallel);
+        tap_ok(0, "an sbn_data_parallel after an error");
+    sbn_data_parallel_destroy(parallel);
     return m->status;
 }
 
@@ -135,7 +135,7 @@ static void checks(void)
         {"a pass in the wide format", wide_forward, SBN_SUCCESS, 20},
         {"a disagreement", disagree, SBN_DISAGREEMENT, 20},
         {"a split", split, SBN_SUCCESS, 15},
-        {"sbn_parallel_create", make_parallel, SBN_SUCCESS, 15},
+        {"sbn_data_parallel_create", make_parallel, SBN_SUCCESS, 15},
     };
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
         const scenario *s = &scenarios[i];

@@ -25,7 +25,7 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
         buffer_read(&file_network_slice, &n.parameters[i][0].bias, file_network_channels[i],
                     got[1]);
         if (i < 2)
-            must(sbn_batchnorm_get_running_stats(n.layers[i], got[2], got[3], &tracked[i]), "get");
+            must(sbn_batchnorm_running_stats(n.layers[i], got[2], got[3], &tracked[i]), "get");
         for (int which = 0; which < (i < 2 ? 4 : 2); ++which) {
             static const char *const leaves[] = {"weight", "bias", "running_mean", "running_var"};
             float *expected = vectors_get(&file, file_network_names[i], leaves[which], NULL);
@@ -45,13 +45,13 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
 static void check_checkpoint(void)
 {
     sbn_checkpoint *checkpoint;
-    sbn_checkpoint_layer layer = SBN_CHECKPOINT_LAYER_INIT;
+    sbn_layer_info layer = SBN_LAYER_INFO_INIT;
     float weight[6], mean[6], var[6];
     int64_t batches = 77;
     must(sbn_checkpoint_create(data_path("network_f16.safetensors"), &checkpoint), "create");
     tap_ok(sbn_checkpoint_size(checkpoint) == 2 && sbn_checkpoint_size(NULL) == 0,
            "two layers with running statistics");
-    expect(sbn_checkpoint_get_layer(checkpoint, 1, &layer), SBN_SUCCESS, "", "the second");
+    expect(sbn_checkpoint_layer(checkpoint, 1, &layer), SBN_SUCCESS, "", "the second");
     tap_ok(strcmp(layer.name, "4.1") == 0 && layer.channels == 6 &&
                strcmp(layer.type, "F16") == 0 && layer.affine && layer.tracked,
            "4.1: 6 channels of F16");
@@ -62,7 +62,7 @@ static void check_checkpoint(void)
     expect(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL), SBN_INVALID_ARGUMENT,
            "index|below 2|2 came", "a third");
     layer.size = 3;
-    expect(sbn_checkpoint_get_layer(checkpoint, 0, &layer), SBN_INVALID_ARGUMENT, "layer: size|3",
+    expect(sbn_checkpoint_layer(checkpoint, 0, &layer), SBN_INVALID_ARGUMENT, "layer: size|3",
            "a wrong size");
     sbn_checkpoint_destroy(checkpoint);
     sbn_checkpoint_destroy(NULL);
@@ -77,7 +77,7 @@ static void check_checkpoint(void)
         6);
     must(sbn_checkpoint_create(file_network_path, &checkpoint), "create");
     layer.size = sizeof layer;
-    must(sbn_checkpoint_get_layer(checkpoint, 0, &layer), "get");
+    must(sbn_checkpoint_layer(checkpoint, 0, &layer), "get");
     tap_ok(sbn_checkpoint_size(checkpoint) == 1 && *layer.name == '\0' && !layer.affine,
            "a network that is a layer itself");
     expect(sbn_checkpoint_read(checkpoint, 0, weight, NULL, mean, var, NULL), SBN_KEY_MISMATCH,
@@ -91,7 +91,7 @@ static void check_none(void)
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
     sbn_group *one_rank;
     sbn_batchnorm *layer;
@@ -108,7 +108,7 @@ static void check_none(void)
     must(sbn_model_add(model, file_network_names[0], layer, NULL), "sbn_model_add");
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
            "loaded without a replica");
-    must(sbn_batchnorm_get_running_stats(layer, NULL, NULL, &batches), "get");
+    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "its statistics are");
     expect(sbn_model_save(model, file_network_path, NULL), SBN_INVALID_ARGUMENT,
            "\"1\"|this rank has no replica", "saved without a replica");

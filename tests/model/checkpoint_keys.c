@@ -100,7 +100,7 @@ static void check_keys(void)
     expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     float mean[4], var[4];
     int64_t tracked;
-    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
            "what the file has is loaded, the rest stays");
     file_network_close(&n);

@@ -60,7 +60,7 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
     for (size_t r = 0; r < replicas; ++r)
         slice_close(&s[r]);
     float mean[CHANNELS], var[CHANNELS];
-    must(sbn_batchnorm_get_running_stats(n->layers[layer], mean, var, NULL), "get");
+    must(sbn_batchnorm_running_stats(n->layers[layer], mean, var, NULL), "get");
     return digest_of(digest_of(digest, mean, sizeof mean), var, sizeof var);
 }
 
@@ -76,20 +76,21 @@ static void check_moves(void)
     must(sbn_saved_create(still.layers[1], &of_still), "sbn_saved_create");
     must(sbn_saved_create(moved.layers[1], &of_moved), "sbn_saved_create");
     tap_ok(step(&still, 1, 1, of_still, 1) == step(&moved, 1, 1, of_moved, 1), "before the move");
-    must(sbn_model_train(moved.model, 0), "train");
-    must(sbn_batchnorm_freeze(moved.layers[0], 1), "freeze");
+    must(sbn_model_set_training(moved.model, 0), "train");
+    must(sbn_batchnorm_set_frozen(moved.layers[0], 1), "freeze");
     engine e = {&moved, 0, 0};
-    expect(sbn_model_convert(moved.model, three, replicate, &e), SBN_SUCCESS, "", "to 3 replicas");
+    expect(sbn_model_set_group(moved.model, three, replicate, &e), SBN_SUCCESS, "",
+           "to 3 replicas");
     tap_ok(e.calls == 2 * REPLICAS, "the engine was asked for %d replicas' buffers", e.calls);
     tap_ok(sbn_batchnorm_group(moved.layers[2]) == three && network_flags(&moved) == 010,
            "all are there, training and frozen stay");
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    must(sbn_batchnorm_get_config(moved.layers[1], &config), "sbn_batchnorm_get_config");
+    must(sbn_batchnorm_settings(moved.layers[1], &config), "sbn_batchnorm_settings");
     tap_ok(config.channels == CHANNELS && config.momentum == 0.25 && config.eps == 1e-5 &&
                config.affine && config.track_running_stats &&
                !strcmp(config.name, network_names[1]),
            "and the settings");
-    must(sbn_model_train(moved.model, 1), "train");
+    must(sbn_model_set_training(moved.model, 1), "train");
     slice s;
     slice_open(&s, &device, queue, 0, 1, CHANNELS, PLANE, 1);
     const sbn_shard shards[REPLICAS] = {s.shard, s.shard, s.shard};
@@ -99,7 +100,7 @@ static void check_moves(void)
     for (unsigned seed = 2; seed < 4; ++seed)
         tap_ok(step(&still, 1, 1, of_still, seed) == step(&moved, 1, REPLICAS, of_moved, seed),
                "on three replicas, the same bits");
-    expect(sbn_model_convert(moved.model, again, replicate, &e), SBN_SUCCESS, "", "and back");
+    expect(sbn_model_set_group(moved.model, again, replicate, &e), SBN_SUCCESS, "", "and back");
     sbn_group_destroy(three);
     tap_ok(step(&still, 1, 1, of_still, 4) == step(&moved, 1, 1, of_moved, 4),
            "back on one, the same bits");
@@ -123,23 +124,23 @@ static void check_refused_moves(void)
     sbn_pass *pass;
     network_open(&n, &device, queue, one, 1);
     const cl_mem before = n.parameters[0][0].weight.mem;
-    expect(sbn_model_convert(n.model, other, NULL, NULL), SBN_SUCCESS, "", "the buffers stay");
+    expect(sbn_model_set_group(n.model, other, NULL, NULL), SBN_SUCCESS, "", "the buffers stay");
     tap_ok(n.model->entries[0].parameters[0].weight.mem == before, "they are the same ones");
-    expect(sbn_model_convert(n.model, other, NULL, NULL), SBN_SUCCESS, "", "to where it is");
-    expect(sbn_model_convert(n.model, three, NULL, NULL), SBN_INVALID_ARGUMENT,
+    expect(sbn_model_set_group(n.model, other, NULL, NULL), SBN_SUCCESS, "", "to where it is");
+    expect(sbn_model_set_group(n.model, three, NULL, NULL), SBN_INVALID_ARGUMENT,
            "stem|replicate|3 replicas|for 1", "more replicas, and nobody to ask");
     engine e = {&n, 0, 4};
-    expect(sbn_model_convert(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
+    expect(sbn_model_set_group(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
            "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
     must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
-    expect(sbn_model_convert(n.model, one, NULL, NULL), SBN_INVALID_ARGUMENT,
+    expect(sbn_model_set_group(n.model, one, NULL, NULL), SBN_INVALID_ARGUMENT,
            "block.0.norm|under way", "while a pass is under way");
     must(sbn_pass_end(pass, NULL), "end");
-    expect(sbn_model_convert(n.model, NULL, NULL, NULL), SBN_INVALID_ARGUMENT, "group|NULL",
+    expect(sbn_model_set_group(n.model, NULL, NULL, NULL), SBN_INVALID_ARGUMENT, "group|NULL",
            "no group");
-    expect(sbn_batchnorm_convert(n.layers[0], (sbn_group *)n.model), SBN_INVALID_ARGUMENT,
+    expect(sbn_batchnorm_set_group(n.layers[0], (sbn_group *)n.model), SBN_INVALID_ARGUMENT,
            "group|another came", "a model as the group");
     for (size_t i = 0; i < LAYERS; ++i)
         tap_ok(sbn_batchnorm_group(n.layers[i]) == other, "%s is where it was", network_names[i]);

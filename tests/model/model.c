@@ -42,7 +42,7 @@ static void check_set(sbn_group *group)
            "model|another came", "a group as a model");
     expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
            "x: weight: 1000 floats|holds", "small buffers");
-    const sbn_parameters none[1] = {{{NULL, 0}, {NULL, 0}}};
+    const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|NULL came",
            "no buffers");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
@@ -59,21 +59,22 @@ static void check_switches(sbn_group *group)
     sbn_pass *pass;
     network_open(&n, &device, queue, group, 1);
     tap_ok(network_flags(&n) == 07, "all train");
-    must(sbn_model_train(n.model, 0), "train");
+    must(sbn_model_set_training(n.model, 0), "train");
     tap_ok(network_flags(&n) == 00, "all evaluate");
-    must(sbn_model_freeze(n.model, 1), "freeze");
-    must(sbn_model_train(n.model, 1), "train");
+    must(sbn_model_set_frozen(n.model, 1), "freeze");
+    must(sbn_model_set_training(n.model, 1), "train");
     tap_ok(network_flags(&n) == 077, "all are frozen, and train when released");
-    must(sbn_model_freeze(n.model, 0), "freeze");
+    must(sbn_model_set_frozen(n.model, 0), "freeze");
     must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
-    expect(sbn_model_freeze(n.model, 1), SBN_INVALID_ARGUMENT, "block.0.norm|under way",
+    expect(sbn_model_set_frozen(n.model, 1), SBN_INVALID_ARGUMENT, "block.0.norm|under way",
            "freezing while a pass is under way");
     tap_ok(network_flags(&n) == 07, "none was frozen");
     must(sbn_pass_end(pass, NULL), "end");
-    expect(sbn_model_train(n.model, -1), SBN_INVALID_ARGUMENT, "training|-1 came", "train -1");
-    expect(sbn_model_freeze(NULL, 1), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
+    expect(sbn_model_set_training(n.model, -1), SBN_INVALID_ARGUMENT, "training|-1 came",
+           "train -1");
+    expect(sbn_model_set_frozen(NULL, 1), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
     slice_close(&s);
     sbn_saved_destroy(saved);
     network_close(&n);
@@ -87,7 +88,7 @@ static void check_parameters(sbn_group *group)
     const int64_t nine = 9;
     int64_t tracked;
     network_open(&n, &device, queue, group, REPLICAS);
-    must(sbn_model_get_parameters(n.model, 1, weight, bias), "get");
+    must(sbn_model_parameters(n.model, 1, weight, bias), "get");
     tap_ok(weight[0] == 2.5f && weight[3] == 5.5f && bias[3] == -2.5f, "what the device holds");
     must(sbn_model_set_parameters(n.model, 1, twos, NULL), "set");
     must(sbn_model_set_parameters(n.model, 1, NULL, threes), "set");
@@ -95,19 +96,19 @@ static void check_parameters(sbn_group *group)
            "every replica has it");
     must(sbn_batchnorm_set_running_stats(n.layers[0], twos, threes, &nine), "set");
     must(sbn_model_reset_running_stats(n.model), "reset");
-    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(mean[1] == 0 && var[1] == 1 && tracked == 0 && network_holds(&n, 1, 0, 2, 3),
            "reset_running_stats: 0, 1, none, and the parameters stay");
     must(sbn_batchnorm_set_running_stats(n.layers[0], twos, threes, &nine), "set");
     must(sbn_model_reset_parameters(n.model), "reset");
-    must(sbn_batchnorm_get_running_stats(n.layers[0], mean, var, &tracked), "get");
+    must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(mean[1] == 0 && var[1] == 1 && tracked == 0, "reset_parameters: the statistics too");
     tap_ok(network_holds(&n, 0, 0, 1, 0) && network_holds(&n, 1, 0, 1, 0) &&
                network_holds(&n, 1, 2, 1, 0),
            "weight 1, bias 0 on every replica");
-    expect(sbn_model_get_parameters(n.model, 2, weight, bias), SBN_INVALID_ARGUMENT,
+    expect(sbn_model_parameters(n.model, 2, weight, bias), SBN_INVALID_ARGUMENT,
            "plain|no weight and bias", "of a layer without");
-    expect(sbn_model_get_parameters(n.model, 3, weight, bias), SBN_INVALID_ARGUMENT,
+    expect(sbn_model_parameters(n.model, 3, weight, bias), SBN_INVALID_ARGUMENT,
            "index|below 3|3 came", "of none");
     sbn_model *bare;
     must(sbn_model_create(&bare), "sbn_model_create");

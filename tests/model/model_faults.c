@@ -36,7 +36,7 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
 
 static int convert(void)
 {
-    const int status = sbn_model_convert(model, groups[!where], replicate, NULL);
+    const int status = sbn_model_set_group(model, groups[!where], replicate, NULL);
     /* An error while parameters are copied leaves the layers in the new group: all of them. */
     where = sbn_batchnorm_group(layers[0]) == groups[1];
     return status;
@@ -71,6 +71,7 @@ static int fold(void)
     sbn_folding foldings[MOST];
     for (size_t r = 0; r < MOST; ++r)
         foldings[r] = (sbn_folding){
+            .size = sizeof(sbn_folding),
             .outer = 1,
             .inner = 2,
             .weight = slices[r].shard.x,
@@ -150,7 +151,7 @@ static int has_its_buffers(size_t layer)
 static void begin(size_t w)
 {
     if (where != works[w].from)
-        must(convert(), "sbn_model_convert");
+        must(convert(), "sbn_model_set_group");
 }
 
 /* Returns whether a call failed, and what was wrong then. */
@@ -203,7 +204,7 @@ static void check(size_t w)
 
 static sbn_parameters make(size_t weights, size_t biases)
 {
-    return (sbn_parameters){buffer_of(&device, queue, NULL, weights),
+    return (sbn_parameters){sizeof(sbn_parameters), buffer_of(&device, queue, NULL, weights),
                             buffer_of(&device, queue, NULL, biases)};
 }
 
@@ -239,7 +240,7 @@ int main(void)
         must(sbn_model_add(model, i ? "4.1" : "1", layers[i], parameters[i]), "sbn_model_add");
     }
     must(sbn_saved_create(layers[0], &saved), "sbn_saved_create");
-    must(sbn_model_freeze(model, 1), "sbn_model_freeze");
+    must(sbn_model_set_frozen(model, 1), "sbn_model_set_frozen");
     for (size_t r = 0; r < MOST; ++r) {
         slice_open(&slices[r], &device, queue, r * SAMPLES, SAMPLES, CHANNELS, PLANE, 1);
         folded[r] = make(2 * CHANNELS, CHANNELS);

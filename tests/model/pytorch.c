@@ -32,7 +32,7 @@ static void expect_statistics(const sbn_tensor_file *file, const char *group,
     size_t channels;
     int64_t tracked;
     double worst = 0.0;
-    must(sbn_batchnorm_get_running_stats(layer, got[0], got[1], &tracked), "get");
+    must(sbn_batchnorm_running_stats(layer, got[0], got[1], &tracked), "get");
     for (int which = 0; which < 2; ++which) {
         float *expected = vectors_get(file, group, which ? "running_var" : "running_mean",
                                       &channels);
@@ -56,7 +56,7 @@ static void train(sbn_batchnorm *layer, const float *x)
     sbn_saved *saved;
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
     for (size_t b = 0; b < TRAINED_BATCHES; ++b) {
-        sbn_shard shard = {.dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
+        sbn_shard shard = {.size = sizeof(sbn_shard), .dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
         shard.x = buffer_of(&device, queue, x + b * TRAINED_VALUES, TRAINED_VALUES);
         shard.y = buffer_of(&device, queue, NULL, TRAINED_VALUES);
         must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
@@ -218,7 +218,7 @@ static void check_conversion(void)
     must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
     expect_statistics(&n.file, "before", n.layer, 1);
 
-    expect(sbn_model_convert(n.model, n.three, replicate, &n), SBN_SUCCESS, "", "converted");
+    expect(sbn_model_set_group(n.model, n.three, replicate, &n), SBN_SUCCESS, "", "converted");
     expect_statistics(&n.file, "converted", n.layer, 1);
     expect_tensor(&n, &n.parameters[REPLICAS - 1].weight, "converted.weight", 0);
     expect_tensor(&n, &n.parameters[REPLICAS - 1].bias, "converted.bias", 0);
@@ -238,7 +238,7 @@ static void check_conversion(void)
     expect_tensor(&n, &n.whole.shard.y, "evaluated", 8);
     const uint64_t three = digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES);
 
-    expect(sbn_model_convert(n.model, n.one, replicate, &n), SBN_SUCCESS, "", "and back");
+    expect(sbn_model_set_group(n.model, n.one, replicate, &n), SBN_SUCCESS, "", "and back");
     expect_statistics(&n.file, "after", n.layer, 2);
     slice_reset(&n.whole);
     take_batch(&n, 2, shards, 1);

@@ -12,8 +12,8 @@ static void take_double(sbn_model *model, size_t index)
     float values[4][8] = {{0}};
     int64_t batches;
     sbn_batchnorm *layer = sbn_model_layer(model, index);
-    must(sbn_model_get_parameters(model, index, values[0], values[1]), "get");
-    must(sbn_batchnorm_get_running_stats(layer, values[2], values[3], &batches), "get");
+    must(sbn_model_parameters(model, index, values[0], values[1]), "get");
+    must(sbn_batchnorm_running_stats(layer, values[2], values[3], &batches), "get");
     for (int which = 0; which < 4; ++which)
         for (int c = 0; c < 8; ++c)
             values[which][c] *= 2;

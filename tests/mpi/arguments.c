@@ -26,7 +26,7 @@ int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI
 static void check_refused(void)
 {
     sbn_mpi *mpi = (sbn_mpi *)1;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     expect(sbn_mpi_create(MPI_COMM_WORLD, NULL), SBN_INVALID_ARGUMENT, "mpi: a place|NULL came",
            "no place for the handle");
     expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|MPI_COMM_NULL came",
@@ -48,7 +48,7 @@ static void check_refused(void)
 static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     *queue = fixture_queue(&device, 0);
     must(sbn_mpi_create(MPI_COMM_WORLD, mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(*mpi, &table), "sbn_mpi_transport");
@@ -179,7 +179,7 @@ static void check_left_alone(void)
     open_pass(&p, group, queue);
     expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_SUCCESS, "", "forward");
     uint64_t count = 0;
-    must(sbn_saved_get(p.saved, NULL, NULL, &count), "sbn_saved_get");
+    must(sbn_saved_stats(p.saved, NULL, NULL, &count), "sbn_saved_stats");
     tap_ok(count == 66u * (unsigned)mpi_job_size(), "values of all ranks: %d", (int)count);
     MPI_Comm_get_errhandler(mine, &found);
     same = same && found == own;

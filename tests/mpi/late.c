@@ -78,10 +78,10 @@ static void average(training *t, int begun)
 {
     static const size_t counts[] = {CHANNELS, CHANNELS};
     const sbn_buffer buffers[] = {t->slice.shard.weight_grad, t->slice.shard.bias_grad};
-    const sbn_tensors tensors = {.buffers = buffers};
-    sbn_parallel *parallel;
+    const sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
+    sbn_data_parallel *parallel;
     sbn_exchange *exchange;
-    must(sbn_parallel_create(t->group, NULL, &parallel), "sbn_parallel_create");
+    must(sbn_data_parallel_create(t->group, NULL, &parallel), "sbn_data_parallel_create");
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     if (t->rank == 1 && !begun)
@@ -96,7 +96,7 @@ static void average(training *t, int begun)
     if (t->rank != 1)
         work_until(start + (LATE + 1.2) * t->timeout);
     training_goes_on(t);
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
 }
 
 static void average_late(training *t)

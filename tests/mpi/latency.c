@@ -35,13 +35,13 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     const slow *self = context;
     held *h = malloc(sizeof *h);
     if (!h)
         return sbn_set_last_error(SBN_OUT_OF_MEMORY, "no memory for a request");
-    const int code = self->inner.start(self->inner.context, stream, words, count, &h->request);
+    const int code = self->inner.start(self->inner.context, tag, words, count, &h->request);
     h->until = seconds() + self->latency;
     if (code)
         free(h);
@@ -200,7 +200,7 @@ static uint64_t measure(const fixture *f, double latency)
              1e3 * latency, pass, work, turn, once, turn - once);
 
     float values[2][CHANNELS];
-    must(sbn_saved_get(b.saved, values[0], values[1], NULL), "sbn_saved_get");
+    must(sbn_saved_stats(b.saved, values[0], values[1], NULL), "sbn_saved_stats");
     slice_close(&b.pass);
     slice_close(&b.work);
     sbn_saved_destroy(b.saved);

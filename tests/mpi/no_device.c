@@ -29,7 +29,7 @@ static void open_training(training *t, int over_mpi, size_t replicas, size_t fir
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queues[16] = {NULL};
     memset(t, 0, sizeof *t);
     for (size_t r = 0; r < replicas; ++r) {
@@ -74,8 +74,8 @@ static uint64_t digest_training(const training *t)
 {
     float values[4][CHANNELS];
     uint64_t count;
-    must(sbn_saved_get(t->saved, values[0], values[1], &count), "sbn_saved_get");
-    must(sbn_batchnorm_get_running_stats(t->layer, values[2], values[3], NULL), "get");
+    must(sbn_saved_stats(t->saved, values[0], values[1], &count), "sbn_saved_stats");
+    must(sbn_batchnorm_running_stats(t->layer, values[2], values[3], NULL), "get");
     return digest_of(digest_of(DIGEST_START, values, sizeof values), &count, sizeof count);
 }
 

@@ -31,7 +31,7 @@ static void open_user(user *u, unsigned seed)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
     memset(u, 0, sizeof *u);
     must(sbn_mpi_create(MPI_COMM_WORLD, &u->mpi), "sbn_mpi_create");
@@ -66,7 +66,7 @@ static void *train(void *argument)
         float mean[CHANNELS], var[CHANNELS];
         u->status = sbn_forward(u->layer, &u->slice.shard, u->saved, 0, NULL);
         if (!u->status)
-            u->status = sbn_saved_get(u->saved, mean, var, NULL);
+            u->status = sbn_saved_stats(u->saved, mean, var, NULL);
         u->digest = digest_of(digest_of(u->digest, mean, sizeof mean), var, sizeof var);
         if (!u->status)
             u->status = sbn_backward(u->layer, &u->slice.shard, u->saved, 0, NULL);

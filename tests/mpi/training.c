@@ -55,7 +55,7 @@ int training_open(training *t, double timeout, sbn_timeout_action action)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     int level;
     if (fixture_open(&t->device))
         return 1;

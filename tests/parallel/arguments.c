@@ -1,4 +1,4 @@
-/* Bad input to the calls of <syncbn/parallel.h>: a clear sentence, and nothing changes. */
+/* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
 #include <string.h>
 
 #include "support/fixture.h"
@@ -7,35 +7,36 @@
 static fixture device, other;
 static cl_command_queue queue;
 static sbn_group *group;
-static sbn_parallel *parallel;
+static sbn_data_parallel *parallel;
 
 static void check_create(void)
 {
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
-    sbn_parallel *made = parallel;
-    expect(sbn_parallel_create(group, NULL, NULL), SBN_INVALID_ARGUMENT, "parallel|NULL",
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel *made = parallel;
+    expect(sbn_data_parallel_create(group, NULL, NULL), SBN_INVALID_ARGUMENT, "parallel|NULL",
            "no place for the handle");
-    expect(sbn_parallel_create(NULL, NULL, &made), SBN_INVALID_ARGUMENT, "group|NULL", "no group");
+    expect(sbn_data_parallel_create(NULL, NULL, &made), SBN_INVALID_ARGUMENT, "group|NULL",
+           "no group");
     tap_ok(!made, "and no handle");
-    expect(sbn_parallel_create((sbn_group *)parallel, NULL, &made), SBN_INVALID_ARGUMENT,
+    expect(sbn_data_parallel_create((sbn_group *)parallel, NULL, &made), SBN_INVALID_ARGUMENT,
            "group: a handle of this kind", "another handle");
     config.size = 3;
-    expect(sbn_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT, "config: size|3 came",
-           "a wrong size");
-    config = (sbn_parallel_config)SBN_PARALLEL_CONFIG_INIT;
+    expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
+           "config: size|3 came", "a wrong size");
+    config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4095;
-    expect(sbn_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
+    expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
            "bucket_bytes: 4096 to |4095", "a bucket too small");
     config.bucket_bytes = SIZE_MAX;
-    expect(sbn_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
+    expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
            "bucket_bytes: 4096 to 1073741824", "a bucket too large");
-    expect(sbn_parallel_create(group, NULL, &made), SBN_SUCCESS, "", "the default");
-    sbn_parallel_destroy(made);
-    sbn_parallel_destroy(NULL);
-    tap_ok(sbn_parallel_replicas(NULL) == 0 && sbn_parallel_first(NULL) == 0 &&
-               sbn_parallel_replicas((sbn_parallel *)group) == 0,
+    expect(sbn_data_parallel_create(group, NULL, &made), SBN_SUCCESS, "", "the default");
+    sbn_data_parallel_destroy(made);
+    sbn_data_parallel_destroy(NULL);
+    tap_ok(sbn_data_parallel_replicas(NULL) == 0 && sbn_data_parallel_first(NULL) == 0 &&
+               sbn_data_parallel_replicas((sbn_data_parallel *)group) == 0,
            "no handle has no replicas");
-    tap_ok(sbn_parallel_replicas(parallel) == 2 && sbn_parallel_first(parallel) == 0,
+    tap_ok(sbn_data_parallel_replicas(parallel) == 2 && sbn_data_parallel_first(parallel) == 0,
            "two replicas, of which this process has the first");
 }
 
@@ -52,15 +53,16 @@ static void check_begin(void)
     const sbn_buffer good[] = {{mem, 0}, {mem, 100}}, none[] = {{mem, 0}, {NULL, 0}},
                      far[] = {{mem, 0}, {mem, 1001}}, strange[] = {{foreign, 0}, {mem, 100}};
     cl_event event = (cl_event)mem;
-    sbn_tensors tensors[2] = {{.buffers = good, .event = &event}, {.buffers = good}};
+    sbn_tensors tensors[2] = {{.size = sizeof(sbn_tensors), .buffers = good, .event = &event},
+                              {.size = sizeof(sbn_tensors), .buffers = good}};
     sbn_exchange *e = (sbn_exchange *)group;
     expect(sbn_average_gradients_begin(parallel, counts, 2, tensors, NULL), SBN_INVALID_ARGUMENT,
            "exchange|NULL", "no place for the handle");
     expect(sbn_average_gradients_begin(NULL, counts, 2, tensors, &e), SBN_INVALID_ARGUMENT,
-           "parallel|NULL", "no sbn_parallel");
+           "parallel|NULL", "no sbn_data_parallel");
     tap_ok(!e, "and no handle");
-    expect(sbn_average_gradients((sbn_parallel *)group, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "parallel: a handle of this kind", "another handle");
+    expect(sbn_average_gradients((sbn_data_parallel *)group, counts, 2, tensors),
+           SBN_INVALID_ARGUMENT, "parallel: a handle of this kind", "another handle");
     expect(sbn_average_gradients(parallel, NULL, 2, tensors), SBN_INVALID_ARGUMENT,
            "sbn_average_gradients: counts: 2 sizes|NULL", "no sizes");
     tap_ok(!event, "after an error there is no event");
@@ -125,10 +127,10 @@ int main(void)
     config.queues = queues;
     config.replicas = 2;
     must(sbn_group_create(&config, &group), "sbn_group_create");
-    must(sbn_parallel_create(group, NULL, &parallel), "sbn_parallel_create");
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     check_create();
     check_begin();
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     clReleaseCommandQueue(queue);

@@ -1,6 +1,6 @@
 /*
  * Means by integers against sums in extended precision: the error stays below the bound that
- * <syncbn/parallel.h> states, and the order of the replicas does not show. NaN, Inf, zeros, and
+ * <syncbn/data_parallel.h> states, and the order of the replicas does not show. NaN, Inf, zeros, and
  * magnitudes from the smallest to the largest float.
  */
 #include "parallel/average.h"

@@ -20,7 +20,7 @@ typedef struct replica {
 
 static replica replicas[REPLICAS];
 static sbn_group *group;
-static sbn_parallel *parallel;
+static sbn_data_parallel *parallel;
 
 static void open_replicas(int out_of_order)
 {
@@ -41,12 +41,12 @@ static void open_replicas(int out_of_order)
     config.queues = queues;
     config.replicas = REPLICAS;
     must(sbn_group_create(&config, &group), "sbn_group_create");
-    must(sbn_parallel_create(group, NULL, &parallel), "sbn_parallel_create");
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
 }
 
 static void close_replicas(void)
 {
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
     for (int r = 0; r < REPLICAS; ++r) {
         clReleaseEvent(replicas[r].written);
@@ -83,7 +83,9 @@ static void check_average(int out_of_order)
         must(clEnqueueWriteBuffer(its->queue, its->mem, CL_FALSE, 0, sizeof after[r], after[r], 1,
                                   &gate, &its->written),
              "clEnqueueWriteBuffer");
-        tensors[r] = (sbn_tensors){.buffers = &its->buffer, .event = &its->event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &its->buffer,
+                                   .event = &its->event};
         if (out_of_order) {
             tensors[r].num_wait = 1;
             tensors[r].wait_list = &its->written;
@@ -123,7 +125,9 @@ static void check_broadcast(int out_of_order)
         must(clEnqueueCopyBuffer(its->queue, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
                                  &its->written),
              "clEnqueueCopyBuffer");
-        tensors[r] = (sbn_tensors){.buffers = &its->buffer, .event = &its->event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &its->buffer,
+                                   .event = &its->event};
         if (out_of_order) {
             tensors[r].num_wait = 1;
             tensors[r].wait_list = &its->written;
@@ -160,7 +164,9 @@ static void check_beside(void)
     int ready = 0;
     open_replicas(0);
     for (int r = 0; r < REPLICAS; ++r)
-        tensors[r] = (sbn_tensors){.buffers = &replicas[r].buffer, .event = &replicas[r].event};
+        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
+                                   .buffers = &replicas[r].buffer,
+                                   .event = &replicas[r].event};
     must(sbn_average_gradients_begin(parallel, &count, 1, tensors, &exchange), "begin");
     for (int r = 0; r < REPLICAS; ++r) {
         gates[r] = clCreateUserEvent(device.context, &code);

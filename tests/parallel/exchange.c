@@ -11,12 +11,12 @@
 static fixture device;
 static size_t bucket_bytes = 4096, root;
 
-static sbn_parallel *join(const test_rank *m)
+static sbn_data_parallel *join(const test_rank *m)
 {
-    sbn_parallel *parallel;
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel *parallel;
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = bucket_bytes;
-    must(sbn_parallel_create(m->group, &config, &parallel), "sbn_parallel_create");
+    must(sbn_data_parallel_create(m->group, &config, &parallel), "sbn_data_parallel_create");
     return parallel;
 }
 
@@ -26,9 +26,9 @@ static float result[EXCHANGE_FLOATS];
 static int exchange_once(test_rank *m, int average)
 {
     exchange_tensors t;
-    sbn_parallel *parallel = join(m);
+    sbn_data_parallel *parallel = join(m);
     tensors_open(&t, m);
-    tensors_fill(&t, sbn_parallel_first(parallel));
+    tensors_fill(&t, sbn_data_parallel_first(parallel));
     const int status = average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t.of)
                                : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t.of);
     rank_says(m, status);
@@ -36,7 +36,7 @@ static int exchange_once(test_rank *m, int average)
     for (size_t r = 0; r < m->replicas; ++r)
         m->status = m->status ? m->status : t.events[r] ? SBN_SUCCESS : 1;
     tensors_close(&t);
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     return m->status;
 }
 
@@ -134,12 +134,12 @@ static int train_beside(test_rank *m)
     enum { AT_ONCE = 3 };
     exchange_tensors t[AT_ONCE];
     sbn_exchange *exchanges[AT_ONCE];
-    sbn_parallel *parallel = join(m);
+    sbn_data_parallel *parallel = join(m);
     int status = SBN_SUCCESS, ready = 0;
     m->digest = 0;
     for (int i = 0; i < AT_ONCE; ++i) {
         tensors_open(&t[i], m);
-        tensors_fill(&t[i], sbn_parallel_first(parallel));
+        tensors_fill(&t[i], sbn_data_parallel_first(parallel));
     }
     for (int i = 0; i < AT_ONCE && !status; ++i)
         status = i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
@@ -164,7 +164,7 @@ static int train_beside(test_rank *m)
     }
     for (int i = 0; i < AT_ONCE; ++i)
         tensors_close(&t[i]);
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Every call into OpenCL and every allocation of an sbn_parallel's life fails
+ * Every call into OpenCL and every allocation of an sbn_data_parallel's life fails
  * once, alone with two replicas and on one of two ranks: each failure is
  * reported, with a sentence and no event left, by both ranks where it
  * concerns both; nothing leaks; and what is not dead goes on with the right
@@ -16,7 +16,7 @@ static fixture device;
 static uint64_t mean;
 
 typedef struct life {
-    sbn_parallel *parallel;
+    sbn_data_parallel *parallel;
     exchange_tensors first, second;
 } life;
 
@@ -24,9 +24,9 @@ static life lives[2];
 
 static int make(life *l, sbn_group *group)
 {
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 8192;
-    return sbn_parallel_create(group, &config, &l->parallel);
+    return sbn_data_parallel_create(group, &config, &l->parallel);
 }
 
 static void fill(life *l, size_t first)
@@ -115,7 +115,7 @@ static int fails_alone(test_rank *m, int n)
                    sbn_last_error());
     }
     clFinish(m->queue);
-    sbn_parallel_destroy(l->parallel);
+    sbn_data_parallel_destroy(l->parallel);
     if (sbn__handles_open() != before)
         tap_ok(0, "alone, call %d, %s: %ld handles left", n, name, sbn__handles_open() - before);
     return failed >= 0;
@@ -135,7 +135,7 @@ static int create(test_rank *m)
 static int destroy(test_rank *m)
 {
     clFinish(m->queue);
-    sbn_parallel_destroy(lives[m->rank].parallel);
+    sbn_data_parallel_destroy(lives[m->rank].parallel);
     return SBN_SUCCESS;
 }
 
@@ -229,7 +229,7 @@ int main(void)
         must(exchange(&lives[0], &odd), "no fault");
     const long more = wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER) - calls;
     tap_ok(more == 0, "exchanges of a known size allocate nothing: %ld", more);
-    sbn_parallel_destroy(lives[0].parallel);
+    sbn_data_parallel_destroy(lives[0].parallel);
     while (fails_alone(&all.of[0], n))
         ++n;
     tap_ok(mean && n > 100, "alone: %d calls failed, one in each life", n - 1);

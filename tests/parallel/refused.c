@@ -12,14 +12,14 @@
 static fixture device;
 
 /* Kept from fault to fault: the same must go on. One per process, or thread. */
-static sbn_parallel *kept[RANKS_MAX];
+static sbn_data_parallel *kept[RANKS_MAX];
 static exchange_tensors tensors[RANKS_MAX];
 
 static int open_kept(test_rank *m)
 {
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4096;
-    must(sbn_parallel_create(m->group, &config, &kept[m->rank]), "sbn_parallel_create");
+    must(sbn_data_parallel_create(m->group, &config, &kept[m->rank]), "sbn_data_parallel_create");
     tensors_open(&tensors[m->rank], m);
     return SBN_SUCCESS;
 }
@@ -27,20 +27,21 @@ static int open_kept(test_rank *m)
 static int close_kept(test_rank *m)
 {
     tensors_close(&tensors[m->rank]);
-    sbn_parallel_destroy(kept[m->rank]);
+    sbn_data_parallel_destroy(kept[m->rank]);
     return SBN_SUCCESS;
 }
 
 static int begin_again(test_rank *m)
 {
-    tensors_fill(&tensors[m->rank], sbn_parallel_first(kept[m->rank]));
+    tensors_fill(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
     return SBN_SUCCESS;
 }
 
 static int say_untouched(test_rank *m, int status)
 {
     rank_says(m, status);
-    m->digest = (uint64_t)tensors_untouched(&tensors[m->rank], sbn_parallel_first(kept[m->rank]));
+    m->digest = (uint64_t)tensors_untouched(&tensors[m->rank],
+                                            sbn_data_parallel_first(kept[m->rank]));
     return status;
 }
 
@@ -261,15 +262,15 @@ static void check_faults(void)
     ranks_close(&all);
 }
 
-/* One rank's configuration is wrong: nobody gets an sbn_parallel. */
+/* One rank's configuration is wrong: nobody gets an sbn_data_parallel. */
 static int wrong_config(test_rank *m)
 {
-    sbn_parallel *parallel;
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel *parallel;
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = m->rank == 1 ? 4095 : 4096;
-    rank_says(m, sbn_parallel_create(m->group, &config, &parallel));
+    rank_says(m, sbn_data_parallel_create(m->group, &config, &parallel));
     m->digest = parallel == NULL;
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     return m->status;
 }
 
@@ -282,7 +283,7 @@ static void check_config(void)
     for (int rank = 0; rank < 3; ++rank) {
         rank_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
                     rank == 1 ? "bucket_bytes: 4096 to |4095 came"
-                              : "rank 1 called sbn_parallel_create and reported",
+                              : "rank 1 called sbn_data_parallel_create and reported",
                     "a wrong configuration");
         tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);
     }

@@ -11,23 +11,23 @@
 
 static fixture device;
 
-static sbn_parallel *joined[RANKS_MAX];
+static sbn_data_parallel *joined[RANKS_MAX];
 static exchange_tensors tensors[RANKS_MAX];
 
 static int join(test_rank *m)
 {
-    sbn_parallel_config config = SBN_PARALLEL_CONFIG_INIT;
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4096;
     expect_leaks();
     joined[m->rank] = NULL;
     tensors_open(&tensors[m->rank], m);
-    return rank_says(m, sbn_parallel_create(m->group, &config, &joined[m->rank]));
+    return rank_says(m, sbn_data_parallel_create(m->group, &config, &joined[m->rank]));
 }
 
 static int leave(test_rank *m)
 {
     tensors_close(&tensors[m->rank]);
-    sbn_parallel_destroy(joined[m->rank]);
+    sbn_data_parallel_destroy(joined[m->rank]);
     return SBN_SUCCESS;
 }
 
@@ -125,12 +125,12 @@ typedef struct breaking {
 
 static breaking wholes[2], subgroups[2];
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     breaking *b = context;
     if (b->is_subgroup && b->fail_start > 0 && --b->fail_start == 0)
         return 77;
-    return b->real.start(b->real.context, stream, words, count, request);
+    return b->real.start(b->real.context, tag, words, count, request);
 }
 
 static int test(void *context, void *request, int *done)
@@ -228,7 +228,7 @@ int main(void)
     expect_leaks();
     check_absent();
     check_stopped();
-    /* The first is sbn_parallel_create's, then a header, levels, sums, ... */
+    /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);
     for (int n = 1; n <= 16; n += 5)

@@ -50,9 +50,9 @@ static void check_groups(void)
     refused(&good, "queues[1]|command queue|NULL came", "group: a NULL queue");
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)context, (void)stream, (void)words, (void)count, (void)request;
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
     return 0;
 }
 
@@ -66,7 +66,7 @@ static int test(void *context, void *request, int *done)
 static void check_transports(void)
 {
     const sbn_transport good = {.size = sizeof good, .world_size = 2, .start = start, .test = test};
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.queues = &queue;
     config.replicas = 1;

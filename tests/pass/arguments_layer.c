@@ -66,19 +66,18 @@ static void check_statistics(sbn_group *group, sbn_batchnorm *layer)
            SBN_INVALID_ARGUMENT, "layer|another came", "set: a group as the layer");
     expect(sbn_batchnorm_reset_running_stats(NULL), SBN_INVALID_ARGUMENT, "layer|NULL came",
            "reset");
-    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    must(sbn_batchnorm_running_stats(layer, got, got + 3, &got_batches), "get");
     tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + 3, var, sizeof var) && got_batches == 7,
            "refused calls leave the running statistics");
     must(sbn_batchnorm_set_running_stats(layer, NULL, mean, NULL), "set");
-    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    must(sbn_batchnorm_running_stats(layer, got, got + 3, &got_batches), "get");
     tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + 3, mean, sizeof var) &&
                got_batches == 7,
            "NULL leaves a part as it is");
     must(sbn_batchnorm_reset_running_stats(layer), "reset");
-    must(sbn_batchnorm_get_running_stats(layer, got, got + 3, &got_batches), "get");
+    must(sbn_batchnorm_running_stats(layer, got, got + 3, &got_batches), "get");
     tap_ok(got[2] == 0.0f && got[5] == 1.0f && got_batches == 0, "reset: 0, 1, no batches");
-    expect(sbn_batchnorm_get_running_stats(layer, NULL, NULL, NULL), SBN_SUCCESS, "",
-           "get nothing");
+    expect(sbn_batchnorm_running_stats(layer, NULL, NULL, NULL), SBN_SUCCESS, "", "get nothing");
 
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     config.channels = 3;
@@ -86,7 +85,7 @@ static void check_statistics(sbn_group *group, sbn_batchnorm *layer)
     config.name = "untracked";
     sbn_batchnorm *untracked;
     must(sbn_batchnorm_create(group, &config, &untracked), "sbn_batchnorm_create");
-    expect(sbn_batchnorm_get_running_stats(untracked, got, NULL, NULL), SBN_INVALID_ARGUMENT,
+    expect(sbn_batchnorm_running_stats(untracked, got, NULL, NULL), SBN_INVALID_ARGUMENT,
            "untracked|no running statistics", "get from an untracked layer");
     sbn_batchnorm_destroy(untracked);
 }
@@ -101,9 +100,9 @@ static void check_saved(sbn_group *group, sbn_batchnorm *layer)
            "layer|another came", "saved: a group as the layer");
     tap_ok(saved == NULL, "saved: the handle is NULL");
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    expect(sbn_saved_get(saved, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|no forward",
+    expect(sbn_saved_stats(saved, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|no forward",
            "get from saved statistics that nothing has filled");
-    expect(sbn_saved_get(NULL, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
+    expect(sbn_saved_stats(NULL, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
            "get: NULL");
     expect(sbn_pass_end((sbn_pass *)saved, NULL), SBN_INVALID_ARGUMENT, "pass|another came",
            "end: saved statistics as the pass");

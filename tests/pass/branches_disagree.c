@@ -65,9 +65,10 @@ static int other_operation(test_rank *m)
 static int frozen_here(test_rank *m)
 {
     const branch_call c = branch_call_right(m, 0);
-    must(sbn_batchnorm_freeze(c.list[2].layer, m->rank == BRANCH_ODD), "sbn_batchnorm_freeze");
+    must(sbn_batchnorm_set_frozen(c.list[2].layer, m->rank == BRANCH_ODD),
+         "sbn_batchnorm_set_frozen");
     branch_call_make(m, &c);
-    must(sbn_batchnorm_freeze(c.list[2].layer, 0), "sbn_batchnorm_freeze");
+    must(sbn_batchnorm_set_frozen(c.list[2].layer, 0), "sbn_batchnorm_set_frozen");
     return m->status;
 }
 
@@ -77,9 +78,9 @@ static int frozen_backward(test_rank *m)
     sbn_saved *saved;
     branch_call c = branch_call_right(m, 1);
     must(sbn_saved_create(c.list[0].layer, &saved), "sbn_saved_create");
-    must(sbn_batchnorm_freeze(c.list[0].layer, 1), "sbn_batchnorm_freeze");
+    must(sbn_batchnorm_set_frozen(c.list[0].layer, 1), "sbn_batchnorm_set_frozen");
     must(sbn_forward(c.list[0].layer, c.list[0].shards, saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_freeze(c.list[0].layer, 0), "sbn_batchnorm_freeze");
+    must(sbn_batchnorm_set_frozen(c.list[0].layer, 0), "sbn_batchnorm_set_frozen");
     clFinish(m->queue);
     for (size_t r = 0; r < m->replicas; ++r)
         slice_reset(&branch_set_of(m)->slices[0][r]);

@@ -106,8 +106,8 @@ static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const 
     float values[4][520];
     int64_t batches;
     uint64_t count;
-    must(sbn_batchnorm_get_running_stats(layer, values[0], values[1], &batches), "get");
-    must(sbn_saved_get(saved, values[2], values[3], &count), "sbn_saved_get");
+    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "get");
+    must(sbn_saved_stats(saved, values[2], values[3], &count), "sbn_saved_stats");
     for (int i = 0; i < 4; ++i)
         digest = digest_of(digest, values[i], sizeof(float) * channels);
     return digest_of(digest_of(digest, &batches, sizeof batches), &count, sizeof count);
@@ -135,7 +135,7 @@ static outcome train(const problem *p, cl_ulong cache)
     config.layout = p->layout;
     must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    must(sbn_batchnorm_train(layer, !p->frozen), "sbn_batchnorm_train");
+    must(sbn_batchnorm_set_training(layer, !p->frozen), "sbn_batchnorm_set_training");
     open_slices(p, slices);
     const long before = wraps_calls(WRAP_LAUNCH);
     for (int step = 0; step < 2; ++step) {

@@ -83,7 +83,7 @@ static void replicate(engine *e, size_t count)
         open_slice(&r->s, r->queue, e->count);
         r->group = group_of(&r->queue, 1, NULL);
         r->layer = layer_of(r->group, &r->saved);
-        const sbn_parameters parameters = {r->s.shard.weight, r->s.shard.bias};
+        const sbn_parameters parameters = {sizeof parameters, r->s.shard.weight, r->s.shard.bias};
         must(sbn_model_create(&r->model), "sbn_model_create");
         must(sbn_model_add(r->model, "norm", r->layer, &parameters), "sbn_model_add");
     }
@@ -120,7 +120,8 @@ static struct {
 static void register_replica(replica *r, const sbn_transport *transport)
 {
     sbn_group *group = group_of(&r->queue, 1, transport);
-    expect(sbn_model_convert(r->model, group, NULL, NULL), SBN_SUCCESS, "", "a replica registers");
+    expect(sbn_model_set_group(r->model, group, NULL, NULL), SBN_SUCCESS, "",
+           "a replica registers");
     sbn_group_destroy(r->group);
     r->group = group;
 }
@@ -131,7 +132,7 @@ static void replicate_and_register(engine *e, size_t count)
     must(sbn_hub_create((int)count, &hub), "sbn_hub_create");
     patched.replicate(e, count);
     for (size_t i = 0; i < count; ++i) {
-        sbn_transport transport;
+        sbn_transport transport = SBN_TRANSPORT_INIT;
         must(sbn_hub_transport(hub, (int)i, &transport), "sbn_hub_transport");
         register_replica(&e->replicas[i], &transport);
     }
@@ -156,7 +157,7 @@ static uint64_t digest_replica(uint64_t digest, const slice *s, const sbn_batchn
     digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
     digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
     digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-    must(sbn_batchnorm_get_running_stats(layer, mean, var, &batches), "get");
+    must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "get");
     digest = digest_of(digest, mean, sizeof mean);
     digest = digest_of(digest, var, sizeof var);
     return digest_of(digest, &batches, sizeof batches);

@@ -85,8 +85,8 @@ static int take_events(int *any)
 /* The n-th step of a life. Those with huge values need the wide format. */
 static int step(life *l, int n)
 {
-    const sbn_branch both[] = {{l->layer, shards, l->saved, 0},
-                               {l->layer, huge_quiet, l->other, 0}};
+    const sbn_branch both[] = {{sizeof(sbn_branch), l->layer, shards, l->saved, 0},
+                               {sizeof(sbn_branch), l->layer, huge_quiet, l->other, 0}};
     switch (n) {
     case 0: return sbn_forward(l->layer, shards, l->saved, 0, NULL);
     case 1: return sbn_backward(l->layer, shards, l->saved, 0, NULL);

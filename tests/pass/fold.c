@@ -53,6 +53,7 @@ static void example_open(example *e, const char *name)
     must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
     for (size_t r = 0; r < REPLICAS; ++r)
         e->foldings[r] = (sbn_folding){
+            .size = sizeof(sbn_folding),
             .outer = 1,
             .inner = e->weights / e->channels,
             .weight = load(e, "first.weight"),
@@ -166,6 +167,7 @@ static void check_network(void)
     sbn_shard shards[REPLICAS] = {{0}};
     for (size_t r = 0; r < REPLICAS; ++r)
         shards[r] = (sbn_shard){
+            .size = sizeof(sbn_shard),
             .dims = 3,
             .shape = {1, OUT, POSITIONS},
             .x = buffer_of(&device, queue, y, OUT * POSITIONS),
@@ -225,7 +227,7 @@ static void check_none(void)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
     sbn_group *one_rank;
     sbn_batchnorm *layer;

@@ -51,6 +51,7 @@ static void example_open(example *e, const char *name, sbn_group *group)
     vectors_open(&e->file, "frozen.safetensors");
     e->s.queue = queue;
     e->s.shard = (sbn_shard){
+        .size = sizeof(sbn_shard),
         .dims = 3,
         .shape = {SAMPLES, CHANNELS, PLANE},
         .x = load(e, "x", ELEMENTS),
@@ -74,7 +75,7 @@ static void example_open(example *e, const char *name, sbn_group *group)
     must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
     free(mean);
     free(var);
-    must(sbn_batchnorm_freeze(e->layer, 1), "sbn_batchnorm_freeze");
+    must(sbn_batchnorm_set_frozen(e->layer, 1), "sbn_batchnorm_set_frozen");
 }
 
 static void example_close(example *e)
@@ -148,7 +149,7 @@ static void check_values(const char *name)
             expect_tensor(&e, &e.s.shard.weight_grad, "weight_grad", 8);
             expect_tensor(&e, &e.s.shard.bias_grad, "bias_grad", 8);
         }
-        must(sbn_batchnorm_get_running_stats(e.layer, NULL, NULL, &tracked), "get");
+        must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
         tap_ok(tracked == 0, "no batch was tracked");
         /* Evaluation and recomputation: the same bits. */
         const uint64_t y = digest_buffer(DIGEST_START, &e.s, &e.s.shard.y, ELEMENTS);
@@ -172,9 +173,9 @@ static void check_values(const char *name)
 /* A transport that nobody answers. */
 static int calls;
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)context, (void)stream, (void)words, (void)count, (void)request;
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
     ++calls;
     return -1;
 }
@@ -201,7 +202,7 @@ static void check_alone(void)
     int ready = 0;
     must(sbn_pass_progress(pass, &ready), "progress");
     tap_ok(ready == 1, "a frozen forward pass is ready at once");
-    expect(sbn_batchnorm_freeze(e.layer, 0), SBN_INVALID_ARGUMENT, "affine|under way|freezing",
+    expect(sbn_batchnorm_set_frozen(e.layer, 0), SBN_INVALID_ARGUMENT, "affine|under way|freezing",
            "release while a pass is under way");
     must(sbn_pass_end(pass, NULL), "end");
     must(sbn_backward(e.layer, &all, e.saved, 0, NULL), "sbn_backward");
@@ -255,10 +256,10 @@ static void check_alone(void)
     expect(sbn_backward(e.layer, &one, e.saved, 0, NULL), SBN_SUCCESS, "", "its backward pass");
 
     /* The group fails: frozen passes go on. */
-    must(sbn_batchnorm_freeze(e.layer, 0), "release");
+    must(sbn_batchnorm_set_frozen(e.layer, 0), "release");
     expect(sbn_forward(e.layer, &all, e.saved, 0, NULL), SBN_TRANSPORT_ERROR, "start",
            "released, it communicates");
-    must(sbn_batchnorm_train(e.layer, 0), "evaluation");
+    must(sbn_batchnorm_set_training(e.layer, 0), "evaluation");
     expect(sbn_forward(e.layer, &all, e.saved, 0, NULL), SBN_SUCCESS, "",
            "evaluation after the group has failed");
     expect(sbn_backward(e.layer, &all, e.saved, 0, NULL), SBN_SUCCESS, "", "and its backward pass");
@@ -275,21 +276,21 @@ static void check_flags(void)
     example_open(&e, "affine", group);
     tap_ok(sbn_batchnorm_is_training(e.layer) && sbn_batchnorm_is_frozen(e.layer),
            "frozen, in training");
-    must(sbn_batchnorm_train(e.layer, 0), "train");
-    must(sbn_batchnorm_train(e.layer, 1), "train");
+    must(sbn_batchnorm_set_training(e.layer, 0), "train");
+    must(sbn_batchnorm_set_training(e.layer, 1), "train");
     must(sbn_forward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_get_running_stats(e.layer, NULL, NULL, &tracked), "get");
+    must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
     tap_ok(tracked == 0, "train does not release");
-    must(sbn_batchnorm_freeze(e.layer, 0), "freeze");
+    must(sbn_batchnorm_set_frozen(e.layer, 0), "freeze");
     /* The frozen pass's backward is still that of constants. */
     must(sbn_backward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_backward");
     expect_tensor(&e, &e.s.shard.dx, "dx", 4);
     must(sbn_forward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_get_running_stats(e.layer, NULL, NULL, &tracked), "get");
+    must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
     tap_ok(tracked == 1, "released, it trains");
-    expect(sbn_batchnorm_train(e.layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|2 came",
+    expect(sbn_batchnorm_set_training(e.layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|2 came",
            "train 2");
-    expect(sbn_batchnorm_freeze(NULL, 1), SBN_INVALID_ARGUMENT, "layer|NULL", "freeze NULL");
+    expect(sbn_batchnorm_set_frozen(NULL, 1), SBN_INVALID_ARGUMENT, "layer|NULL", "freeze NULL");
     example_close(&e);
     sbn_group_destroy(group);
 }
@@ -298,8 +299,8 @@ static int freeze_one(test_rank *m)
 {
     /* Rank 1 forgets. */
     if (m->rank == 0)
-        sbn_batchnorm_freeze(m->layer, 1);
-    sbn_batchnorm_freeze(m->second, 1);
+        sbn_batchnorm_set_frozen(m->layer, 1);
+    sbn_batchnorm_set_frozen(m->second, 1);
     const int status = sbn_forward(m->second, m->shards, m->second_saved, 0, NULL);
     if (status)
         return rank_says(m, status);

@@ -72,7 +72,9 @@ static void network_close(network *n, size_t count)
 static void take_shard(const layer *l, size_t replica, sbn_shard *shard)
 {
     const size_t elements = l->channels * l->side * l->side;
-    *shard = (sbn_shard){.dims = 4, .shape = {1, l->channels, l->side, l->side}};
+    *shard = (sbn_shard){.size = sizeof(sbn_shard),
+                         .dims = 4,
+                         .shape = {1, l->channels, l->side, l->side}};
     shard->x = values[0];
     shard->y = (sbn_buffer){values[1].mem, replica * elements};
     shard->dy = values[2];

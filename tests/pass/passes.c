@@ -49,7 +49,7 @@ static uint64_t digest_running(const sbn_batchnorm *of)
 {
     float values[2][CHANNELS];
     int64_t batches;
-    must(sbn_batchnorm_get_running_stats(of, values[0], values[1], &batches), "get");
+    must(sbn_batchnorm_running_stats(of, values[0], values[1], &batches), "get");
     return digest_of(digest_of(DIGEST_START, values, sizeof values), &batches, sizeof batches);
 }
 

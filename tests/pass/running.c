@@ -82,7 +82,7 @@ static void check_average(sbn_group *group, sbn_average average, double momentum
             expected.unbiased[c] += w * (batch.unbiased[c] - expected.unbiased[c]);
         }
         must(sbn_forward(layer, &s.shard, saved, 0, NULL), "sbn_forward");
-        must(sbn_batchnorm_get_running_stats(layer, mean, var, &tracked), "get");
+        must(sbn_batchnorm_running_stats(layer, mean, var, &tracked), "get");
         /* A float's rounding for each batch, and the sum's own. */
         const double off = fmax(distance(mean, expected.mean), distance(var, expected.unbiased));
         tap_ok(off <= 2.0 * (b + 1) && tracked == b + 1,
@@ -98,7 +98,7 @@ static uint64_t digest_running(const sbn_batchnorm *layer)
 {
     float values[2][CHANNELS];
     int64_t tracked;
-    must(sbn_batchnorm_get_running_stats(layer, values[0], values[1], &tracked), "get");
+    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &tracked), "get");
     return digest_of(digest_of(DIGEST_START, values, sizeof values), &tracked, sizeof tracked);
 }
 
@@ -134,7 +134,7 @@ static void check_empty(sbn_group *group)
         none.x.mem = none.y.mem = i ? NULL : none.x.mem;
         slice_reset(&s);
         expect(sbn_forward(layer, &none, saved, 0, &result), SBN_SUCCESS, "", "an empty batch");
-        must(sbn_saved_get(saved, NULL, NULL, &count), "sbn_saved_get");
+        must(sbn_saved_stats(saved, NULL, NULL, &count), "sbn_saved_stats");
         tap_ok(result.count == 0 && count == 0 && result.synchronised, "it has no values");
         tap_ok(digest_running(layer) == running && slice_untouched(&s), "nothing has changed");
         tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
@@ -159,9 +159,9 @@ static void check_empty(sbn_group *group)
 /* A transport that only counts. */
 static int starts;
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    (void)context, (void)stream, (void)words, (void)count, (void)request;
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
     ++starts;
     return -1;
 }

@@ -41,7 +41,7 @@ static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
 {
     float mean[RANK_CHANNELS], var[RANK_CHANNELS];
     uint64_t count;
-    if (sbn_saved_get(saved, mean, var, &count))
+    if (sbn_saved_stats(saved, mean, var, &count))
         return digest;
     digest = digest_of(digest, mean, sizeof mean);
     digest = digest_of(digest, var, sizeof var);
@@ -54,8 +54,9 @@ static const char *take_branches(test_rank *m, uint64_t round, const sbn_shard *
     sbn_shard elsewhere = *shard;
     sbn_pass *pass = NULL;
     elsewhere.y = shard->dx;
-    const sbn_branch list[] = {{m->layer, shard, m->saved, 0},
-                               {m->second, &elsewhere, m->second_saved, SBN_KEEP_RUNNING_STATS}};
+    const sbn_branch list[] = {{sizeof(sbn_branch), m->layer, shard, m->saved, 0},
+                               {sizeof(sbn_branch), m->second, &elsewhere, m->second_saved,
+                                SBN_KEEP_RUNNING_STATS}};
     if (sbn_forward_branches_begin(list, 2, &pass))
         return "begin of branches";
     delay(draw(7, round, (uint64_t)m->rank));

@@ -35,8 +35,8 @@ static void take_round(test_rank *m, const sbn_shard *wide)
     must(sbn_pass_end(two, &result), "end");
     must(sbn_pass_end(one, NULL), "end");
     must(result.wide ? 0 : 1, "a wide pass");
-    const sbn_branch both[] = {{m->layer, m->shards, m->saved, 0},
-                               {m->second, wide, m->second_saved, 0}};
+    const sbn_branch both[] = {{sizeof(sbn_branch), m->layer, m->shards, m->saved, 0},
+                               {sizeof(sbn_branch), m->second, wide, m->second_saved, 0}};
     must(sbn_forward_branches(both, 2, NULL), "sbn_forward_branches");
     must(sbn_backward_branches(both, 2, NULL), "sbn_backward_branches");
     must(sbn_backward(m->second, wide, m->second_saved, SBN_GLOBAL_GRADIENTS, NULL),

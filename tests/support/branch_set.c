@@ -12,12 +12,12 @@ branch_set *branch_set_of(const test_rank *m)
     return &sets[m->rank];
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     branch_set *set = context;
-    ++set->starts[stream];
-    set->words[stream] += count;
-    return set->inner.start(set->inner.context, stream, words, count, request);
+    ++set->starts[tag];
+    set->words[tag] += count;
+    return set->inner.start(set->inner.context, tag, words, count, request);
 }
 
 static int test(void *context, void *request, int *done)
@@ -51,7 +51,7 @@ static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
     config.name = shape->name;
     config.channels = shape->channels;
     must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
-    must(sbn_batchnorm_train(layer, !shape->fixed), "sbn_batchnorm_train");
+    must(sbn_batchnorm_set_training(layer, !shape->fixed), "sbn_batchnorm_set_training");
     return layer;
 }
 
@@ -78,8 +78,10 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
         put(&set->slices[i][r], shape->put, m->rank);
         set->shards[i][r] = set->slices[i][r].shard;
     }
-    set->forward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->flags};
-    set->backward[i] = (sbn_branch){set->layers[i], set->shards[i], set->saved[i], shape->back};
+    set->forward[i] = (sbn_branch){sizeof(sbn_branch), set->layers[i], set->shards[i],
+                                   set->saved[i], shape->flags};
+    set->backward[i] = (sbn_branch){sizeof(sbn_branch), set->layers[i], set->shards[i],
+                                    set->saved[i], shape->back};
 }
 
 void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
@@ -135,8 +137,8 @@ static uint64_t digest_statistics(uint64_t digest, const branch_set *set, size_t
     float values[4][MOST] = {{0}};
     int64_t batches;
     uint64_t count = 0;
-    must(sbn_batchnorm_get_running_stats(set->layers[i], values[0], values[1], &batches), "get");
-    sbn_saved_get(set->saved[i], values[2], values[3], &count);
+    must(sbn_batchnorm_running_stats(set->layers[i], values[0], values[1], &batches), "get");
+    sbn_saved_stats(set->saved[i], values[2], values[3], &count);
     digest = digest_of(digest, values, sizeof values);
     digest = digest_of(digest, &batches, sizeof batches);
     return digest_of(digest, &count, sizeof count);

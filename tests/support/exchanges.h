@@ -5,6 +5,7 @@
 #ifndef TESTS_SUPPORT_EXCHANGES_H
 #define TESTS_SUPPORT_EXCHANGES_H
 
+#include "base/opencl.h"
 #include "support/ranks.h"
 
 enum { TENSORS = 7 };

@@ -58,6 +58,7 @@ void file_network_open(file_network *n, size_t channels_of_second, int affine)
         must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
         for (size_t r = 0; r < REPLICAS; ++r)
             n->parameters[i][r] = (sbn_parameters){
+                sizeof(sbn_parameters),
                 buffer_of(&device, file_network_slice.queue, NULL, config.channels),
                 buffer_of(&device, file_network_slice.queue, NULL, config.channels),
             };
@@ -86,7 +87,7 @@ uint64_t file_network_digest(const file_network *n)
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
         float mean[MOST], var[MOST];
         int64_t batches = 0;
-        must(sbn_batchnorm_get_config(n->layers[i], &config), "get");
+        must(sbn_batchnorm_settings(n->layers[i], &config), "get");
         for (size_t r = 0; r < REPLICAS; ++r) {
             digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].weight,
                                    config.channels);
@@ -95,7 +96,7 @@ uint64_t file_network_digest(const file_network *n)
         }
         if (!config.track_running_stats)
             continue;
-        must(sbn_batchnorm_get_running_stats(n->layers[i], mean, var, &batches), "get");
+        must(sbn_batchnorm_running_stats(n->layers[i], mean, var, &batches), "get");
         digest = digest_of(digest, mean, sizeof *mean * config.channels);
         digest = digest_of(digest, var, sizeof *var * config.channels);
         digest = digest_of(digest, &batches, sizeof batches);

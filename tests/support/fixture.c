@@ -145,6 +145,7 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
         bias[c] = 0.25f * (float)(c % 5) - 0.5f;
     }
     s->shard = (sbn_shard){
+        .size = sizeof(sbn_shard),
         .dims = 3,
         .shape = {samples, channels, plane},
         .x = make_buffer(s, f, x, elements),

@@ -8,6 +8,7 @@
 
 #include <syncbn.h>
 
+#include "base/opencl.h"
 #include "support/tap.h"
 
 typedef struct fixture {

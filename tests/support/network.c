@@ -22,7 +22,8 @@ sbn_parameters network_parameters(const network *n, float weight, float bias)
         values[0][c] = weight + (float)c;
         values[1][c] = bias - (float)c;
     }
-    return (sbn_parameters){buffer_of(n->device, n->queue, values[0], CHANNELS),
+    return (sbn_parameters){sizeof(sbn_parameters),
+                            buffer_of(n->device, n->queue, values[0], CHANNELS),
                             buffer_of(n->device, n->queue, values[1], CHANNELS)};
 }
 
@@ -54,7 +55,7 @@ static void release(sbn_parameters *p)
         clReleaseMemObject(p->weight.mem);
     if (p->bias.mem)
         clReleaseMemObject(p->bias.mem);
-    *p = (sbn_parameters){{NULL, 0}, {NULL, 0}};
+    *p = (sbn_parameters){sizeof(sbn_parameters), {NULL, 0}, {NULL, 0}};
 }
 
 void network_close(network *n)

@@ -41,7 +41,7 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
                 const size_t *samples, const sbn_group_config *config)
 {
     sbn_group_config mine = SBN_GROUP_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     size_t first = 0;
     memset(all, 0, sizeof *all);
     all->count = count;
@@ -133,9 +133,9 @@ static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
     float values[6][RANK_CHANNELS] = {{0}};
     int64_t batches[2];
     uint64_t count = 0;
-    must(sbn_batchnorm_get_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
-    must(sbn_batchnorm_get_running_stats(m->second, values[2], values[3], &batches[1]), "get");
-    sbn_saved_get(m->saved, values[4], values[5], &count);
+    must(sbn_batchnorm_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
+    must(sbn_batchnorm_running_stats(m->second, values[2], values[3], &batches[1]), "get");
+    sbn_saved_stats(m->saved, values[4], values[5], &count);
     digest = digest_of(digest, values, sizeof values);
     digest = digest_of(digest, batches, sizeof batches);
     return digest_of(digest, &count, sizeof count);

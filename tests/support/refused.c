@@ -51,8 +51,8 @@ uint64_t stage_state(const stage *s)
     float values[4][CHANNELS];
     int64_t batches;
     uint64_t count;
-    must(sbn_batchnorm_get_running_stats(s->layer, values[0], values[1], &batches), "running");
-    must(sbn_saved_get(s->saved, values[2], values[3], &count), "saved");
+    must(sbn_batchnorm_running_stats(s->layer, values[0], values[1], &batches), "running");
+    must(sbn_saved_stats(s->saved, values[2], values[3], &count), "saved");
     uint64_t digest = digest_of(DIGEST_START, values, sizeof values);
     digest = digest_of(digest, &batches, sizeof batches);
     return digest_of(digest, &count, sizeof count);

@@ -13,7 +13,7 @@
 #include "support/ranks.h"
 
 typedef struct head {
-    int64_t stream, number, count;
+    int64_t tag, number, count;
 } head;
 
 /* Bytes that come or go, a frame after another. */
@@ -82,7 +82,7 @@ static void send_frame(line *l, const head *what, const int64_t *words)
 static sum *find(end *e, const head *what)
 {
     for (sum *s = e->sums; s; s = s->next)
-        if (s->what.stream == what->stream && s->what.number == what->number)
+        if (s->what.tag == what->tag && s->what.number == what->number)
             return s;
     sum *s = allocate(sizeof *s);
     *s = (sum){.what = *what, .next = e->sums};
@@ -157,10 +157,10 @@ static int pump(end *e)
     return 0;
 }
 
-static int start(void *context, int stream, int64_t *words, size_t count, void **request)
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     end *e = context;
-    const head what = {stream, e->started[stream]++, (int64_t)count};
+    const head what = {tag, e->started[tag]++, (int64_t)count};
     sum *s = find(e, &what);
     s->own = words;
     *request = s;

@@ -1,3 +1,4 @@
+#include "base/opencl.h"
 #include "support/wraps.h"
 
 #include <stdatomic.h>

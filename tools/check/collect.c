@@ -85,16 +85,16 @@ static int collect_statistics(job *j)
         status = output_make(out, OUT_MEAN, j->p->channels);
         status = status ? status : output_make(out, OUT_VAR, j->p->channels);
         if (!status) {
-            status = sbn_saved_get(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
-                                   &out->count);
+            status = sbn_saved_stats(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
+                                     &out->count);
         }
     }
     if (!status && j->p->track) {
         status = output_make(out, OUT_RUNNING_MEAN, j->p->channels);
         status = status ? status : output_make(out, OUT_RUNNING_VAR, j->p->channels);
         if (!status) {
-            status = sbn_batchnorm_get_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
-                                                     out->of[OUT_RUNNING_VAR].data, &out->batches);
+            status = sbn_batchnorm_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
+                                                 out->of[OUT_RUNNING_VAR].data, &out->batches);
         }
     }
     if (status) {

@@ -4,6 +4,8 @@
 
 #include <syncbn.h>
 
+#include "base/opencl.h"
+
 typedef struct device_info {
     cl_device_id id;
     size_t platform; /* index into platforms */

@@ -6,9 +6,8 @@
 
 int job_reset(job *j)
 {
-    if (!j->p->track) {
+    if (!j->p->track)
         return SBN_SUCCESS;
-    }
     int status = sbn_batchnorm_set_running_stats(j->layer, j->in->running_mean, j->in->running_var,
                                                  &j->in->batches);
     return status ? job_failed(j->error, "sbn_batchnorm_set_running_stats", status) : SBN_SUCCESS;
@@ -28,13 +27,11 @@ int job_make_layer(job *j, sbn_group *group)
     config.affine = p->affine;
     config.track_running_stats = p->track;
     int status = sbn_batchnorm_create(group, &config, &j->layer);
-    if (status) {
+    if (status)
         return job_failed(j->error, "sbn_batchnorm_create", status);
-    }
     status = job_reset(j);
-    if (status) {
+    if (status)
         return status;
-    }
     status = sbn_saved_create(j->layer, &j->saved);
     return status ? job_failed(j->error, "sbn_saved_create", status) : SBN_SUCCESS;
 }
@@ -44,10 +41,10 @@ static int make_shards(job *j, cl_command_queue *queue)
     for (size_t r = 0; r < j->replicas; r++) {
         tensors *t = &j->tensors[r];
         int status = tensors_make(j->p, j->g, j->in, j->first + r, queue[r], t);
-        if (status) {
+        if (status)
             return job_failed_here(j->error, "filling buffers", status);
-        }
         sbn_shard *shard = &j->shards[r];
+        *shard = (sbn_shard)SBN_SHARD_INIT;
         shard->dims = j->g->dims;
         memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
         shard->x = tensors_buffer(t, TENSOR_X);
@@ -71,24 +68,21 @@ static int make_shards(job *j, cl_command_queue *queue)
 /* Points every shard's y at the tensor that the next pass is to write. */
 static void aim(job *j, tensor_id id)
 {
-    for (size_t r = 0; r < j->replicas; r++) {
+    for (size_t r = 0; r < j->replicas; r++)
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
-    }
 }
 
 /* After a pass: waits for it where the queues do not keep order. */
 static int settle(job *j, const char *call, int status)
 {
     for (size_t r = 0; r < j->replicas; r++) {
-        if (!j->done[r]) {
+        if (!j->done[r])
             continue;
-        }
         cl_int waited = status ? CL_SUCCESS : clWaitForEvents(1, &j->done[r]);
         clReleaseEvent(j->done[r]);
         j->done[r] = NULL;
-        if (waited) {
+        if (waited)
             return job_failed_here(j->error, "clWaitForEvents", waited);
-        }
     }
     return status ? job_failed(j->error, call, status) : SBN_SUCCESS;
 }
@@ -99,18 +93,16 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
     j->tensors = calloc(j->replicas + 1, sizeof *j->tensors);
     j->shards = calloc(j->replicas + 1, sizeof *j->shards);
     j->done = calloc(j->replicas + 1, sizeof *j->done);
-    if (!j->tensors || !j->shards || !j->done) {
+    if (!j->tensors || !j->shards || !j->done)
         return job_failed_here(j->error, "making the shards", SBN_OUT_OF_MEMORY);
-    }
     int status = job_make_layer(j, group);
     return status ? status : make_shards(j, queue);
 }
 
 void job_close(job *j)
 {
-    for (size_t r = 0; j->tensors && r < j->replicas; r++) {
+    for (size_t r = 0; j->tensors && r < j->replicas; r++)
         tensors_free(&j->tensors[r]);
-    }
     sbn_saved_destroy(j->saved);
     sbn_batchnorm_destroy(j->layer);
     free(j->tensors);

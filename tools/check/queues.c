@@ -110,7 +110,7 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device, int 
 static int make_group(queues *q, kept_group *k)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     cl_int status = CL_SUCCESS;
     size_t first;
     k->here = runner_ranks_replicas(q->ranks, k->replicas, &first);

@@ -94,8 +94,8 @@ static int name_width(const sbn_checkpoint *checkpoint)
 {
     size_t width = 5;
     for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); i++) {
-        sbn_checkpoint_layer layer = SBN_CHECKPOINT_LAYER_INIT;
-        if (sbn_checkpoint_get_layer(checkpoint, i, &layer) == SBN_SUCCESS &&
+        sbn_layer_info layer = SBN_LAYER_INFO_INIT;
+        if (sbn_checkpoint_layer(checkpoint, i, &layer) == SBN_SUCCESS &&
             strlen(layer.name) > width) {
             width = strlen(layer.name);
         }

@@ -79,7 +79,7 @@ int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *
 {
     memset(report, 0, sizeof *report);
     report->layer.size = sizeof report->layer;
-    int status = sbn_checkpoint_get_layer(checkpoint, index, &report->layer);
+    int status = sbn_checkpoint_layer(checkpoint, index, &report->layer);
     if (status) {
         return status;
     }

@@ -11,7 +11,7 @@ typedef struct tensor_range {
 } tensor_range;
 
 typedef struct layer_report {
-    sbn_checkpoint_layer layer;
+    sbn_layer_info layer;
     int readable; /* 0: only `problems` holds */
     tensor_range weight, bias, mean, var;
     int64_t batches;

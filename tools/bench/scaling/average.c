@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <syncbn.h>
 #include <syncbn-mpi.h>
+#include <syncbn.h>
+
+#include "base/opencl.h"
 
 enum { TURNS = 10, TENSORS = 160 };
 
@@ -46,7 +48,7 @@ static double slowest(double start)
     return seconds;
 }
 
-static double average(sbn_parallel *parallel, const size_t *counts, const sbn_tensors *tensors,
+static double average(sbn_data_parallel *parallel, const size_t *counts, const sbn_tensors *tensors,
                       cl_command_queue queue)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -75,13 +77,13 @@ int main(int argc, char **argv)
     const size_t each = (size_t)(millions * 1e6 / TENSORS), count = each * TENSORS;
     size_t counts[TENSORS];
     sbn_buffer buffers[TENSORS];
-    sbn_tensors tensors = {.buffers = buffers};
+    sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_parallel_config parallel_config = SBN_PARALLEL_CONFIG_INIT;
-    sbn_transport transport;
+    sbn_data_parallel_config parallel_config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_mpi *mpi;
     sbn_group *group;
-    sbn_parallel *parallel;
+    sbn_data_parallel *parallel;
     cl_context context;
     cl_int status;
     int level, rank, ranks;
@@ -108,7 +110,7 @@ int main(int argc, char **argv)
     check(sbn_group_create(&config, &group), "making a group");
     if (argc > 2)
         parallel_config.bucket_bytes = (size_t)atol(argv[2]);
-    check(sbn_parallel_create(group, &parallel_config, &parallel), "joining the replicas");
+    check(sbn_data_parallel_create(group, &parallel_config, &parallel), "joining the replicas");
     double best[2] = {1e9, 1e9};
     for (int turn = 0; turn < TURNS; ++turn) {
         const double seconds[] = {average(parallel, counts, &tensors, queue),
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
                "copies, MPI_FLOAT      %7.1f ms  %5.2f ns per float  4 bytes of each sent\n",
                ranks, (double)count * 1e-6, best[0] * 1e3, best[0] * 1e9 / (double)count,
                best[1] * 1e3, best[1] * 1e9 / (double)count);
-    sbn_parallel_destroy(parallel);
+    sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
     check(sbn_mpi_destroy(mpi), "ending the transport");
     clReleaseMemObject(memory);

@@ -169,7 +169,7 @@ static double end(const scaling_rank *r, double since, double rested)
 
 double scaling_sum(scaling_rank *r)
 {
-    sbn_transport table;
+    sbn_transport table = SBN_TRANSPORT_INIT;
     void *request;
     int done = 0;
     must(r, sbn_mpi_transport(r->bare, &table), "sbn_mpi_transport");

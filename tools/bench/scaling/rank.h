@@ -4,6 +4,7 @@
 
 #include <syncbn-mpi.h>
 
+#include "base/opencl.h"
 #include "bench/contender.h"
 #include "bench/spread.h"
 

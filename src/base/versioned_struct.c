@@ -1,0 +1,114 @@
+#include "base/versioned_struct.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* What the first faulty element of an array has. */
+typedef struct fault {
+    size_t index;
+    size_t size;   /* that came */
+    size_t offset; /* of a byte that is not 0 and not known; 0: the size itself is wrong */
+} fault;
+
+static int find_fault(const void *array, size_t count, size_t known, int filled, fault *found)
+{
+    const size_t stride = count > 0 ? sbn__struct_size(array) : 0;
+    for (size_t i = 0; i < count; ++i) {
+        const char *one = (const char *)array + i * stride;
+        *found = (fault){i, sbn__struct_size(one), 0};
+        if (!sbn__struct_size_is_possible(found->size) || found->size != stride)
+            return 1;
+        for (size_t at = known; filled && at < found->size; ++at)
+            if (one[at] != 0) {
+                found->offset = at;
+                return 1;
+            }
+    }
+    return 0;
+}
+
+/* "SBN_GROUP_CONFIG_INIT" for "sbn_group_config". */
+static void name_macro(const char *type, char *out, size_t size)
+{
+    snprintf(out, size, "%s_INIT", type);
+    for (char *letter = out; *letter; ++letter)
+        *letter = (char)toupper((unsigned char)*letter);
+}
+
+static int refuse(const fault *f, const void *array, size_t count, size_t known, const char *type,
+                  const char *argument)
+{
+    char which[32] = "", macro[64];
+    if (count > 1)
+        snprintf(which, sizeof which, "[%zu]", f->index);
+    if (f->offset > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s%s: size: this library's %s has %zu bytes; expected zeros beyond them "
+                         "in one of size %zu, got another value at offset %zu",
+                         argument, which, type, known, f->size, f->offset);
+    if (f->index > 0 && f->size != sbn__struct_size(array))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
+                         argument, which, sbn__struct_size(array), f->size);
+    name_macro(type, macro, sizeof macro);
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s%s: size: expected sizeof(%s), %zu here, got %zu; start from %s", argument,
+                     which, type, known, f->size, macro);
+}
+
+int sbn__struct_check(const void *array, size_t count, size_t known, const char *type,
+                      const char *argument)
+{
+    fault found;
+    return find_fault(array, count, known, 1, &found)
+               ? refuse(&found, array, count, known, type, argument)
+               : SBN_SUCCESS;
+}
+
+int sbn__struct_is_valid(const void *array, size_t count, size_t known)
+{
+    fault found;
+    return !find_fault(array, count, known, 1, &found);
+}
+
+int sbn__struct_check_room(const void *array, size_t count, size_t known, const char *type,
+                           const char *argument)
+{
+    fault found;
+    return find_fault(array, count, known, 0, &found)
+               ? refuse(&found, array, count, known, type, argument)
+               : SBN_SUCCESS;
+}
+
+void sbn__struct_get(void *own, size_t known, const void *array, size_t index)
+{
+    const size_t size = sbn__struct_size(array);
+    memset(own, 0, known);
+    memcpy(own, (const char *)array + index * size, size < known ? size : known);
+    memcpy(own, &known, sizeof known);
+}
+
+int sbn__struct_read(void *own, const void *one, size_t known, const char *type,
+                     const char *argument)
+{
+    const int status = sbn__struct_check(one, 1, known, type, argument);
+    if (!status)
+        sbn__struct_get(own, known, one, 0);
+    return status;
+}
+
+int sbn__struct_init(void *one, size_t size, const void *defaults, size_t known, const char *type,
+                     const char *argument)
+{
+    sbn__error_clear();
+    if (!one)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected room for a %s, got NULL", argument,
+                         type);
+    if (!sbn__struct_size_is_possible(size))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "size: expected sizeof(%s), %zu here, got %zu", type,
+                         known, size);
+    memcpy(one, &size, sizeof size);
+    sbn__struct_put(one, 0, defaults, known);
+    return SBN_SUCCESS;
+}
