@@ -213,9 +213,9 @@ static int split_late(test_rank *m)
 static int train_in_part(test_rank *m)
 {
     expect_leaks();
-    int status = sbn_batchnorm_convert(m->layer, parts[m->rank]);
+    int status = sbn_batchnorm_set_group(m->layer, parts[m->rank]);
     status = status ? rank_says(m, status) : rank_forward(m);
-    must(sbn_batchnorm_convert(m->layer, m->group), "sbn_batchnorm_convert");
+    must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_convert");
     sbn_group_destroy(parts[m->rank]);
     return status;
 }

@@ -22,7 +22,7 @@ static void open_ranks(double timeout, sbn_timeout_action action)
 {
     must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
     for (int rank = 0; rank < RANKS; ++rank) {
-        sbn_transport transport;
+        sbn_transport transport = SBN_TRANSPORT_INIT;
         must(sbn_hub_transport(hub, rank, &transport), "sbn_hub_transport");
         sbn__communicator_open(&joined[rank], &transport, timeout, action);
     }
