@@ -18,7 +18,8 @@ AM_TESTS_ENVIRONMENT = \
 	POCL_CACHE_DIR='$(TEST_CACHE)'; export POCL_CACHE_DIR; \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
-	NM='$(NM)'; export NM; \
+	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \
+	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
@@ -52,10 +53,8 @@ CLEANFILES += installcheck installcheck-mpi
 # --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front.
 # Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
-# libraries they unload, which no suppression can name. With make -j programs are built
-# side by side, but tests that know deadlines run in a row; valgrind's have none that
-# matter (a + lets make see that $(check_under) is one, too).
-one_by_one = -j1
+# libraries they unload, which no suppression can name. A + lets make see that $(check_under)
+# is a make, too, which then runs tests side by side, but for the timed ones (tests/local.mk).
 pocl_icd = /etc/OpenCL/vendors/pocl.icd
 check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	TEST_ICD="`test ! -e $(pocl_icd) || echo $(pocl_icd)`"
@@ -84,8 +83,9 @@ check-oclgrind: $(check_PROGRAMS)
 	  LOG_COMPILER='$(SHELL) $(srcdir)/build-aux/run-oclgrind.sh $(OCLGRIND)'
 
 # --- make check-asan --------------------------------------------------------------
-# Everything built again under AddressSanitizer and UBSan, in asan/ of this build
-# directory and with this one's configure arguments.
+# Its programs built again under AddressSanitizer and UBSan, in asan/ of this build directory
+# and with this one's configure arguments. Kernels, which no sanitizer of the host watches, are
+# taken from this directory's cache, as for all that follow but valgrind.
 sanitize = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 check-asan:
 	@test '$(srcdir)' != . || { \
@@ -98,12 +98,12 @@ check-asan:
 	@cd asan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer $(sanitize)'"; }; }
-	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here
+	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here TEST_CACHE='$(TEST_CACHE)'
 
-check-asan-here: $(check_PROGRAMS)
-	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0' \
+check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
+	+LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0' \
 	UBSAN_OPTIONS=print_stacktrace=1 \
-	$(check_under) $(one_by_one) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
+	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
 # --- make check-fuzz ----------------------------------------------------------------
 # libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
@@ -133,15 +133,15 @@ check-tsan:
 	@cd tsan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'"; }; }
-	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here
+	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here TEST_CACHE='$(TEST_CACHE)'
 
 check-tsan-here: $(TSAN_TESTS)
-	TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
-	$(check_under) $(one_by_one) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
+	+TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
+	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
 
 # --- make check-openmpi ----------------------------------------------------------------
-# Everything built again with Open MPI, in openmpi/ of this build directory, and the
-# tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
+# What calls MPI, and the library below it, built again with Open MPI, in openmpi/ of this build
+# directory, and the tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
 # MPICH's.
 check-openmpi:
 	@test '$(srcdir)' != . || { \
@@ -149,10 +149,10 @@ check-openmpi:
 	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
 	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi --disable-static"; }; }
-	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here
+	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here TEST_CACHE='$(TEST_CACHE)'
 
-check-openmpi-here: all $(mpi_programs)
-	$(MAKE) $(AM_MAKEFLAGS) $(one_by_one) check-TESTS TESTS='$(mpi_scripts)' \
+check-openmpi-here: $(mpi_programs) $(mpi_examples)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' \
 	  TEST_SUITE_LOG=check-openmpi.log
 
 # --- make soak ------------------------------------------------------------------------

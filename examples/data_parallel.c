@@ -29,16 +29,16 @@ static const char source[] =
     "kernel void dense(global const float *x, global const float *p, global float *z) {\n"
     "    const size_t n = get_global_id(0) / 10, c = get_global_id(0) % 10;\n"
     "    float sum = 0;\n"
-    "    for (int i = 0; i < 64; i++) sum += x[64 * n + i] * p[10 * i + c];\n"
+    "    for (int i = 0; i < 64; ++i) sum += x[64 * n + i] * p[10 * i + c];\n"
     "    z[10 * n + c] = sum;\n"
     "}\n"
     "kernel void softmax(global const float *y, global const int *labels, global float *dy,\n"
     "                    global float *losses) {\n"
     "    const size_t n = get_global_id(0);\n"
     "    float most = y[10 * n], sum = 0;\n"
-    "    for (int c = 1; c < 10; c++) most = fmax(most, y[10 * n + c]);\n"
-    "    for (int c = 0; c < 10; c++) sum += exp(y[10 * n + c] - most);\n"
-    "    for (int c = 0; c < 10; c++)\n"
+    "    for (int c = 1; c < 10; ++c) most = fmax(most, y[10 * n + c]);\n"
+    "    for (int c = 0; c < 10; ++c) sum += exp(y[10 * n + c] - most);\n"
+    "    for (int c = 0; c < 10; ++c)\n"
     "        dy[10 * n + c] = (exp(y[10 * n + c] - most) / sum - (c == labels[n])) / 8;\n"
     "    losses[n] = log(sum) + most - y[10 * n + labels[n]];\n"
     "}\n"
@@ -46,8 +46,8 @@ static const char source[] =
     "                     global const float *losses, global float *g) {\n"
     "    const size_t i = get_global_id(0) / 10, c = get_global_id(0) % 10;\n"
     "    float sum = 0;\n"
-    "    if (i < 64) for (int n = 0; n < 8; n++) sum += x[64 * n + i] * dz[10 * n + c];\n"
-    "    else for (int n = 0; n < 8; n++) sum += losses[n] / 8;\n"
+    "    if (i < 64) for (int n = 0; n < 8; ++n) sum += x[64 * n + i] * dz[10 * n + c];\n"
+    "    else for (int n = 0; n < 8; ++n) sum += losses[n] / 8;\n"
     "    g[i < 64 ? 10 * i + c : 660] = sum;\n"
     "}\n"
     "kernel void update(global float *p, global const float *g) {\n"
@@ -86,7 +86,7 @@ static cl_mem buffer(const struct replica *r, size_t values)
 static void run(const struct replica *r, int kernel, size_t items, size_t count,
                 const cl_mem *arguments)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         check(clSetKernelArg(r->kernels[kernel], (cl_uint)i, sizeof(cl_mem), &arguments[i]),
               "setting an argument");
     check(clEnqueueNDRangeKernel(r->queue, r->kernels[kernel], 1, NULL, &items, NULL, 0, NULL,
@@ -104,11 +104,11 @@ static void open_replicas(struct replica *replicas, size_t count, size_t local_r
     cl_int status;
 
     check(clGetPlatformIDs(16, platforms, &platform_count), "finding a platform");
-    for (cl_uint p = 0; p < platform_count && p < 16 && !device_count; p++)
+    for (cl_uint p = 0; p < platform_count && p < 16 && !device_count; ++p)
         if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 64, devices, &device_count))
             device_count = 0;
     check(device_count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND, "finding a device");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         struct replica *r = &replicas[i];
         cl_device_id device = devices[(local_rank * count + i) % device_count];
 
@@ -119,7 +119,7 @@ static void open_replicas(struct replica *replicas, size_t count, size_t local_r
         cl_program program = clCreateProgramWithSource(r->context, 1, &text, NULL, &status);
         check(status, "making a program");
         check(clBuildProgram(program, 1, &device, "", NULL, NULL), "building the kernels");
-        for (int k = 0; k < KERNELS; k++) {
+        for (int k = 0; k < KERNELS; ++k) {
             r->kernels[k] = clCreateKernel(program, names[k], &status);
             check(status, names[k]);
         }
@@ -138,14 +138,14 @@ static void open_replicas(struct replica *replicas, size_t count, size_t local_r
 
 static void close_replicas(struct replica *replicas, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         struct replica *r = &replicas[i];
         const cl_mem all[] = {r->x,  r->labels, r->z,          r->y,        r->dy,
                               r->dz, r->losses, r->parameters, r->gradients};
 
-        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
             clReleaseMemObject(all[k]);
-        for (int k = 0; k < KERNELS; k++)
+        for (int k = 0; k < KERNELS; ++k)
             clReleaseKernel(r->kernels[k]);
         clReleaseCommandQueue(r->queue);
         clReleaseContext(r->context);
@@ -168,9 +168,9 @@ static void load(const struct replica *r, const uint64_t *samples)
     float x[BATCH * FEATURES];
     cl_int labels[BATCH];
 
-    for (size_t n = 0; n < BATCH; n++) {
+    for (size_t n = 0; n < BATCH; ++n) {
         labels[n] = (cl_int)(samples[n] % CLASSES);
-        for (size_t i = 0; i < FEATURES; i++)
+        for (size_t i = 0; i < FEATURES; ++i)
             x[n * FEATURES + i] = noise(1000000 + (uint64_t)labels[n], i) + noise(samples[n], i);
     }
     check(clEnqueueWriteBuffer(r->queue, r->x, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL), "loading");
@@ -184,7 +184,7 @@ static void initialise(const struct replica *r, uint64_t seed)
 {
     float p[PARAMETERS];
 
-    for (size_t i = 0; i < PARAMETERS; i++)
+    for (size_t i = 0; i < PARAMETERS; ++i)
         p[i] = i < WEIGHTS ? 0.1f * noise(2000000 + seed, i) : i < BETA ? 1.0f : 0.0f;
     check(clEnqueueWriteBuffer(r->queue, r->parameters, CL_TRUE, 0, sizeof p, p, 0, NULL, NULL),
           "initialising");
@@ -202,7 +202,7 @@ static uint64_t digest(const struct replica *r, const sbn_batchnorm *layer)
           "reading the weights");
     check(sbn_batchnorm_running_stats(layer, all + PARAMETERS, all + PARAMETERS + CLASSES, NULL),
           "reading the statistics");
-    for (size_t i = 0; i < sizeof all; i++)
+    for (size_t i = 0; i < sizeof all; ++i)
         hash = (hash ^ byte[i]) * 0x100000001b3u;
     return hash;
 }
@@ -229,7 +229,7 @@ int main(int argc, char **argv)
 
     /* Step 2: the devices, and the group of all of them. */
     open_replicas(replicas, count, (size_t)local_rank);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         queues[i] = replicas[i].queue;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_group *local, *group;
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
     sbn_data_parallel *parallel;
     check(sbn_data_parallel_create(group, NULL, &parallel), "joining the replicas");
     const size_t first = sbn_data_parallel_first(parallel);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         const struct replica *r = &replicas[i];
         size_t at = 0;
 
@@ -290,11 +290,11 @@ int main(int argc, char **argv)
     sampler.drop_last = 1;
     check(sbn_sampler_length(&sampler, &length), "dealing out the samples");
 
-    for (sampler.epoch = 0; sampler.epoch < EPOCHS; sampler.epoch++) {
+    for (sampler.epoch = 0; sampler.epoch < EPOCHS; ++sampler.epoch) {
         float loss, sum = 0;
 
-        for (uint64_t step = 0; step < length / BATCH; step++) {
-            for (size_t i = 0; i < count; i++) {
+        for (uint64_t step = 0; step < length / BATCH; ++step) {
+            for (size_t i = 0; i < count; ++i) {
                 const struct replica *r = &replicas[i];
 
                 sampler.replica = first + i;
@@ -303,19 +303,19 @@ int main(int argc, char **argv)
                 run(r, DENSE, BATCH * CLASSES, 3, (cl_mem[]){r->x, r->parameters, r->z});
             }
             check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
-            for (size_t i = 0; i < count; i++) {
+            for (size_t i = 0; i < count; ++i) {
                 const struct replica *r = &replicas[i];
 
                 run(r, SOFTMAX, BATCH, 4, (cl_mem[]){r->y, r->labels, r->dy, r->losses});
             }
             check(sbn_backward(layer, shards, saved, 0, NULL), "backward");
-            for (size_t i = 0; i < count; i++) {
+            for (size_t i = 0; i < count; ++i) {
                 const struct replica *r = &replicas[i];
 
                 run(r, GRADIENT, WEIGHTS + 1, 4, (cl_mem[]){r->x, r->dz, r->losses, r->gradients});
             }
             check(sbn_average_gradients(parallel, counts, TENSORS + 1, all_gradients), "averaging");
-            for (size_t i = 0; i < count; i++)
+            for (size_t i = 0; i < count; ++i)
                 run(&replicas[i], UPDATE, PARAMETERS, 2,
                     (cl_mem[]){replicas[i].parameters, replicas[i].gradients});
             check(clEnqueueReadBuffer(queues[0], replicas[0].gradients, CL_TRUE, LOSS * sizeof loss,
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
 
     /* Every replica has trained the same network. */
     uint64_t ends[2] = {digest(&replicas[0], layer), 0};
-    for (size_t i = 1; i < count; i++)
+    for (size_t i = 1; i < count; ++i)
         if (digest(&replicas[i], layer) != ends[0])
             ends[0] = 0;
     ends[1] = ~ends[0];

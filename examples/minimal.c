@@ -55,14 +55,14 @@ int main(void)
     /* The first device of the first platform that has one. */
     check(clGetPlatformIDs(16, platforms, &platform_count), "finding a platform");
     status = CL_DEVICE_NOT_FOUND;
-    for (cl_uint p = 0; p < platform_count && p < 16 && status != CL_SUCCESS; p++)
+    for (cl_uint p = 0; p < platform_count && p < 16 && status != CL_SUCCESS; ++p)
         status = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 1, &device, NULL);
     check(status, "finding a device");
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
     check(status, "making a context");
 
     /* Here both replicas are on one device; queues of other devices would do as well. */
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < 2; ++r) {
         queues[r] = clCreateCommandQueue(context, device, 0, &status);
         check(status, "making a queue");
         shards[r].dims = 2;
@@ -85,18 +85,18 @@ int main(void)
 
     check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     printf("mean %g %g  variance %g %g\n", mean[0], mean[1], var[0], var[1]);
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < 2; ++r) {
         check(clEnqueueReadBuffer(queues[r], shards[r].y.mem, CL_TRUE, 0,
                                   2 * samples[r] * sizeof(float), y, 0, NULL, NULL),
               "reading the output");
-        for (size_t n = 0; n < samples[r]; n++)
+        for (size_t n = 0; n < samples[r]; ++n)
             printf("replica %d: %8.5f %8.5f\n", r, y[2 * n], y[2 * n + 1]);
     }
 
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
-    for (int r = 0; r < 2; r++) {
+    for (int r = 0; r < 2; ++r) {
         clReleaseMemObject(shards[r].x.mem);
         clReleaseMemObject(shards[r].y.mem);
         clReleaseMemObject(shards[r].weight.mem);

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     /* The first device of the first platform that has one; several ranks may share it. */
     check(clGetPlatformIDs(16, platforms, &platform_count), "finding a platform");
     status = CL_DEVICE_NOT_FOUND;
-    for (cl_uint p = 0; p < platform_count && p < 16 && status != CL_SUCCESS; p++)
+    for (cl_uint p = 0; p < platform_count && p < 16 && status != CL_SUCCESS; ++p)
         status = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 1, &device, NULL);
     check(status, "finding a device");
     context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
@@ -98,7 +98,7 @@ int main(int argc, char **argv)
     check(clEnqueueReadBuffer(queue, shard.y.mem, CL_TRUE, 0, sizeof y, y, 0, NULL, NULL),
           "reading the output");
     printf("rank %d: mean %g %g  variance %g %g\n", rank, mean[0], mean[1], var[0], var[1]);
-    for (size_t n = 0; n < samples[part]; n++)
+    for (size_t n = 0; n < samples[part]; ++n)
         printf("rank %d: %8.5f %8.5f\n", rank, y[2 * n], y[2 * n + 1]);
 
     sbn_saved_destroy(saved);

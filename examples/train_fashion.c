@@ -27,7 +27,7 @@
 
 static void list_devices(const struct choice *found, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         printf("%d:%d  %s (%s)%s%s\n", found[i].platform, found[i].index, found[i].name,
                found[i].platform_name, found[i].reason[0] ? ": not usable: " : "", found[i].reason);
     if (!count)
@@ -41,7 +41,7 @@ static void say_devices(const struct model *model, const char *why)
     if (ranks_in_all() > 1)
         printf(", over %zu ranks", ranks_in_all());
     printf(". Devices%s (%s):\n", ranks_in_all() > 1 ? " of rank 0" : "", why);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         const struct device *device = &model->device[d];
 
         printf("  %d:%d  %s (%s), %zu replica%s\n", device->choice.platform, device->choice.index,
@@ -56,7 +56,7 @@ static void compare(struct model *model, struct norm *evaluation, const struct t
 {
     static const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
 
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2; ++k) {
         const double begun = seconds_now();
         struct norm norm;
 
@@ -77,11 +77,11 @@ static void say_gain(const struct options *options, size_t steps, const double *
     const size_t seeds = options->seeds;
     double base = 0, mean = 0, squares = 0;
 
-    for (size_t s = 0; s < seeds; s++) {
+    for (size_t s = 0; s < seeds; ++s) {
         base += per_replica[s] / (double)seeds;
         mean += gain[s] / (double)seeds;
     }
-    for (size_t s = 0; s < seeds; s++)
+    for (size_t s = 0; s < seeds; ++s)
         squares += (gain[s] - mean) * (gain[s] - mean);
     printf("Synchronising %zu replicas with %zu images each for %zu steps changed the test "
            "accuracy by %+.2f points, from %.2f %% to %.2f %%",
@@ -107,7 +107,7 @@ static void train_both(const struct options *options, struct model *model, size_
     printf("%zu step%s each, learning rate %g falling to 0; the first compile kernels\n", steps,
            steps == 1 ? "" : "s", options->rate);
     progress_begin(&progress, 2 * steps * options->seeds);
-    for (size_t s = 0; s < options->seeds; s++) {
+    for (size_t s = 0; s < options->seeds; ++s) {
         const struct training training = {.seed = options->seed + s,
                                           .steps = steps,
                                           .rate = options->rate,
@@ -144,7 +144,7 @@ static int train_and_verify(const struct options *options, struct model *model, 
     norm_open(&norm, NORM_SYNCHRONISED, &model->network, model->device, model->devices, 1);
     model_start(model, options->seed);
     order_begin(&order, options->seed, images);
-    for (size_t step = 0; step < steps && ranks_own() == 0; step++)
+    for (size_t step = 0; step < steps && ranks_own() == 0; ++step)
         model_step(model, &norm, order_take(&order, model->replicas * model->batch), options->rate);
     status = verify(model);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);

@@ -93,8 +93,8 @@ static void backward_linear(struct device *device, const struct network *network
 
 void blocks_forward(struct model *model, struct norm *norm)
 {
-    for (int b = 0; b < BLOCKS; b++) {
-        for (size_t d = 0; d < model->devices; d++) {
+    for (int b = 0; b < BLOCKS; ++b) {
+        for (size_t d = 0; d < model->devices; ++d) {
             struct device *device = &model->device[d];
 
             forward_linear(device, &model->network, b, norm ? device->parameters : device->folded);
@@ -103,7 +103,7 @@ void blocks_forward(struct model *model, struct norm *norm)
             break;
         if (norm)
             norm_forward(norm, b);
-        for (size_t d = 0; d < model->devices; d++) {
+        for (size_t d = 0; d < model->devices; ++d) {
             struct device *device = &model->device[d];
 
             if (!norm)
@@ -117,11 +117,11 @@ void blocks_backward(struct model *model, struct norm *norm)
 {
     for (int b = BLOCKS; b-- > 0;) {
         if (b < NORMS) {
-            for (size_t d = 0; d < model->devices; d++)
+            for (size_t d = 0; d < model->devices; ++d)
                 backward_relu_pool(&model->device[d], &model->network.block[b], b);
             norm_backward(norm, b);
         }
-        for (size_t d = 0; d < model->devices; d++)
+        for (size_t d = 0; d < model->devices; ++d)
             backward_linear(&model->device[d], &model->network, b);
     }
 }

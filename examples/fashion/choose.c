@@ -18,7 +18,7 @@ static size_t find_on(cl_platform_id platform, int number, struct choice *found,
         return 0;
     if (count > MOST_DEVICES)
         count = MOST_DEVICES;
-    for (; taken < count && taken < room; taken++) {
+    for (; taken < count && taken < room; ++taken) {
         struct choice *c = &found[taken];
 
         memset(c, 0, sizeof *c);
@@ -48,7 +48,7 @@ size_t devices_find(struct choice *found)
     /* Without any driver the loader answers with an error: that is a count of 0. */
     if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS)
         count = 0;
-    for (cl_uint p = 0; p < count && p < MOST_PLATFORMS; p++)
+    for (cl_uint p = 0; p < count && p < MOST_PLATFORMS; ++p)
         total += find_on(platforms[p], (int)p, found + total, MOST_DEVICES - total);
     return total;
 }
@@ -80,7 +80,7 @@ static size_t take(struct choice *found, size_t count, int (*kind)(const struct 
 {
     size_t taken = 0;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         if (!found[i].reason[0] && kind(&found[i])) {
             struct choice one = found[i];
 
@@ -96,7 +96,7 @@ static size_t take_platform(struct choice *found, size_t count)
     size_t taken = 0;
 
     while (taken < count && found[taken].platform == found[0].platform)
-        taken++;
+        ++taken;
     return taken;
 }
 
@@ -113,14 +113,14 @@ static size_t take_listed(struct choice *found, size_t count, const char *wanted
         if (sscanf(at, "%d:%d%n", &platform, &index, &read) != 2 || (at[read] && at[read] != ','))
             fail("--devices takes auto, all or PLATFORM:DEVICE,..., not '%s'", wanted);
         while (i < count && (found[i].platform != platform || found[i].index != index))
-            i++;
+            ++i;
         if (i == count)
             fail("--devices names %d:%d, which is not there; --list shows what is", platform,
                  index);
         if (found[i].reason[0])
             fail("--devices names %d:%d, which cannot be used: %s", platform, index,
                  found[i].reason);
-        for (size_t k = 0; k < taken; k++)
+        for (size_t k = 0; k < taken; ++k)
             if (chosen[k].id == found[i].id)
                 fail("--devices names %d:%d twice", platform, index);
         chosen[taken++] = found[i];

@@ -58,7 +58,7 @@ static void write_csv(const struct curves *curves, const char *name, char *path,
     FILE *file = open_csv(name, "w", path, size);
 
     fputs("seed,norm,step,images,train_loss,train_accuracy,test_accuracy\n", file);
-    for (size_t i = 0; i < curves->count; i++) {
+    for (size_t i = 0; i < curves->count; ++i) {
         const struct point *p = &curves->point[i];
 
         fprintf(file, "%llu,%s,%zu,%zu,%.6f,%.6f,", (unsigned long long)p->seed,
@@ -77,7 +77,7 @@ static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kin
     size_t before = 0;
 
     fprintf(gnuplot, "$%s_%d << END\n", test ? "test" : "loss", (int)kind);
-    for (size_t i = 0; i < curves->count; i++) {
+    for (size_t i = 0; i < curves->count; ++i) {
         const struct point *p = &curves->point[i];
 
         if (p->kind != kind || (test && p->test_accuracy < 0))
@@ -93,7 +93,7 @@ static void write_data(FILE *gnuplot, const struct curves *curves, enum norm_kin
 /* A name between gnuplot's single quotes, where a quote is written twice. */
 static void write_name(FILE *gnuplot, const char *name)
 {
-    for (; *name; name++) {
+    for (; *name; ++name) {
         if (*name == '\'')
             fputc('\'', gnuplot);
         fputc(*name, gnuplot);
@@ -107,8 +107,8 @@ static int draw(const struct curves *curves, const char *path, size_t replicas, 
 
     if (!gnuplot)
         return -1;
-    for (int k = 0; k < 2; k++)
-        for (int test = 0; test < 2; test++)
+    for (int k = 0; k < 2; ++k)
+        for (int test = 0; test < 2; ++test)
             write_data(gnuplot, curves, kinds[k], test);
     fputs("set terminal pngcairo size 1000,420 font 'sans,11'\nset output '", gnuplot);
     write_name(gnuplot, path);

@@ -59,7 +59,7 @@ struct dataset dataset_read(const char *folder, const char *part)
     set.labels = must_alloc(set.count, 1);
     read_exactly(file, path, set.labels, set.count);
     gzclose(file);
-    for (size_t i = 0; i < set.count; i++)
+    for (size_t i = 0; i < set.count; ++i)
         if (set.labels[i] >= CLASSES)
             fail("%s has label %d; there are %d classes", path, set.labels[i], CLASSES);
     return set;

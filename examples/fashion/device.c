@@ -31,7 +31,7 @@ static void build(struct device *device)
                               sizeof log - 1, log, NULL);
         fail("%s cannot compile the demo's kernels (%d) %s", device->choice.name, (int)status, log);
     }
-    for (int k = 0; k < KERNELS; k++) {
+    for (int k = 0; k < KERNELS; ++k) {
         device->kernel[k] = clCreateKernel(device->program, kernel_names[k], &status);
         must_cl(status, "making a kernel");
     }
@@ -48,11 +48,10 @@ static cl_mem room(struct device *device, size_t bytes)
 
 static cl_mem copy(struct device *device, const void *from, size_t bytes)
 {
-    cl_int status;
-    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
-                                   (void *)from, &status);
+    cl_mem memory = room(device, bytes);
 
-    must_cl(status, "copying the data set to the device");
+    must_cl(clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, 0, bytes, from, 0, NULL, NULL),
+            "copying the data set to the device");
     return memory;
 }
 
@@ -62,7 +61,7 @@ static void make_tensors(struct device *device, const struct network *network, s
     cl_mem in = device->input, d_in = NULL;
     size_t widest = 0;
 
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; ++b) {
         const struct block *block = &network->block[b];
         struct tensors *t = &device->block[b];
         const size_t columns = block->rows * block->depth * sizeof(float);
@@ -102,13 +101,13 @@ void device_open(struct device *device, const struct choice *choice, size_t repl
     device->queue = clCreateCommandQueue(device->context, choice->id, 0, &status);
     must_cl(status, "making a command queue");
     device->replica_queue = must_alloc(replicas, sizeof *device->replica_queue);
-    for (size_t r = 0; r < replicas; r++) {
+    for (size_t r = 0; r < replicas; ++r) {
         device->replica_queue[r] = clCreateCommandQueue(device->context, choice->id, 0, &status);
         must_cl(status, "making a replica's command queue");
     }
     build(device);
 
-    for (int s = 0; s < 2; s++) {
+    for (int s = 0; s < 2; ++s) {
         device->pixels[s] = copy(device, sets[s].images, sets[s].count * PIXELS);
         device->labels[s] = copy(device, sets[s].labels, sets[s].count);
     }
@@ -134,14 +133,14 @@ void device_close(struct device *device)
 {
     cl_mem before = device->input;
 
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; ++b) {
         struct tensors *t = &device->block[b];
 
         if (t->columns != before)
             release(t->columns);
         before = t->out;
     }
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; ++b) {
         struct tensors *t = &device->block[b];
 
         release(t->linear);
@@ -151,7 +150,7 @@ void device_close(struct device *device)
         release(t->d_normed);
         release(t->d_out);
     }
-    for (int s = 0; s < 2; s++) {
+    for (int s = 0; s < 2; ++s) {
         release(device->pixels[s]);
         release(device->labels[s]);
     }
@@ -164,10 +163,10 @@ void device_close(struct device *device)
     release(device->velocity);
     release(device->folded);
     release(device->norm_gradients);
-    for (int k = 0; k < KERNELS; k++)
+    for (int k = 0; k < KERNELS; ++k)
         must_cl(clReleaseKernel(device->kernel[k]), "releasing a kernel");
     must_cl(clReleaseProgram(device->program), "releasing a program");
-    for (size_t r = 0; r < device->replicas; r++)
+    for (size_t r = 0; r < device->replicas; ++r)
         must_cl(clReleaseCommandQueue(device->replica_queue[r]), "releasing a queue");
     free(device->replica_queue);
     must_cl(clReleaseCommandQueue(device->queue), "releasing a queue");
@@ -182,7 +181,7 @@ void device_run(struct device *device, enum kernel_name name, size_t x, size_t y
     va_list arguments;
 
     va_start(arguments, types);
-    for (cl_uint i = 0; types[i]; i++) {
+    for (cl_uint i = 0; types[i]; ++i) {
         cl_int status;
 
         if (types[i] == 'm') {

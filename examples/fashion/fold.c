@@ -12,16 +12,16 @@ void fold(struct model *model, struct norm *evaluation)
     sbn_folding *foldings = must_alloc(evaluation->replicas, sizeof *foldings);
 
     /* The last block has no batch norm: its weights stay as they are. */
-    for (size_t d = 0; d < model->devices; d++)
+    for (size_t d = 0; d < model->devices; ++d)
         must_cl(clEnqueueCopyBuffer(model->device[d].queue, model->device[d].parameters,
                                     model->device[d].folded, 0, 0,
                                     model->network.parameters * sizeof(float), 0, NULL, NULL),
                 "copying the parameters");
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         const struct block *block = &model->network.block[b];
 
         /* Weights are (depth, out): the outputs lie innermost. */
-        for (size_t m = 0; m < evaluation->replicas; m++) {
+        for (size_t m = 0; m < evaluation->replicas; ++m) {
             const struct device *device = evaluation->replica[m].device;
 
             foldings[m] = (sbn_folding){.size = sizeof(sbn_folding),
@@ -46,7 +46,7 @@ static float largest_of(float own)
 
     all[ranks_own()] = own;
     ranks_join(all, ranks_in_all());
-    for (size_t r = 0; r < ranks_in_all(); r++)
+    for (size_t r = 0; r < ranks_in_all(); ++r)
         largest = fmaxf(largest, all[r]);
     free(all);
     return largest;
@@ -62,7 +62,7 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count)
     score = model_evaluate(model, evaluation, count, logits);
     fold(model, evaluation);
     folded_score = model_evaluate(model, NULL, count, folded_logits);
-    for (size_t i = 0; i < count * CLASSES; i++) {
+    for (size_t i = 0; i < count * CLASSES; ++i) {
         largest = fmaxf(largest, fabsf(logits[i]));
         apart = fmaxf(apart, fabsf(folded_logits[i] - logits[i]));
     }

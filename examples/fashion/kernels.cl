@@ -26,8 +26,8 @@ kernel void im2col(global const float *restrict in, int height, int width, int c
     const size_t image = get_global_id(2) * (size_t)(height * width);
     global float *row = columns + (image + y * width + x) * 9 * channels + c;
 
-    for (int dy = -1; dy <= 1; dy++) {
-        for (int dx = -1; dx <= 1; dx++) {
+    for (int dy = -1; dy <= 1; ++dy) {
+        for (int dx = -1; dx <= 1; ++dx) {
             const int sy = y + dy, sx = x + dx;
             const int inside = sy >= 0 && sy < height && sx >= 0 && sx < width;
 
@@ -45,8 +45,8 @@ kernel void col2im(global const float *restrict d_columns, int height, int width
     const size_t image = get_global_id(2) * (size_t)(height * width);
     float sum = 0.0f;
 
-    for (int dy = -1; dy <= 1; dy++) {
-        for (int dx = -1; dx <= 1; dx++) {
+    for (int dy = -1; dy <= 1; ++dy) {
+        for (int dx = -1; dx <= 1; ++dx) {
             const int ry = y - dy, rx = x - dx, tap = 3 * (dy + 1) + dx + 1;
 
             if (ry >= 0 && ry < height && rx >= 0 && rx < width)
@@ -77,8 +77,8 @@ kernel void relu_pool(global const float *restrict y, int width, int pool,
     const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
     float best = 0.0f;
 
-    for (int j = 0; j < pool; j++)
-        for (int i = 0; i < pool; i++)
+    for (int j = 0; j < pool; ++j)
+        for (int i = 0; i < pool; ++i)
             best = fmax(best, y[((row * pool + j) * width + x * pool + i) * channels + c]);
     out[(row * windows + x) * channels + c] = best;
 }
@@ -94,8 +94,8 @@ kernel void relu_pool_grad(global const float *restrict y, global const float *r
     const float best = out[at];
     float rest = best > 0.0f ? d_out[at] : 0.0f;
 
-    for (int j = 0; j < pool; j++) {
-        for (int i = 0; i < pool; i++) {
+    for (int j = 0; j < pool; ++j) {
+        for (int i = 0; i < pool; ++i) {
             const size_t k = ((row * pool + j) * width + x * pool + i) * channels + c;
             const int hit = y[k] == best;
 
@@ -121,11 +121,11 @@ kernel void softmax_loss(global const float *restrict logits, global const uchar
     float sum = 0.0f;
     int best = 0;
 
-    for (int k = 1; k < classes; k++)
+    for (int k = 1; k < classes; ++k)
         best = in[k] > in[best] ? k : best;
-    for (int k = 0; k < classes; k++)
+    for (int k = 0; k < classes; ++k)
         sum += exp(in[k] - in[best]);
-    for (int k = 0; k < classes; k++)
+    for (int k = 0; k < classes; ++k)
         d[k] = (exp(in[k] - in[best]) / sum - (k == label ? 1.0f : 0.0f)) * scale;
     result[i] = (float2)(log(sum) + in[best] - in[label], best == label ? 1.0f : 0.0f);
 }
@@ -137,7 +137,7 @@ kernel void sum_rows(global const float *restrict from, int rows, int offset,
     const size_t k = get_global_id(0), width = get_global_size(0);
     float sum = 0.0f;
 
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; ++r)
         sum += from[r * width + k];
     to[offset + k] = sum;
 }

@@ -18,7 +18,7 @@ void model_open(struct model *model, const struct choice *choices, size_t count,
                             .in_all = in_all};
     model->devices = count < replicas ? count : replicas;
     model->device = must_alloc(model->devices, sizeof *model->device);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         const size_t begin = d * replicas / model->devices;
         const size_t end = (d + 1) * replicas / model->devices;
 
@@ -28,7 +28,7 @@ void model_open(struct model *model, const struct choice *choices, size_t count,
 
 void model_close(struct model *model)
 {
-    for (size_t d = 0; d < model->devices; d++)
+    for (size_t d = 0; d < model->devices; ++d)
         device_close(&model->device[d]);
     free(model->device);
 }
@@ -40,7 +40,7 @@ void model_start(struct model *model, uint64_t seed)
     float *zero = must_alloc(count, sizeof *zero);
 
     network_start(&model->network, seed, start);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         device_write(&model->device[d], model->device[d].parameters, count, start);
         device_write(&model->device[d], model->device[d].velocity, count, zero);
     }
@@ -64,7 +64,7 @@ static void add_score(struct device *device, struct score *score)
 
     if (device->images)
         device_read(device, device->result, 0, 2 * device->images, result);
-    for (size_t i = 0; i < device->images; i++) {
+    for (size_t i = 0; i < device->images; ++i) {
         score->loss += result[2 * i];
         score->right += result[2 * i + 1];
     }
@@ -77,21 +77,21 @@ struct score model_gradients(struct model *model, struct norm *norm, const unsig
     struct score score = {0, 0};
 
     index += model->first * model->batch;
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         blocks_load(&model->device[d], TRAIN, index, model->device[d].shard_images);
         index += model->device[d].shard_images;
     }
     blocks_forward(model, norm);
-    for (size_t d = 0; d < model->devices; d++)
+    for (size_t d = 0; d < model->devices; ++d)
         loss(&model->device[d], TRAIN, model->in_all * model->batch);
     blocks_backward(model, norm);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         struct device *device = &model->device[d];
 
         device_run(device, SUM_ROWS, affine, 1, 1, "miim", device->norm_gradients,
                    (int)device->replicas, (int)norms, device->gradients);
     }
-    for (size_t d = 0; d < model->devices; d++)
+    for (size_t d = 0; d < model->devices; ++d)
         add_score(&model->device[d], &score);
     if (model->in_all > model->replicas)
         ranks_add(&score.loss, 2);
@@ -113,14 +113,14 @@ static void average_gradients(struct model *model)
         return;
     sum = must_alloc(count, sizeof *sum);
     one = must_alloc(count, sizeof *one);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         device_read(&model->device[d], model->device[d].gradients, 0, count, one);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; ++i)
             sum[i] += one[i];
     }
     if (model->in_all > model->replicas)
         ranks_add_floats(sum, count);
-    for (size_t d = 0; d < model->devices; d++)
+    for (size_t d = 0; d < model->devices; ++d)
         device_write(&model->device[d], model->device[d].gradients, count, sum);
     free(sum);
     free(one);
@@ -131,7 +131,7 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
     struct score score = model_gradients(model, norm, index);
 
     average_gradients(model);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         struct device *device = &model->device[d];
 
         device_run(device, SGD, model->network.parameters, 1, 1, "mffmm", device->gradients, rate,
@@ -152,19 +152,19 @@ struct score model_evaluate(struct model *model, struct norm *evaluation, size_t
     while (next < end) {
         size_t at = next * CLASSES;
 
-        for (size_t d = 0; d < model->devices; d++) {
+        for (size_t d = 0; d < model->devices; ++d) {
             const size_t left = end - next;
             const size_t images = left < EVALUATION_IMAGES ? left : EVALUATION_IMAGES;
 
-            for (size_t i = 0; i < images; i++)
+            for (size_t i = 0; i < images; ++i)
                 index[i] = (unsigned)(next + i);
             blocks_load(&model->device[d], TEST, index, images);
             next += images;
         }
         blocks_forward(model, evaluation);
-        for (size_t d = 0; d < model->devices; d++)
+        for (size_t d = 0; d < model->devices; ++d)
             loss(&model->device[d], TEST, 1);
-        for (size_t d = 0; d < model->devices; d++) {
+        for (size_t d = 0; d < model->devices; ++d) {
             struct device *device = &model->device[d];
             const size_t values = device->images * CLASSES;
 

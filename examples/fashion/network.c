@@ -27,7 +27,7 @@ struct network network_make(void)
     struct network network = {.norms = 0};
     size_t height = SIDE, width = SIDE, channels = 1, at = 0;
 
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; ++b) {
         struct block *block = &network.block[b];
 
         *block = blocks[b];
@@ -43,7 +43,7 @@ struct network network_make(void)
         channels = block->out;
     }
     network.norms = at;
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         network.block[b].gamma = at;
         network.block[b].beta = at + network.block[b].out;
         at += 2 * network.block[b].out;
@@ -56,17 +56,17 @@ void network_start(const struct network *network, uint64_t seed, float *paramete
 {
     uint64_t state = seed;
 
-    for (int b = 0; b < BLOCKS; b++) {
+    for (int b = 0; b < BLOCKS; ++b) {
         const struct block *block = &network->block[b];
         const float bound = sqrtf(6.0f / (float)block->depth);
 
-        for (size_t i = 0; i < block->depth * block->out; i++)
+        for (size_t i = 0; i < block->depth * block->out; ++i)
             parameters[block->weights + i] = bound * random_float(&state);
     }
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         const struct block *block = &network->block[b];
 
-        for (size_t i = 0; i < block->out; i++) {
+        for (size_t i = 0; i < block->out; ++i) {
             parameters[block->gamma + i] = 1.0f;
             parameters[block->beta + i] = 0.0f;
         }

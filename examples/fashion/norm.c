@@ -5,21 +5,21 @@
 #include "check.h"
 #include "ranks.h"
 
-static void list_members(struct norm *norm, struct device *devices, size_t count)
+static void list_replicas(struct norm *norm, struct device *devices, size_t count)
 {
     size_t m = 0;
 
-    for (size_t d = 0; d < count; d++)
+    for (size_t d = 0; d < count; ++d)
         norm->replicas += norm->kind == NORM_EVALUATION ? 1 : devices[d].replicas;
     norm->replica = must_alloc(norm->replicas, sizeof *norm->replica);
-    for (size_t d = 0; d < count; d++) {
+    for (size_t d = 0; d < count; ++d) {
         struct device *device = &devices[d];
         const size_t each = device->shard_images / device->replicas;
 
         if (norm->kind == NORM_EVALUATION)
             norm->replica[m++] = (struct norm_replica){device, device->queue, 0, 0, 0};
         else
-            for (size_t r = 0; r < device->replicas; r++)
+            for (size_t r = 0; r < device->replicas; ++r)
                 norm->replica[m++] = (struct norm_replica){device, device->replica_queue[r], r,
                                                            r * each, each};
     }
@@ -27,7 +27,7 @@ static void list_members(struct norm *norm, struct device *devices, size_t count
 
 static void make_layers(struct norm *norm, struct norm_group *group)
 {
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
 
         config.name = norm->network->block[b].name;
@@ -48,14 +48,14 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
     size_t each;
 
     *norm = (struct norm){.network = network, .kind = kind, .ranks = ranks};
-    list_members(norm, devices, count);
+    list_replicas(norm, devices, count);
     norm->groups = kind == NORM_PER_REPLICA ? norm->replicas : 1;
     each = norm->replicas / norm->groups;
     queues = must_alloc(norm->replicas, sizeof *queues);
-    for (size_t m = 0; m < norm->replicas; m++)
+    for (size_t m = 0; m < norm->replicas; ++m)
         queues[m] = norm->replica[m].queue;
     norm->group = must_alloc(norm->groups, sizeof *norm->group);
-    for (size_t g = 0; g < norm->groups; g++) {
+    for (size_t g = 0; g < norm->groups; ++g) {
         sbn_group_config config = SBN_GROUP_CONFIG_INIT;
 
         config.queues = queues + g * each;
@@ -74,8 +74,8 @@ void norm_open(struct norm *norm, enum norm_kind kind, const struct network *net
 
 void norm_close(struct norm *norm)
 {
-    for (size_t g = 0; g < norm->groups; g++) {
-        for (int b = 0; b < NORMS; b++) {
+    for (size_t g = 0; g < norm->groups; ++g) {
+        for (int b = 0; b < NORMS; ++b) {
             sbn_saved_destroy(norm->group[g].saved[b]);
             sbn_batchnorm_destroy(norm->group[g].layer[b]);
         }
@@ -90,7 +90,7 @@ void norm_close(struct norm *norm)
 }
 
 /* A replica's shard of block b's tensors: its images follow those of the replicas before it. */
-static void fill_share(const struct norm *norm, size_t m, int b)
+static void fill_shard(const struct norm *norm, size_t m, int b)
 {
     const struct block *block = &norm->network->block[b];
     const struct norm_replica *replica = &norm->replica[m];
@@ -119,11 +119,11 @@ static void fill_share(const struct norm *norm, size_t m, int b)
 /* The replicas' queues are to wait for what the device's queue has been given so far. */
 static void hand_over(struct norm *norm, int b)
 {
-    for (size_t m = 0; m < norm->replicas; m++) {
+    for (size_t m = 0; m < norm->replicas; ++m) {
         struct device *device = norm->replica[m].device;
         sbn_shard *shard = &norm->shards[m];
 
-        fill_share(norm, m, b);
+        fill_shard(norm, m, b);
         if (m > 0 && norm->replica[m - 1].device == device) {
             norm->ready[m] = norm->ready[m - 1];
             must_cl(clRetainEvent(norm->ready[m]), "sharing an event");
@@ -146,11 +146,11 @@ static void take_back(struct norm *norm)
         const size_t first = m;
 
         while (m < norm->replicas && norm->replica[m].device == device)
-            m++;
+            ++m;
         must_cl(clEnqueueBarrierWithWaitList(device->queue, (cl_uint)(m - first),
                                              &norm->done[first], NULL),
                 "waiting for the replicas' queues");
-        for (size_t i = first; i < m; i++) {
+        for (size_t i = first; i < m; ++i) {
             must_cl(clReleaseEvent(norm->done[i]), "releasing an event");
             must_cl(clReleaseEvent(norm->ready[i]), "releasing an event");
         }
@@ -169,11 +169,11 @@ void norm_forward(struct norm *norm, int b)
         must_sbn(sbn_evaluate(norm->group[0].layer[b], norm->shards), "evaluating");
     } else {
         /* All groups begin before any ends: their reductions run side by side. */
-        for (size_t g = 0; g < norm->groups; g++)
+        for (size_t g = 0; g < norm->groups; ++g)
             must_sbn(sbn_forward_begin(norm->group[g].layer[b], shares_of(norm, g),
                                        norm->group[g].saved[b], 0, &norm->pass[g]),
                      "beginning a forward pass");
-        for (size_t g = 0; g < norm->groups; g++)
+        for (size_t g = 0; g < norm->groups; ++g)
             must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a forward pass");
     }
     take_back(norm);
@@ -182,11 +182,11 @@ void norm_forward(struct norm *norm, int b)
 void norm_backward(struct norm *norm, int b)
 {
     hand_over(norm, b);
-    for (size_t g = 0; g < norm->groups; g++)
+    for (size_t g = 0; g < norm->groups; ++g)
         must_sbn(sbn_backward_begin(norm->group[g].layer[b], shares_of(norm, g),
                                     norm->group[g].saved[b], 0, &norm->pass[g]),
                  "beginning a backward pass");
-    for (size_t g = 0; g < norm->groups; g++)
+    for (size_t g = 0; g < norm->groups; ++g)
         must_sbn(sbn_pass_end(norm->pass[g], NULL), "ending a backward pass");
     take_back(norm);
 }
@@ -199,20 +199,20 @@ void norm_take_running_stats(struct norm *evaluation, const struct norm *trained
     /* A synchronised group's statistics are the same on all ranks. */
     if (trained->kind == NORM_PER_REPLICA && trained->ranks > 1)
         ranks_add(&groups, 1);
-    for (int b = 0; b < NORMS; b++) {
+    for (int b = 0; b < NORMS; ++b) {
         const size_t channels = trained->network->block[b].out;
         float mean[MOST_CHANNELS] = {0}, var[MOST_CHANNELS] = {0};
 
         if (channels > MOST_CHANNELS)
             fail("%s has %zu channels; at most %d were thought of", trained->network->block[b].name,
                  channels, MOST_CHANNELS);
-        for (size_t g = 0; g < trained->groups; g++) {
+        for (size_t g = 0; g < trained->groups; ++g) {
             float one_mean[MOST_CHANNELS], one_var[MOST_CHANNELS];
 
             must_sbn(sbn_batchnorm_running_stats(trained->group[g].layer[b], one_mean, one_var,
                                                  NULL),
                      "reading running statistics");
-            for (size_t c = 0; c < channels; c++) {
+            for (size_t c = 0; c < channels; ++c) {
                 mean[c] += one_mean[c] / (float)groups;
                 var[c] += one_var[c] / (float)groups;
             }

@@ -83,7 +83,7 @@ static void set(struct options *options, int option, const char *value)
 static int match(const char *argument, size_t *length)
 {
     *length = strcspn(argument, "=");
-    for (int i = 0; i < OPTIONS; i++)
+    for (int i = 0; i < OPTIONS; ++i)
         if (strlen(names[i]) == *length && !strncmp(argument, names[i], *length))
             return i;
     return -1;
@@ -101,7 +101,7 @@ struct options options_parse(int argc, char **argv)
                               .data = "/usr/share/datasets/fashion-mnist",
                               .out = "fashion"};
 
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; ++i) {
         size_t length;
         int option = match(argv[i], &length);
 
@@ -120,7 +120,7 @@ struct options options_parse(int argc, char **argv)
             fail("%s needs a value", argv[i]);
         } else {
             set(&options, option, argv[i + 1]);
-            i++;
+            ++i;
         }
     }
     if (options.replicas * options.batch > 16384)

@@ -10,7 +10,7 @@ void order_begin(struct order *order, uint64_t seed, size_t count)
     /* Another stream than the start's, or both would use the same numbers. */
     *order = (struct order){.state = ~seed, .count = count, .next = count};
     order->index = must_alloc(count, sizeof *order->index);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; ++i)
         order->index[i] = (unsigned)i;
 }
 
@@ -22,7 +22,7 @@ void order_end(struct order *order)
 const unsigned *order_take(struct order *order, size_t images)
 {
     if (images > order->count - order->next) {
-        for (size_t i = order->count; i > 1; i--) {
+        for (size_t i = order->count; i > 1; --i) {
             const size_t k = random_below(&order->state, i);
             const unsigned one = order->index[i - 1];
 
@@ -50,7 +50,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
 
     model_start(model, training->seed);
     order_begin(&order, training->seed, training->images);
-    for (size_t step = 0; step < training->steps; step++) {
+    for (size_t step = 0; step < training->steps; ++step) {
         const double rate = training->rate * (1 - (double)step / (double)training->steps);
         const struct score one = model_step(model, norm, order_take(&order, images), rate);
         /* The last hundred steps or so, for the eye. */

@@ -26,7 +26,7 @@ static uint64_t digest(uint64_t hash, const float *values, size_t count)
 {
     const unsigned char *byte = (const unsigned char *)values;
 
-    for (size_t i = 0; i < count * sizeof *values; i++)
+    for (size_t i = 0; i < count * sizeof *values; ++i)
         hash = (hash ^ byte[i]) * 0x100000001b3u;
     return hash;
 }
@@ -46,7 +46,7 @@ static struct captured capture(const struct model *model, int b)
     c.affine = must_alloc(2 * c.block->out, sizeof *c.affine);
     device_read(&model->device[0], model->device[0].parameters, c.block->gamma, 2 * c.block->out,
                 c.affine);
-    for (size_t d = 0; d < model->devices; d++) {
+    for (size_t d = 0; d < model->devices; ++d) {
         struct device *device = &model->device[d];
         const size_t count = device->shard_images * c.values;
 
@@ -114,7 +114,7 @@ static void fill(const struct model *model, const struct captured *c, const stru
     const struct block *block = c->block;
     const size_t ways = split->ways;
 
-    for (size_t w = split->begin; w < split->end; w++) {
+    for (size_t w = split->begin; w < split->end; ++w) {
         struct device *device = device_of(model, split, w);
         const size_t first = shard_begin(c->images, w, ways);
         const size_t images = shard_begin(c->images, w + 1, ways) - first;
@@ -140,7 +140,7 @@ static void read_back(const struct model *model, struct captured *c, const struc
     const size_t ways = split->ways;
 
     gradients += split->begin * 2 * c->block->out;
-    for (size_t w = split->begin; w < split->end; w++, shard++) {
+    for (size_t w = split->begin; w < split->end; ++w, ++shard) {
         struct device *device = device_of(model, split, w);
         const size_t first = shard_begin(c->images, w, ways) * c->values;
         const size_t count = shard_begin(c->images, w + 1, ways) * c->values - first;
@@ -155,7 +155,7 @@ static void read_back(const struct model *model, struct captured *c, const struc
         device_read(device, shard->weight_grad.mem, 0, c->block->out, gradients);
         device_read(device, shard->bias_grad.mem, 0, c->block->out, gradients + c->block->out);
         gradients += 2 * c->block->out;
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
             must_cl(clReleaseMemObject(all[i]), "releasing a buffer");
     }
 }
@@ -173,7 +173,7 @@ static void run_here(const struct model *model, struct captured *c, const struct
     sbn_batchnorm *layer;
     sbn_saved *saved;
 
-    for (size_t w = split->begin; w < split->end; w++)
+    for (size_t w = split->begin; w < split->end; ++w)
         queues[w - split->begin] = device_of(model, split, w)->queue;
     group_config.queues = queues;
     group_config.replicas = here;
@@ -226,7 +226,7 @@ static void run_split(const struct model *model, struct captured *c, struct spli
     digests[DX] = digest(nothing, c->dx, count);
     /* Every replica holds the global gradients; if one differs the digest is spoilt. */
     digests[GRADIENTS] = digest(nothing, gradients, 2 * channels);
-    for (size_t w = 1; w < split.ways; w++)
+    for (size_t w = 1; w < split.ways; ++w)
         if (memcmp(gradients, gradients + w * 2 * channels, 2 * channels * sizeof *gradients))
             digests[GRADIENTS] = ~digests[GRADIENTS];
     free(gradients);
@@ -237,7 +237,7 @@ static void print_row(const char *name, const char *split, const uint64_t digest
                       const uint64_t first[DIGESTS])
 {
     printf("%-6s %-6s", name, split);
-    for (int i = 0; i < DIGESTS; i++)
+    for (int i = 0; i < DIGESTS; ++i)
         printf(" %016" PRIx64 "%c", digests[i], digests[i] == first[i] ? ' ' : '!');
     putchar('\n');
 }
@@ -254,7 +254,7 @@ static int verify_layer(const struct model *model, int b)
     uint64_t first[DIGESTS], digests[DIGESTS];
     int wrong = 0;
 
-    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; ++i) {
         const size_t ranks = splits[i].ranks, replicas = splits[i].replicas;
         char name[32];
 
@@ -263,7 +263,7 @@ static int verify_layer(const struct model *model, int b)
         run_split(model, &c, split_over(ranks, ranks * replicas), i ? digests : first);
         snprintf(name, sizeof name, "%zux%zu", ranks, replicas);
         print_row(c.block->name, name, i ? digests : first, first);
-        for (int k = 0; i && k < DIGESTS; k++)
+        for (int k = 0; i && k < DIGESTS; ++k)
             wrong += digests[k] != first[k];
     }
     /* Digests that nothing could change would prove nothing: half a batch must change them. */
@@ -271,7 +271,7 @@ static int verify_layer(const struct model *model, int b)
         c.images /= 2;
         run_split(model, &c, split_over(1, 1), digests);
         print_row(c.block->name, "half", digests, first);
-        for (int k = 0; k < DIGESTS; k++)
+        for (int k = 0; k < DIGESTS; ++k)
             wrong += digests[k] == first[k];
     }
     captured_free(&c);
@@ -286,10 +286,10 @@ int verify(struct model *model)
            " then half of them alone, as a control\n\n%-6s %-6s",
            model->replicas * model->batch, model->devices, model->devices == 1 ? "" : "s", "layer",
            "split");
-    for (int i = 0; i < DIGESTS; i++)
+    for (int i = 0; i < DIGESTS; ++i)
         printf(" %-17s", digest_names[i]);
     putchar('\n');
-    for (int b = 0; b < NORMS; b++)
+    for (int b = 0; b < NORMS; ++b)
         wrong += verify_layer(model, b);
     if (wrong)
         printf("\nverify: FAILED, %d digests are not as they should be\n", wrong);

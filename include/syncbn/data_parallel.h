@@ -30,7 +30,7 @@ typedef struct sbn_data_parallel_config {
 /* Buckets of 4 MiB. */
 #define SBN_DATA_PARALLEL_CONFIG_INIT \
     { \
-        sizeof(sbn_data_parallel_config), (size_t)4 << 20 \
+        sizeof(sbn_data_parallel_config), 4194304 \
     }
 
 /* Writes SBN_DATA_PARALLEL_CONFIG_INIT to a struct of `size` bytes. */

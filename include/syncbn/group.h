@@ -155,18 +155,21 @@ SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
  * Ends a group from any thread, for example a watchdog's, while its own thread may be
  * waiting in it. Does not block. The group must exist until the call has returned.
  *
- * On this rank: a call that waits for other ranks (sbn_pass_end, sbn_forward,
- * sbn_group_split, sbn_exchange_end and the like) stops waiting at once, fails with
- * SBN_ABORTED and names what it waited for, whatever on_timeout says. All other passes under way fail so, too.
- * Later ones fail with SBN_GROUP_FAILED. Evaluation with running statistics and
- * recomputation still work. What an sbn_data_parallel of the group waits for ends in
- * the same way; groups that sbn_group_split made do not, abort each of them. Not
- * interrupted are: waiting for this rank's own devices, sbn_group_create, and a
- * transport's `split`.
+ * On this rank a call that waits for other ranks (sbn_pass_end, sbn_forward,
+ * sbn_group_split, sbn_data_parallel_create, sbn_exchange_end and the like) stops waiting,
+ * whatever on_timeout is. It fails with SBN_ABORTED, and so do the other passes under
+ * way that wait; the sentence names the call and the ranks that had not come, which some
+ * transports take up to a second to find out. If no call waits, the next one finds the
+ * group ended. Passes, splits and exchanges that begin afterwards fail with
+ * SBN_GROUP_FAILED. Evaluation with running statistics and recomputation still work.
  *
- * On other ranks it is as if this rank had stopped: their calls end when their
- * timeout has passed, and name this rank. Requests that are under way stay pending in the
- * transport, as after a timeout; see <syncbn-mpi.h> for how to end an MPI job then.
+ * An sbn_data_parallel of the group ends with it. Groups that sbn_group_split made of it
+ * do not: abort each of them. Not interrupted are waiting for this rank's own devices,
+ * sbn_group_create, and a transport's `split`.
+ *
+ * On other ranks it is as if this rank had stopped: their calls end by their timeout.
+ * Requests that are under way stay pending in the transport, as after a timeout; see
+ * <syncbn-mpi.h> for how to end an MPI job then.
  */
 SBN_API int sbn_group_abort(sbn_group *group);
 

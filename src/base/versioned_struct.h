@@ -3,6 +3,9 @@
  * works on complete structs of its own version only: what a caller hands in is copied, with zeros
  * for the fields that it does not have; what is handed out is cut to the caller's size. Elements
  * of an array follow each other at the distance of the first one's size.
+ *
+ * A new field goes to the end, with 0 for off, and not into what was padding there: an older
+ * program's padding holds anything.
  */
 #ifndef SBN_BASE_VERSIONED_STRUCT_H
 #define SBN_BASE_VERSIONED_STRUCT_H

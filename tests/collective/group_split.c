@@ -46,7 +46,13 @@ static void close_section(section *s)
 {
     sbn_saved_destroy(s->saved);
     sbn_batchnorm_destroy(s->layer);
-    sbn_group_destroy(s->group);
+}
+
+/* Every replica has a handle of its own to destroy. */
+static void destroy_parts(const member *m, sbn_group *const *parts)
+{
+    for (size_t r = 0; r < m->replicas; ++r)
+        sbn_group_destroy(parts[r]);
 }
 
 /* Mean, variance and count of saved statistics, and the running ones. */
@@ -178,6 +184,7 @@ static int use_subgroups(test_rank *m)
             m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
         close_section(&sections[i]);
     }
+    destroy_parts(m, subgroups);
     return status;
 }
 
@@ -237,7 +244,7 @@ static int move_layer(test_rank *m)
     rank_says(m, status);
     sbn_saved_destroy(s.saved);
     sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(subgroup);
+    destroy_parts(m, subgroups);
     return m->status;
 }
 

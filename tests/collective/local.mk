@@ -1,6 +1,7 @@
 # Ranks that meet: in the hub, and over a transport of the tests' own; sixteen threads at once;
 # ranks that come late or not at all; ranks that disagree, and in what.
 collective_tests = \
+	tests/collective/abort \
 	tests/collective/agreement \
 	tests/collective/group_split \
 	tests/collective/hub \

@@ -27,9 +27,12 @@ static const char *path_of(const char *name)
     return path;
 }
 
+/* Until the next call. */
 static sbn_bytes bytes_of(const char *text)
 {
-    return (sbn_bytes){(unsigned char *)text, strlen(text)};
+    static unsigned char copy[256];
+    const int length = snprintf((char *)copy, sizeof copy, "%s", text);
+    return (sbn_bytes){copy, (size_t)length};
 }
 
 /* Is the block stored for a key what it should be? */

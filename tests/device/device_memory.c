@@ -14,9 +14,8 @@ int main(void)
     const size_t one[] = {1}, two[] = {2}, samples[] = {3, 2};
     fixture f;
     test_ranks all;
-    if (fixture_open(&f)) {
+    if (fixture_open(&f))
         return fixture_missing();
-    }
     tap_ok(sbn_device_memory() == 0, "before any group: 0 expected, %zu came", sbn_device_memory());
 
     ranks_open(&all, &f, 1, one, samples, NULL);

@@ -155,7 +155,7 @@ static void check_types(void)
            "no model");
     const sbn_load_config bad = {8, 1, NULL, NULL};
     expect(sbn_model_load(n.model, file_network_path, &bad), SBN_INVALID_ARGUMENT,
-           "config: size|8 came", "a config of another size");
+           "config: size|got 8", "a config of another size");
     sbn_model *blind;
     must(sbn_model_create(&blind), "sbn_model_create");
     must(sbn_model_add(blind, "1", n.layers[0], NULL), "sbn_model_add");

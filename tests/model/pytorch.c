@@ -130,6 +130,7 @@ static void network_open(network *n)
     must(sbn_batchnorm_create(n->one, &config, &n->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(n->layer, &n->saved), "sbn_saved_create");
     for (size_t r = 0; r < REPLICAS; ++r) {
+        n->parameters[r].size = n->gradients[r].size = sizeof(sbn_parameters);
         sbn_buffer *const buffers[] = {&n->parameters[r].weight, &n->parameters[r].bias,
                                        &n->gradients[r].weight, &n->gradients[r].bias};
         for (size_t i = 0; i < 4; ++i)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The reference implementation of safetensors, a package of Python, reads what the library
-# writes. (That the library reads what it wrote is tests/checkpoint.) Skipped without it.
+# writes. (That the library reads what it wrote is tests/model/checkpoint.) Skipped without it.
 # Environment: srcdir, PYTHON. Runs in the build directory.
 
 : "${srcdir:=.}" "${PYTHON:=python3}"

@@ -177,6 +177,7 @@ static uint64_t measure(const fixture *f, double latency)
     bench b = {.work_passes = 16};
     sbn_mpi *mpi;
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    self.inner.size = sizeof self.inner;
     must(sbn_mpi_transport(mpi, &self.inner), "sbn_mpi_transport");
     const sbn_transport table = slow_table(&self);
     cl_command_queue queue = fixture_queue(f, 0);

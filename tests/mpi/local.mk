@@ -63,6 +63,11 @@ tests_mpi_problems_LDADD = $(on_mpi)
 tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_threads_LDADD = $(on_mpi)
 
+# What the scripts launch: of the examples too.
+mpi_examples = examples/data_parallel examples/minimal_mpi
+if HAVE_CLBLAST
+mpi_examples += examples/train_fashion
+endif
 mpi_scripts = \
 	tests/mpi/demo.sh \
 	tests/mpi/faults.sh \
@@ -76,5 +81,6 @@ if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
 TIMED_TESTS += $(mpi_scripts) $(mpich_scripts)
 ASAN_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh
+mpi_script_programs = $(mpi_programs)
 VALGRIND_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh
 endif

@@ -22,7 +22,7 @@ static void check_create(void)
            "group: a handle of this kind", "another handle");
     config.size = 3;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "config: size|3 came", "a wrong size");
+           "config: size|got 3", "a wrong size");
     config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4095;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,

@@ -192,7 +192,7 @@ static void check_refused(void)
     expect(sbn_sampler_length(&good, NULL), SBN_INVALID_ARGUMENT, "length|NULL", "no length");
     s = good;
     s.size = 8;
-    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "size|8 came", "a wrong size");
+    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "size|got 8", "a wrong size");
     s = good;
     s.replicas = 0;
     expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "0 of 0 came", "no replicas");

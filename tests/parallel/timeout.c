@@ -157,6 +157,7 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 {
     breaking *b = context, *its = &subgroups[b->real.rank];
     its->is_subgroup = 1;
+    its->real.size = sizeof its->real;
     const int status = b->real.split(b->real.context, ranks, count, number, &its->real);
     *subgroup = its->real;
     subgroup->context = its;
@@ -181,6 +182,7 @@ static void check_breaking(int fail_start, int fail_test)
         wholes[rank] = (breaking){.is_subgroup = 0};
         subgroups[rank] = (breaking){.fail_start = rank ? fail_start : 0,
                                      .fail_test = rank ? fail_test : 0};
+        wholes[rank].real.size = sizeof(sbn_transport);
         must(sbn_hub_transport(hub, rank, &wholes[rank].real), "sbn_hub_transport");
         sbn_transport table = wholes[rank].real;
         table.context = &wholes[rank];

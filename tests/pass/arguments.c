@@ -35,8 +35,9 @@ static void check_groups(void)
     expect(sbn_group_create(&good, NULL), SBN_INVALID_ARGUMENT, "group|expected|NULL",
            "group: no place");
     refused(NULL, "config|expected|NULL", "group: no config");
-    REFUSED_GROUP(size, 0, "config: size|SBN_GROUP_CONFIG_INIT|0 came");
-    REFUSED_GROUP(size, sizeof good + 8, "config: size|came");
+    REFUSED_GROUP(size, 0, "config: size|SBN_GROUP_CONFIG_INIT|got 0");
+    REFUSED_GROUP(size, sizeof good + 4, "config: size|got");
+    REFUSED_GROUP(size, 8192, "config: size|got 8192");
     REFUSED_GROUP(queues, NULL, "queues|1|NULL came");
     REFUSED_GROUP(replicas, 0, "replicas|at least 1|0 came");
     REFUSED_GROUP(timeout, 0.0, "timeout|above 0|0 came");
@@ -75,15 +76,15 @@ static void check_transports(void)
     do { \
         table = good; \
         table.field = value; \
-        refused(&config, "transport|expected|came|" words, "transport: " #field " = " #value); \
+        refused(&config, "transport|expected|" words, "transport: " #field " = " #value); \
     } while (0)
-    REFUSED_TABLE(size, 0, "size 0");
-    REFUSED_TABLE(start, NULL, "start");
-    REFUSED_TABLE(test, NULL, "test");
-    REFUSED_TABLE(rank, -1, "rank -1 of 2");
-    REFUSED_TABLE(rank, 2, "rank 2 of 2");
-    REFUSED_TABLE(world_size, 0, "rank 0 of 0");
-    REFUSED_TABLE(world_size, SBN_MAX_WORLD_SIZE + 1, "4095|4096");
+    REFUSED_TABLE(size, 0, "size|SBN_TRANSPORT_INIT|got 0");
+    REFUSED_TABLE(start, NULL, "got no start");
+    REFUSED_TABLE(test, NULL, "got no test");
+    REFUSED_TABLE(rank, -1, "came|rank -1 of 2");
+    REFUSED_TABLE(rank, 2, "came|rank 2 of 2");
+    REFUSED_TABLE(world_size, 0, "came|rank 0 of 0");
+    REFUSED_TABLE(world_size, SBN_MAX_WORLD_SIZE + 1, "came|4095|4096");
 
     sbn_hub *hub = (sbn_hub *)&hub;
     expect(sbn_hub_create(2, NULL), SBN_INVALID_ARGUMENT, "hub|NULL came", "hub: no place");
@@ -96,6 +97,9 @@ static void check_transports(void)
            "no table");
     expect(sbn_hub_transport(hub, 2, &table), SBN_INVALID_ARGUMENT, "rank|0 to 1|2 came", "rank 2");
     expect(sbn_hub_transport(hub, -1, &table), SBN_INVALID_ARGUMENT, "rank|-1 came", "rank -1");
+    table.size = 3;
+    expect(sbn_hub_transport(hub, 0, &table), SBN_INVALID_ARGUMENT,
+           "transport: size|got 3|SBN_TRANSPORT_INIT", "no size");
     sbn_hub_destroy(hub);
     sbn_hub_destroy(NULL);
 }

@@ -35,7 +35,7 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
            "group|another came", "layer: a layer as the group");
     expect(sbn_batchnorm_create(group, NULL, &layer), SBN_INVALID_ARGUMENT, "config|NULL came",
            "layer: no config");
-    REFUSED_LAYER(size, 8, "config: size|8 came|SBN_BATCHNORM_CONFIG_INIT");
+    REFUSED_LAYER(size, 8, "config: size|got 8|SBN_BATCHNORM_CONFIG_INIT");
     REFUSED_LAYER(channels, 0, "channels|1 to|0 came");
     REFUSED_LAYER(channels, (size_t)1 << 31, "channels|2147483648 came");
     REFUSED_LAYER(layout, (sbn_layout)2, "layout|2 came");

@@ -56,14 +56,14 @@ static void check_results(void)
     sbn_result result = {sizeof result - 1, 77, 5, 5};
     const uint64_t before = stage_state(&s);
     expect(sbn_forward(s.layer, s.good, s.saved, 0, &result), SBN_INVALID_ARGUMENT,
-           "result: size|came", "forward: a result of another size");
+           "result: size|got", "forward: a result of another size");
     tap_ok(stage_state(&s) == before && slice_untouched(&s.slices[0]), "nothing has changed");
     expect(sbn_backward(s.layer, s.good, s.saved, 0, &result), SBN_INVALID_ARGUMENT,
-           "result: size|came", "backward: a result of another size");
+           "result: size|got", "backward: a result of another size");
     tap_ok(stage_state(&s) == before && slice_untouched(&s.slices[0]), "nothing has changed");
     sbn_pass *pass;
     must(sbn_forward_begin(s.layer, s.good, s.saved, SBN_KEEP_RUNNING_STATS, &pass), "begin");
-    expect(sbn_pass_end(pass, &result), SBN_INVALID_ARGUMENT, "result: size|came",
+    expect(sbn_pass_end(pass, &result), SBN_INVALID_ARGUMENT, "result: size|got",
            "end: a result of another size");
     tap_ok(!slice_untouched(&s.slices[0]) && result.count == 77,
            "the pass has ended nevertheless, the result is untouched");

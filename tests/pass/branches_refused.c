@@ -141,8 +141,8 @@ static void check_errors(test_ranks *all)
                      SBN_REMOTE_ERROR,
                      "rank 1 called backward of layer \"second\"|SBN_INVALID_ARGUMENT",
                      "a short buffer");
-    branches_refused(all, wrong_result, SBN_INVALID_ARGUMENT, "branches[2]: result: size",
-                     SBN_REMOTE_ERROR, "rank 1|SBN_INVALID_ARGUMENT", "a wrong result");
+    branches_refused(all, wrong_result, SBN_INVALID_ARGUMENT, "results[2]: size", SBN_REMOTE_ERROR,
+                     "rank 1|SBN_INVALID_ARGUMENT", "a wrong result");
     branches_refused(all, too_few, SBN_TOO_FEW_VALUES,
                      "forward of layer \"second\": more than 1|1 came", SBN_TOO_FEW_VALUES,
                      "forward of layer \"second\": more than 1|1 came", "one value in one layer");

@@ -1,6 +1,5 @@
-# What the tests share. The linker takes from the archives what a program asks for, so one that
-# has its own transport, or ranks in an MPI job, takes nothing of the hub or the threads.
-check_LIBRARIES = tests/support/libsupport.a
+# What the tests share. The linker takes from an archive what a program asks for.
+check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/branch_calls.c \
 	tests/support/branch_calls.h \
@@ -16,12 +15,10 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/network.h \
 	tests/support/ranks.c \
 	tests/support/ranks.h \
-	tests/support/ranks_threads.c \
 	tests/support/refused.c \
 	tests/support/refused.h \
 	tests/support/tap.c \
 	tests/support/tap.h \
-	tests/support/transport_hub.c \
 	tests/support/trial.c \
 	tests/support/trial.h \
 	tests/support/vectors.c \
@@ -31,8 +28,15 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/wraps.c \
 	tests/support/wraps.h
 
+# Ranks as threads, and the hub between them. A program with a transport of its own takes the
+# threads alone.
+tests_support_libthreads_a_SOURCES = \
+	tests/support/ranks_threads.c \
+	tests/support/transport_hub.c
+
 # What a program links that names nothing else: all programs outside tests/ do.
-LDADD = tests/support/libsupport.a libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
+LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la \
+	libsyncbn_core.la $(OPENCL_LIBS)
 
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, in
 # programs whose LDFLAGS are these.
@@ -56,7 +60,7 @@ wraps = \
 	$(wrap)clSetKernelArg \
 	$(wrap)sbn__allocate
 
-# The same for programs that every rank of an MPI job runs.
+# Ranks as the processes of an MPI job; no thread can take their place unnoticed.
 if HAVE_MPI
 check_LIBRARIES += tests/support/libmpi.a
 endif
@@ -68,7 +72,7 @@ tests_support_libmpi_a_SOURCES = \
 	tools/bench/scaling/mpi_job.h
 mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tests_support_libmpi_a_CPPFLAGS = $(mpi_cppflags)
-on_mpi = tests/support/libmpi.a tests/support/libsupport.a libsyncbn_check.la \
+on_mpi = tests/support/libsupport.a tests/support/libmpi.a libsyncbn_check.la \
 	libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
 
 EXTRA_DIST += tests/support/drivers.lsan tests/support/drivers.supp tests/support/drivers.tsan

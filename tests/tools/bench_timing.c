@@ -31,9 +31,8 @@ static void check_spreads(void)
     spread empty = spread_of(none, 2);
     tap_ok(empty.count == 0 && isnan(empty.median) && isnan(empty.least) && isnan(empty.most),
            "nothing measured: NaN expected, %g came", empty.median);
-    for (size_t i = 0; i < SPREAD_MAX; i++) {
+    for (size_t i = 0; i < SPREAD_MAX; ++i)
         many[i] = (double)((i * 7) % SPREAD_MAX);
-    }
     check_spread("as many as fit", spread_of(many, SPREAD_MAX), SPREAD_MAX, 0, 255.75, 511.5,
                  767.25, 1023);
 }
@@ -50,9 +49,8 @@ static int run(void *self, bench_pass pass)
 {
     fake *f = self;
     (void)pass;
-    if (ran < 4096) {
+    if (ran < 4096)
         order[ran++] = f->number;
-    }
     return ++f->runs == f->fails_at ? SBN_OUT_OF_MEMORY : SBN_SUCCESS;
 }
 
@@ -62,7 +60,7 @@ static int time_fakes(fake fakes[FAKES], const timing_budget *budget, series lis
                       contender contenders[FAKES], size_t *rounds)
 {
     ran = 0;
-    for (int i = 0; i < FAKES; i++) {
+    for (int i = 0; i < FAKES; ++i) {
         fakes[i].number = i;
         /* The first of all spins: it is to come last in each round all the same. */
         contenders[i] = (contender){.name = "fake", .self = &fakes[i], .run = run, .spins = i == 0};
@@ -82,10 +80,9 @@ static void check_rounds(void)
            "20 rounds of %d and one before: status %d, %zu rounds, %d runs", FAKES, status, rounds,
            ran);
     int times = 1, last = 1, differ = 0;
-    for (int i = 0; i < FAKES; i++) {
+    for (int i = 0; i < FAKES; ++i)
         times &= fakes[i].runs == 21 && spread_of(list[i].seconds, rounds).count == 20;
-    }
-    for (int round = 1; round <= 20; round++) {
+    for (int round = 1; round <= 20; ++round) {
         const int *in = order + FAKES * round;
         last &= in[FAKES - 1] == 0;
         differ |= memcmp(in, order + FAKES, FAKES * sizeof *in) != 0;

@@ -37,9 +37,8 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
     if (wrong.kernel) {
         must(clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL),
              "clGetKernelInfo");
-        if (strcmp(name, wrong.kernel) == 0) {
+        if (strcmp(name, wrong.kernel) == 0)
             return CL_SUCCESS;
-        }
     }
     return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, num_wait,
                                          wait_list, event);
@@ -77,9 +76,8 @@ int __wrap_sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved 
 {
     static int first;
     /* The first fills `saved`, without which backward would be an error. */
-    if (wrong.forward && shards->shape[0] == wrong.forward && first++) {
+    if (wrong.forward && shards->shape[0] == wrong.forward && first++)
         return SBN_SUCCESS;
-    }
     return __real_sbn_forward(layer, shards, saved, flags, result);
 }
 
@@ -157,7 +155,7 @@ static void check_kernels(bench *b)
         {"mb4ic8ih6iw7,last", "rows_backward", "unordered: "},
         {"mb4ic8ih6iw7,last", "rows_dx", "unordered: dx"},
     };
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
         check(b, list[i].line, list[i].kernel, (struct wrong){.kernel = list[i].kernel},
               list[i].named);
     }
@@ -180,7 +178,7 @@ static void check_right(bench *b)
         "mb2ic64",
     };
     char line[PROBLEM_LINE];
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
         check(b, lines[i], "nothing wrong", (struct wrong){0}, NULL);
         snprintf(line, sizeof line, "%s,form=gpu", lines[i]);
         check(b, line, "nothing wrong", (struct wrong){0}, NULL);
@@ -218,9 +216,8 @@ static void check_all(const fixture *f)
 int main(void)
 {
     fixture f;
-    if (fixture_open(&f)) {
+    if (fixture_open(&f))
         return fixture_missing();
-    }
     check_all(&f);
     fixture_close(&f);
     return tap_done();

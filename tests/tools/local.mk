@@ -27,10 +27,13 @@ tools_scripts = \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
+	tests/tools/consumers.sh \
+	tests/tools/ctypes.sh \
 	tests/tools/demo.sh \
 	tests/tools/exports.sh \
 	tests/tools/gpu_none.sh \
 	tests/tools/timeline.sh
 dist_check_SCRIPTS += $(tools_scripts)
+EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh

@@ -80,13 +80,11 @@ static void reads_as(const char *line, const char *expected)
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++) {
+    for (size_t i = 0; i < sizeof canonical / sizeof *canonical; ++i)
         reads_as(canonical[i], canonical[i]);
-    }
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; ++i)
         reads_as(spellings[i][0], spellings[i][1]);
-    }
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         problem p;
         char error[256] = "", what[PROBLEM_LINE + 300];
         int refused = problem_parse(wrong[i][0], &p, error, sizeof error) != 0;

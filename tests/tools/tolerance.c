@@ -59,14 +59,11 @@ static const struct {
 static float lanes(const float *a, const float *b, size_t n)
 {
     float lane[BOUND_LANES] = {0};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; ++i)
         lane[i % BOUND_LANES] = fmaf(a[i], b ? b[i] : 1.0f, lane[i % BOUND_LANES]);
-    }
-    for (int half = BOUND_LANES / 2; half; half /= 2) {
-        for (int l = 0; l < half; l++) {
+    for (int half = BOUND_LANES / 2; half; half /= 2)
+        for (int l = 0; l < half; ++l)
             lane[l] += lane[l + half];
-        }
-    }
     return lane[0];
 }
 
@@ -79,7 +76,7 @@ static void sum_plane(const float *a, float ma, const float *b, float mb, size_t
         size_t count = n - from < BOUND_BLOCK ? n - from : BOUND_BLOCK;
         size_t first_ones = count < BOUND_LANES ? count : BOUND_LANES;
         float pivot = lanes(a + from, NULL, first_ones) * (1.0f / (float)first_ones);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; ++i) {
             e[i] = a[from + i] - pivot;
             d[i] = b ? b[from + i] - mb : e[i];
         }
@@ -100,11 +97,10 @@ static sums sum_over(const placement *g, const float *a, float ma, const float *
                      size_t c, int replica, fault_kind fault)
 {
     sums s = {0, 0, 0};
-    for (size_t i = 0; i < g->samples; i++) {
+    for (size_t i = 0; i < g->samples; ++i) {
         const sample_place *at = &g->sample[i];
-        if (replica >= 0 && at->replica != (size_t)replica) {
+        if (replica >= 0 && at->replica != (size_t)replica)
             continue;
-        }
         size_t start = placement_plane_start(g, i, c);
         size_t n = at->plane - (fault == ONE_MISSING && i + 1 == g->samples);
         sum_plane(a + start, ma, b ? b + start : NULL, mb, n, &s.first, &s.second);
@@ -115,9 +111,8 @@ static sums sum_over(const placement *g, const float *a, float ma, const float *
 
 static float ulps(float value, int count)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; ++i)
         value = nextafterf(value, INFINITY);
-    }
     return value;
 }
 
@@ -139,7 +134,7 @@ static void moments(const placement *g, const inputs *in, size_t c, int r, fault
 static void apply(const problem *p, const placement *g, const inputs *in, size_t c,
                   fault_kind fault, outputs *out)
 {
-    for (size_t r = 0; r < g->replicas; r++) {
+    for (size_t r = 0; r < g->replicas; ++r) {
         double mean, var;
         moments(g, in, c, (int)r, fault, &mean, &var);
         float m = (float)mean, low = (float)(mean - m);
@@ -158,9 +153,9 @@ static void apply(const problem *p, const placement *g, const inputs *in, size_t
         b -= fault == NAIVE_Y ? a * m : 0;
         rest -= fault == NAIVE_DX ? a * mean_dy : 0;
         mean_dy = fault == NAIVE_DX ? 0 : mean_dy;
-        for (size_t i = 0; i < g->samples; i++) {
+        for (size_t i = 0; i < g->samples; ++i) {
             size_t start = placement_plane_start(g, i, c), end = start + g->sample[i].plane;
-            for (size_t k = start; g->sample[i].replica == r && k < end; k++) {
+            for (size_t k = start; g->sample[i].replica == r && k < end; ++k) {
                 out->of[OUT_Y].data[k] = fmaf(a, in->x[k] - m_y, b);
                 out->of[OUT_AGAIN].data[k] = out->of[OUT_Y].data[k];
                 out->of[OUT_DX].data[k] = fmaf(a, in->dy[k] - mean_dy, fmaf(q, in->x[k] - m, rest));
@@ -190,9 +185,8 @@ static void statistics(const problem *p, const placement *g, const inputs *in, s
 static float *largest(outputs *out, output_id id)
 {
     float *at = out->of[id].data;
-    for (size_t i = 0; i < out->of[id].count; i++) {
+    for (size_t i = 0; i < out->of[id].count; ++i)
         at = out->of[id].data[i] > *at ? &out->of[id].data[i] : at;
-    }
     return at;
 }
 
@@ -214,30 +208,26 @@ static int accepted(const char *line, fault_kind fault, char *why, size_t size)
     inputs in;
     outputs out;
     comparison result;
-    if (problem_parse(line, &p, why, size) || placement_make(&p, 2, &g) ||
-        inputs_make(&p, &g, &in)) {
+    if (problem_parse(line, &p, why, size) || placement_make(&p, 2, &g) || inputs_make(&p, &g, &in))
         abort();
-    }
     memset(&out, 0, sizeof out);
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         int elements = id == OUT_Y || id == OUT_AGAIN || id == OUT_DX;
         int gradient = id == OUT_WEIGHT_GRAD || id == OUT_BIAS_GRAD;
         size_t count = elements ? g.elements : gradient ? g.channels * g.replicas : g.channels;
-        if (id != OUT_EVAL && output_make(&out, (output_id)id, count)) {
+        if (id != OUT_EVAL && output_make(&out, (output_id)id, count))
             abort();
-        }
     }
-    for (size_t c = 0; c < g.channels; c++) {
+    for (size_t c = 0; c < g.channels; ++c) {
         apply(&p, &g, &in, c, fault, &out);
         statistics(&p, &g, &in, c, fault, &out);
     }
     spoil(&out, fault);
     out.count = g.values;
     out.batches = in.batches + 1;
-    if (compare(&p, &g, &in, &out, &result)) {
+    if (compare(&p, &g, &in, &out, &result))
         abort();
-    }
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         int length = snprintf(why, size, " %s %.2g", output_names[id], result.of[id].ratio);
         why += length;
         size -= (size_t)length;
@@ -267,11 +257,11 @@ int main(void)
         "mb8ic4ih14iw14,split1-0-7",
     };
     char why[1024];
-    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {
         int good = accepted(right[i], NONE, why, sizeof why);
         tap_ok(good, "the model is accepted: %s:%s", right[i], why);
     }
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
         int good = !accepted(faults[i].problem, faults[i].fault, why, sizeof why);
         tap_ok(good, "refused: %s:%s", faults[i].name, why);
     }

@@ -61,9 +61,8 @@ static int add(stages *st, cl_program program)
 int bench_baseline_open(scene *s, cl_program program, contender *made)
 {
     stages *st = calloc(1, sizeof *st);
-    if (!st) {
+    if (!st)
         return job_failed_here(s->error, "baseline", SBN_OUT_OF_MEMORY);
-    }
     st->name = "baseline";
     st->scene = s;
     *made = stages_contender(st);
@@ -71,8 +70,7 @@ int bench_baseline_open(scene *s, cl_program program, contender *made)
     status = status ? status : stages_buffer(st, WEIGHT_GRAD, s->g.channels);
     status = status ? status : stages_buffer(st, BIAS_GRAD, s->g.channels);
     status = status ? status : add(st, program);
-    if (status) {
+    if (status)
         made->close(st);
-    }
     return status;
 }

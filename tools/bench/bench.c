@@ -48,13 +48,11 @@ int bench_open(const bench_config *config, bench **made, char *error)
     cl_device_id ids[PROBLEM_MAX_REPLICAS];
     bench *b = calloc(1, sizeof *b);
     *made = NULL;
-    if (!b) {
+    if (!b)
         return job_failed_here(error, "opening the devices", SBN_OUT_OF_MEMORY);
-    }
     b->config = *config;
-    for (size_t i = 0; i < config->num_devices; i++) {
+    for (size_t i = 0; i < config->num_devices; ++i)
         ids[i] = config->devices[i]->id;
-    }
     int status = queues_open(&(runner_config){.devices = ids,
                                               .num_devices = config->num_devices,
                                               .build_options = config->build_options},
@@ -110,15 +108,13 @@ const char *bench_refuses(const problem *p)
 
 static int program_for(bench *b, scene *s)
 {
-    if (b->program && b->form == s->form) {
+    if (b->program && b->form == s->form)
         return SBN_SUCCESS;
-    }
     forget_program(b);
     b->form = s->form;
     int status = bench_program_make(s, &b->program);
-    if (status) {
+    if (status)
         forget_program(b);
-    }
     return status;
 }
 
@@ -133,19 +129,16 @@ static int open_scene(bench *b, const problem *p, scene *s)
     s->form = p->form == SBN_FORM_AUTO ? b->config.devices[0]->form : p->form;
     int status = placement_make(&s->p, 1, &s->g);
     status = status ? status : inputs_make(&s->p, &s->g, &s->in);
-    if (status) {
+    if (status)
         return job_failed_here(s->error, "making inputs", status);
-    }
     status = queues_group(b->queues, &s->p, 1, &s->group, &queue);
-    if (status) {
+    if (status)
         return job_failed(s->error, "making the group", status);
-    }
     s->queue = *queue;
     status = clGetCommandQueueInfo(s->queue, CL_QUEUE_CONTEXT, sizeof s->context, &s->context,
                                    NULL);
-    if (status) {
+    if (status)
         return job_failed_here(s->error, "clGetCommandQueueInfo", status);
-    }
     s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
     status = job_open(&s->job, s->group, queue);
     return status ? status : bench_finish(s);
@@ -201,8 +194,8 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
 static int make_series(bench_result *result, size_t contenders)
 {
     result->series = calloc(BENCH_MAX_SERIES, sizeof *result->series);
-    for (size_t i = 0; i < contenders && result->series; i++) {
-        for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; pass++) {
+    for (size_t i = 0; i < contenders && result->series; ++i) {
+        for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass) {
             if (result->contenders[i].passes & 1u << pass && result->count < BENCH_MAX_SERIES) {
                 result->series[result->count++] = (series){.of = &result->contenders[i],
                                                            .pass = pass};
@@ -215,13 +208,11 @@ static int make_series(bench_result *result, size_t contenders)
 static int measure(bench *b, scene *s, size_t contenders, bench_result *result)
 {
     int status = make_series(result, contenders);
-    if (status) {
+    if (status)
         return job_failed_here(s->error, "making room for measurements", status);
-    }
     status = timing_run(result->series, result->count, &b->config.budget, &result->rounds);
-    for (size_t i = 0; i < contenders && !status; i++) {
+    for (size_t i = 0; i < contenders && !status; ++i)
         status = result->contenders[i].check(result->contenders[i].self);
-    }
     result->copy = bench_copy_fastest(result);
     return status;
 }

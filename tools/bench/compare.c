@@ -31,13 +31,12 @@ static const char *counterpart(const char *name)
 size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS])
 {
     size_t count = 0;
-    for (size_t i = 0; i < result->count && count < BENCH_MAX_COMPARISONS; i++) {
+    for (size_t i = 0; i < result->count && count < BENCH_MAX_COMPARISONS; ++i) {
         const series *s = &result->series[i];
         const char *other = counterpart(s->of->name);
         const series *with = other ? bench_series(result, other, s->pass) : NULL;
-        if (!with) {
+        if (!with)
             continue;
-        }
         /* The library comes first; of the replicas, those that are synchronised. */
         int swap = strcmp(other, "syncbn") == 0;
         const series *a = swap ? with : s, *b = swap ? s : with;
@@ -57,11 +56,10 @@ static const series *fastest(const bench_result *result, bench_pass pass, const 
 {
     const series *found = NULL;
     double least = 0;
-    for (size_t i = 0; i < result->count; i++) {
+    for (size_t i = 0; i < result->count; ++i) {
         const series *s = &result->series[i];
-        if (s->pass != pass || strncmp(s->of->name, prefix, strlen(prefix)) != 0) {
+        if (s->pass != pass || strncmp(s->of->name, prefix, strlen(prefix)) != 0)
             continue;
-        }
         double median = spread_of(s->seconds, result->rounds).median;
         if (!found || median < least) {
             found = s;

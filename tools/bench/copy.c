@@ -28,9 +28,8 @@ static int run(void *self, bench_pass pass)
     } else {
         status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
                                      t->count[TENSOR_X] * sizeof(float), 0, NULL, NULL);
-        if (status) {
+        if (status)
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
-        }
     }
     return status ? status : bench_finish(s);
 }
@@ -75,9 +74,8 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
                                         BENCH_ARG(n), BENCH_ARG(step)};
     int gpu = s->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);
-    if (!c) {
+    if (!c)
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
-    }
     c->scene = s;
     c->name = name;
     int status = SBN_SUCCESS;

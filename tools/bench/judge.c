@@ -13,7 +13,7 @@ static int refuse(scene *s, const char *name, const placement *g, const comparis
 {
     char where[128];
     snprintf(s->error, sizeof s->error, "%s: a wrong count of values or batches", name);
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &judged->of[id];
         if (v->failures) {
             compare_where(g, (output_id)id, v->index, where, sizeof where);
@@ -33,18 +33,16 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const plac
 {
     comparison judged;
     int status = compare(p, g, in, out, &judged);
-    if (status) {
+    if (status)
         return job_failed_here(s->error, "comparing", status);
-    }
     return judged.ok ? SBN_SUCCESS : refuse(s, name, g, &judged);
 }
 
 static double root_mean_square(const float *data, size_t count)
 {
     double squares = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i)
         squares += (double)data[i] * data[i];
-    }
     return sqrt(squares / (double)count);
 }
 
@@ -58,7 +56,7 @@ static double allowed_for(const scene *s, output_id id)
     case OUT_WEIGHT_GRAD:
     case OUT_BIAS_GRAD: return fmax(of_size, 2 * BOUND_UNIT * sqrt(n) * n * dy);
     case OUT_DX:
-        for (size_t c = 0; c < s->g.channels; c++) {
+        for (size_t c = 0; c < s->g.channels; ++c) {
             double weight = s->p.affine ? fabs(s->in.weight[c]) : 1;
             most = fmax(most, weight * reference_invstd(&s->p, s->right.of[OUT_VAR].data[c]));
         }
@@ -70,7 +68,7 @@ static double allowed_for(const scene *s, output_id id)
 double bench_distance(const float *got, const float *right, size_t count)
 {
     double most = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         double off = fabs((double)got[i] - right[i]);
         most = off <= most ? most : isnan(off) ? INFINITY : off;
     }
@@ -81,9 +79,8 @@ int bench_judge_numbers(scene *s, const char *name, const float *got, output_id 
 {
     double off = bench_distance(got, s->right.of[right].data, s->right.of[right].count);
     double allowed = allowed_for(s, right);
-    if (off <= allowed) {
+    if (off <= allowed)
         return SBN_SUCCESS;
-    }
     snprintf(s->error, sizeof s->error, "%s: %s is off by up to %.2g, %.2g allowed", name,
              output_names[right], off, allowed);
     return RUNNER_SPOILT;
@@ -106,14 +103,12 @@ int bench_judge(scene *s, const char *name, tensor_id id, output_id right)
                  output_names[right]);
         status = RUNNER_SPOILT;
     } else {
-        if (!vector) {
+        if (!vector)
             placement_gather(&s->g, s->p.layout, 0, shard, global);
-        }
         status = bench_judge_numbers(s, name, global, right);
     }
-    if (global != shard) {
+    if (global != shard)
         free(global);
-    }
     free(shard);
     return status;
 }
@@ -123,8 +118,7 @@ int bench_overwrite(scene *s, const tensors *t)
     static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y, TENSOR_EVAL,
                                         TENSOR_DX};
     int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof written / sizeof *written && !status; i++) {
+    for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
         status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;
-    }
     return status ? job_failed_here(s->error, "overwriting the outputs", status) : SBN_SUCCESS;
 }

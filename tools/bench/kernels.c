@@ -12,9 +12,8 @@ static int build_failed(scene *s, cl_program program, cl_int status)
     size_t size = 0;
     clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *log = calloc(size + 1, 1);
-    if (log) {
+    if (log)
         clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
-    }
     snprintf(s->error, sizeof s->error, "building the benchmark's kernels: %s: %s",
              sbn_strerror(status), log ? log : "");
     free(log);
@@ -47,9 +46,8 @@ int bench_kernel_make(scene *s, cl_program program, const char *name,
         return status == CL_INVALID_KERNEL_NAME ? SBN_SUCCESS
                                                 : job_failed_here(s->error, name, status);
     }
-    for (size_t i = 0; i < count && !status; i++) {
+    for (size_t i = 0; i < count && !status; ++i)
         status = clSetKernelArg(made->kernel, (cl_uint)i, arguments[i].size, arguments[i].value);
-    }
     return status ? job_failed_here(s->error, name, status) : SBN_SUCCESS;
 }
 

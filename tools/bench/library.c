@@ -18,9 +18,8 @@ static int check(void *self)
     scene *s = self;
     int status = bench_overwrite(s, s->job.tensors);
     status = status ? status : job_reset(&s->job);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; ++pass)
         status = run(s, pass);
-    }
     status = status ? status : job_collect(&s->job);
     return status ? status : bench_judge_library(s, "syncbn", &s->p, &s->g, &s->in, &s->right);
 }

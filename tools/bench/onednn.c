@@ -29,9 +29,8 @@ static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t 
                    int count)
 {
     dnnl_status_t status = dnnl_primitive_execute(primitive, o->shared->stream, count, arguments);
-    if (!status) {
+    if (!status)
         status = dnnl_stream_wait(o->shared->stream);
-    }
     return status ? onednn_failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
@@ -96,20 +95,17 @@ static int check(void *self)
         output_id to;
     } list[] = {{ONEDNN_Y, OUT_Y}, {ONEDNN_DX, OUT_DX}};
     float *plain = malloc(s->g.elements * sizeof *plain);
-    if (!plain) {
+    if (!plain)
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
-    }
-    for (size_t i = 0; i < sh->bytes / sizeof(float); i++) {
+    for (size_t i = 0; i < sh->bytes / sizeof(float); ++i)
         sh->tensor[ONEDNN_Y][i] = sh->tensor[ONEDNN_DX][i] = spoilt;
-    }
-    for (size_t c = 0; c < 2 * s->g.channels; c++) {
+    for (size_t c = 0; c < 2 * s->g.channels; ++c)
         sh->weights_grads[c] = spoilt;
-    }
     int status = reorder(o, s->in.x, ONEDNN_X, 1);
     status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
     status = status ? status : run(o, BENCH_FORWARD);
     status = status ? status : run(o, BENCH_BACKWARD);
-    for (size_t i = 0; i < 2 && !status; i++) {
+    for (size_t i = 0; i < 2 && !status; ++i) {
         status = reorder(o, plain, list[i].from, 0);
         status = status ? status : bench_judge_numbers(s, o->layout->name, plain, list[i].to);
     }
@@ -126,9 +122,8 @@ static int check(void *self)
 static void close(void *self)
 {
     onednn *o = self;
-    for (int i = 0; i < ONEDNN_TENSORS; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS; ++i)
         dnnl_memory_destroy(o->tensor[i]);
-    }
     dnnl_memory_destroy(o->mean);
     dnnl_memory_destroy(o->var);
     dnnl_memory_destroy(o->weights);
@@ -146,9 +141,8 @@ static dnnl_status_t make_memories(onednn *o, const dnnl_memory_desc_t *data)
     dnnl_memory_desc_t vector, pair;
     dnnl_status_t status = dnnl_memory_desc_init_by_tag(&vector, 1, channels, dnnl_f32, dnnl_a);
     status = status ? status : dnnl_memory_desc_init_by_tag(&pair, 2, both, dnnl_f32, dnnl_ab);
-    for (int i = 0; i < ONEDNN_TENSORS && !status; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS && !status; ++i)
         status = dnnl_memory_create(&o->tensor[i], data, sh->engine, sh->tensor[i]);
-    }
     status = status ? status : dnnl_memory_create(&o->mean, &vector, sh->engine, sh->mean);
     status = status ? status : dnnl_memory_create(&o->var, &vector, sh->engine, sh->var);
     status = status ? status : dnnl_memory_create(&o->weights, &pair, sh->engine, sh->weights);
@@ -185,12 +179,11 @@ static int open_layout(onednn_shared *sh, const layout *of, contender *made, siz
 {
     dnnl_memory_desc_t data;
     onednn *o = calloc(1, sizeof *o);
-    if (!o) {
+    if (!o)
         return job_failed_here(sh->scene->error, of->name, SBN_OUT_OF_MEMORY);
-    }
     o->shared = sh;
     o->layout = of;
-    sh->users++;
+    ++sh->users;
     dnnl_status_t status = dnnl_memory_desc_init_by_tag(&data, 4, sh->dims, dnnl_f32, of->tag);
     status = status ? status : make_memories(o, &data);
     status = status ? status : make_primitives(o, &data);
@@ -215,12 +208,10 @@ int bench_onednn_open(scene *s, contender *made, size_t *count)
     onednn_shared *sh;
     *count = 0;
     int status = onednn_shared_open(s, &sh);
-    if (status) {
+    if (status)
         return status;
-    }
-    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; i++) {
+    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; ++i)
         status = open_layout(sh, &layouts[i], made, count);
-    }
     onednn_shared_release(sh);
     return status;
 }

@@ -15,12 +15,10 @@ int onednn_failed(scene *s, const char *call, dnnl_status_t status)
 
 void onednn_shared_release(onednn_shared *sh)
 {
-    if (--sh->users) {
+    if (--sh->users)
         return;
-    }
-    for (int i = 0; i < ONEDNN_TENSORS; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS; ++i)
         free(sh->tensor[i]);
-    }
     free(sh->mean);
     free(sh->var);
     free(sh->weights);
@@ -48,31 +46,29 @@ static int fill(onednn_shared *sh)
     sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];
     sh->dims[3] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[1] : 1;
     sh->bytes = s->g.samples * padded * s->g.plane[0] * sizeof(float);
-    for (int i = 0; i < ONEDNN_TENSORS; i++) {
+    for (int i = 0; i < ONEDNN_TENSORS; ++i)
         missing |= !(sh->tensor[i] = floats(sh->bytes));
-    }
-    missing |= !(sh->mean = floats(vector)) | !(sh->var = floats(vector));
-    missing |= !(sh->weights = floats(2 * vector)) | !(sh->weights_grads = floats(2 * vector));
-    if (missing) {
+    missing |= !(sh->mean = floats(vector));
+    missing |= !(sh->var = floats(vector));
+    missing |= !(sh->weights = floats(2 * vector));
+    missing |= !(sh->weights_grads = floats(2 * vector));
+    if (missing)
         return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
-    }
     memcpy(sh->tensor[ONEDNN_X], s->in.x, s->g.elements * sizeof(float));
     memcpy(sh->tensor[ONEDNN_DY], s->in.dy, s->g.elements * sizeof(float));
     memcpy(sh->weights, s->in.weight, vector);
     memcpy(sh->weights + channels, s->in.bias, vector);
     dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);
-    if (!status) {
+    if (!status)
         status = dnnl_stream_create(&sh->stream, sh->engine, dnnl_stream_default_flags);
-    }
     return status ? onednn_failed(s, "making an engine", status) : SBN_SUCCESS;
 }
 
 int onednn_shared_open(scene *s, onednn_shared **made)
 {
     *made = calloc(1, sizeof **made);
-    if (!*made) {
+    if (!*made)
         return job_failed_here(s->error, "oneDNN", SBN_OUT_OF_MEMORY);
-    }
     (*made)->scene = s;
     (*made)->users = 1;
     int status = fill(*made);

@@ -33,42 +33,38 @@ typedef struct replicas {
 
 void apart_groups_free(apart_groups *kept)
 {
-    while (kept->count) {
+    while (kept->count)
         sbn_group_destroy(kept->group[--kept->count]);
-    }
 }
 
 static int make_groups(scene *s, apart_groups *kept, const replicas *r, const char *build_options)
 {
     if (kept->count == r->count && kept->form == r->p.form &&
-        memcmp(kept->queue, r->queue, r->count * sizeof *r->queue) == 0) {
+        memcmp(kept->queue, r->queue, r->count * sizeof *r->queue) == 0)
         return SBN_SUCCESS;
-    }
     apart_groups_free(kept);
     kept->form = r->p.form;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; ++i) {
         sbn_group_config config = SBN_GROUP_CONFIG_INIT;
         config.queues = &r->queue[i];
         config.replicas = 1;
         config.form = r->p.form;
         config.build_options = build_options;
         int status = sbn_group_create(&config, &kept->group[i]);
-        if (status) {
+        if (status)
             return job_failed(s->error, "sbn_group_create", status);
-        }
         kept->queue[i] = r->queue[i];
-        kept->count++;
+        ++kept->count;
     }
     return SBN_SUCCESS;
 }
 
 static int finish(const replicas *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; ++i) {
         cl_int status = clFinish(r->queue[i]);
-        if (status) {
+        if (status)
             return job_failed_here(r->scene->error, "clFinish", status);
-        }
     }
     return SBN_SUCCESS;
 }
@@ -94,11 +90,10 @@ static int run_apart(void *self, bench_pass pass)
         status = pass == BENCH_FORWARD
                      ? sbn_forward_begin(j->layer, j->shards, j->saved, 0, &begun[count])
                      : sbn_backward_begin(j->layer, j->shards, j->saved, 0, &begun[count]);
-        if (status) {
+        if (status)
             job_failed(r->scene->error, "beginning a pass apart", status);
-        }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         int ended = sbn_pass_end(begun[i], NULL);
         status = status || !ended ? status : job_failed(r->scene->error, "sbn_pass_end", ended);
     }
@@ -107,11 +102,10 @@ static int run_apart(void *self, bench_pass pass)
 
 static int overwrite(replicas *r)
 {
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; ++i) {
         int status = bench_overwrite(r->scene, &r->together.tensors[i]);
-        if (status) {
+        if (status)
             return status;
-        }
     }
     return SBN_SUCCESS;
 }
@@ -125,7 +119,7 @@ static int check_together(void *self)
     status = status ? status : run_together(r, BENCH_FORWARD);
     status = status ? status : run_together(r, BENCH_BACKWARD);
     status = status ? status : job_collect(&r->together);
-    for (size_t i = 0; i < sizeof same / sizeof *same && !status; i++) {
+    for (size_t i = 0; i < sizeof same / sizeof *same && !status; ++i) {
         const output *got = &r->out.of[same[i]], *right = &r->scene->right.of[same[i]];
         if (digest_floats(got->data, got->count) != digest_floats(right->data, right->count)) {
             snprintf(r->scene->error, RUNNER_ERROR,
@@ -141,12 +135,11 @@ static int check_apart(void *self)
 {
     replicas *r = self;
     int status = overwrite(r);
-    for (size_t i = 0; i < r->count && !status; i++) {
+    for (size_t i = 0; i < r->count && !status; ++i)
         status = job_reset(&r->apart[i].job);
-    }
     status = status ? status : run_apart(r, BENCH_FORWARD);
     status = status ? status : run_apart(r, BENCH_BACKWARD);
-    for (size_t i = 0; i < r->count && !status; i++) {
+    for (size_t i = 0; i < r->count && !status; ++i) {
         alone *a = &r->apart[i];
         status = job_collect(&a->job);
         status = status ? status
@@ -158,10 +151,9 @@ static int check_apart(void *self)
 static void close(void *self)
 {
     replicas *r = self;
-    if (++r->closed < 2) {
+    if (++r->closed < 2)
         return;
-    }
-    for (size_t i = 0; r->apart && i < r->count; i++) {
+    for (size_t i = 0; r->apart && i < r->count; ++i) {
         sbn_saved_destroy(r->apart[i].job.saved);
         sbn_batchnorm_destroy(r->apart[i].job.layer);
         placement_free(&r->apart[i].g);
@@ -179,9 +171,8 @@ static int open_together(replicas *r, queues *q)
     sbn_group *group;
     scene *s = r->scene;
     int status = queues_group(q, &r->p, r->count, &group, &r->queue);
-    if (status) {
+    if (status)
         return job_failed(s->error, "making the group of replicas", status);
-    }
     r->together = (job){.p = &r->p, .g = &r->g, .in = &s->in, .out = &r->out, .error = s->error};
     status = job_open(&r->together, group, r->queue);
     return status ? status : finish(r);
@@ -199,9 +190,8 @@ static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
     a->in.x += r->g.sample[first].start;
     a->in.dy += r->g.sample[first].start;
     int status = placement_make(&a->p, 1, &a->g);
-    if (status) {
+    if (status)
         return job_failed_here(s->error, "laying out a replica", status);
-    }
     a->job = (job){.p = &a->p,
                    .g = &a->g,
                    .in = &a->in,
@@ -218,10 +208,9 @@ static int open_apart(replicas *r, const apart_groups *kept)
     size_t first = 0;
     int status = SBN_SUCCESS;
     r->apart = calloc(r->count, sizeof *r->apart);
-    if (!r->apart) {
+    if (!r->apart)
         return job_failed_here(r->scene->error, "replicas apart", SBN_OUT_OF_MEMORY);
-    }
-    for (size_t i = 0; i < r->count && !status; i++) {
+    for (size_t i = 0; i < r->count && !status; ++i) {
         status = open_alone(r, i, first, kept->group[i]);
         first += r->g.shape[i][0];
     }
@@ -230,11 +219,9 @@ static int open_apart(replicas *r, const apart_groups *kept)
 
 static int has_own_statistics(const placement *g)
 {
-    for (size_t i = 0; i < g->replicas; i++) {
-        if (g->shape[i][0] * g->plane[i] < 2) {
+    for (size_t i = 0; i < g->replicas; ++i)
+        if (g->shape[i][0] * g->plane[i] < 2)
             return 0;
-        }
-    }
     return g->replicas > 1;
 }
 
@@ -254,9 +241,8 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
 {
     replicas *r = calloc(1, sizeof *r);
     *count = 0;
-    if (!r) {
+    if (!r)
         return job_failed_here(s->error, "replicas", SBN_OUT_OF_MEMORY);
-    }
     r->scene = s;
     r->p = *p;
     r->p.passes = PASS_FORWARD | PASS_BACKWARD;

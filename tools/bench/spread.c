@@ -23,14 +23,11 @@ spread spread_of(const double *values, size_t count)
 {
     double sorted[SPREAD_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < count && n < SPREAD_MAX; i++) {
-        if (!isnan(values[i])) {
+    for (size_t i = 0; i < count && n < SPREAD_MAX; ++i)
+        if (!isnan(values[i]))
             sorted[n++] = values[i];
-        }
-    }
-    if (n == 0) {
+    if (n == 0)
         return (spread){0, NAN, NAN, NAN, NAN, NAN};
-    }
     qsort(sorted, n, sizeof *sorted, by_size);
     return (spread){n,
                     sorted[0],
@@ -54,9 +51,8 @@ static spread of_pairs(const double *a, const double *b, size_t count, double (*
 {
     double values[SPREAD_MAX];
     count = count < SPREAD_MAX ? count : SPREAD_MAX;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i)
         values[i] = of(a[i], b[i]);
-    }
     return spread_of(values, count);
 }
 

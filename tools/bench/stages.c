@@ -22,9 +22,8 @@ int stages_add(stages *s, bench_pass pass, cl_program program, const char *name,
 {
     bench_kernel *k = &s->kernel[pass][s->count[pass]];
     int status = bench_kernel_make(s->scene, program, name, arguments, count, items, local, k);
-    if (!status && !k->kernel) {
+    if (!status && !k->kernel)
         status = job_failed_here(s->scene->error, name, CL_INVALID_KERNEL_NAME);
-    }
     s->count[pass] += !status;
     return status;
 }
@@ -33,9 +32,8 @@ static int run(void *self, bench_pass pass)
 {
     stages *s = self;
     int status = SBN_SUCCESS;
-    for (size_t i = 0; i < s->count[pass] && !status; i++) {
+    for (size_t i = 0; i < s->count[pass] && !status; ++i)
         status = bench_enqueue(s->scene, &s->kernel[pass][i]);
-    }
     return status ? status : bench_finish(s->scene);
 }
 
@@ -48,9 +46,8 @@ static int check(void *self)
     status = status ? status : bench_judge(s->scene, s->name, TENSOR_Y, OUT_Y);
     status = status ? status : run(s, BENCH_BACKWARD);
     status = status ? status : bench_judge(s->scene, s->name, TENSOR_DX, OUT_DX);
-    if (!status && affine) {
+    if (!status && affine)
         status = bench_judge(s->scene, s->name, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
-    }
     return status || !affine ? status
                              : bench_judge(s->scene, s->name, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
 }
@@ -58,16 +55,12 @@ static int check(void *self)
 static void close(void *self)
 {
     stages *s = self;
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; pass++) {
-        for (size_t i = 0; i < STAGES_MAX; i++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass)
+        for (size_t i = 0; i < STAGES_MAX; ++i)
             bench_kernel_release(&s->kernel[pass][i]);
-        }
-    }
-    for (size_t i = 0; i < STAGES_BUFFERS; i++) {
-        if (s->buffer[i]) {
+    for (size_t i = 0; i < STAGES_BUFFERS; ++i)
+        if (s->buffer[i])
             clReleaseMemObject(s->buffer[i]);
-        }
-    }
     free(s);
 }
 

@@ -17,14 +17,12 @@ static const struct timespec rest = {0, 25 * 1000 * 1000};
 static void deal(const series *list, size_t count, uint64_t round, size_t *order)
 {
     size_t first = 0;
-    for (int spins = 0; spins < 2; spins++) {
+    for (int spins = 0; spins < 2; ++spins) {
         size_t last = first;
-        for (size_t i = 0; i < count; i++) {
-            if (list[i].of->spins == spins) {
+        for (size_t i = 0; i < count; ++i)
+            if (list[i].of->spins == spins)
                 order[last++] = i;
-            }
-        }
-        for (size_t i = last; i > first + 1; i--) {
+        for (size_t i = last; i > first + 1; --i) {
             size_t j = first + (size_t)(mix(round, i) % (i - first)), kept = order[i - 1];
             order[i - 1] = order[j];
             order[j] = kept;
@@ -44,7 +42,7 @@ static int run_once(const series *s, double *seconds)
 /* Where a round ends: threads that spin would take the next one's time. */
 static void settle(const series *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         if (list[i].of->spins) {
             nanosleep(&rest, NULL);
             return;
@@ -59,21 +57,18 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
     int status = SBN_SUCCESS;
     *rounds = 0;
     count = count < MAX_SERIES ? count : MAX_SERIES;
-    for (size_t i = 0; i < count && !status; i++) {
+    for (size_t i = 0; i < count && !status; ++i)
         status = run_once(&list[i], &ignored);
-    }
     settle(list, count);
     start = check_clock();
-    for (size_t round = 0; round < most && !status; round++) {
+    for (size_t round = 0; round < most && !status; ++round) {
         double elapsed = check_clock() - start;
-        if (!budget->rounds && round >= TIMING_LEAST && elapsed >= budget->seconds) {
+        if (!budget->rounds && round >= TIMING_LEAST && elapsed >= budget->seconds)
             break;
-        }
         deal(list, count, round, order);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; ++i)
             list[i].seconds[round] = NAN;
-        }
-        for (size_t i = 0; i < count && !status; i++) {
+        for (size_t i = 0; i < count && !status; ++i) {
             series *s = &list[order[i]];
             double *at = &s->seconds[round];
             if (budget->rounds || round < TIMING_LEAST ||
@@ -90,10 +85,8 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
 
 const series *timing_find(const series *list, size_t count, const char *name, bench_pass pass)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (list[i].pass == pass && strcmp(list[i].of->name, name) == 0) {
+    for (size_t i = 0; i < count; ++i)
+        if (list[i].pass == pass && strcmp(list[i].of->name, name) == 0)
             return &list[i];
-        }
-    }
     return NULL;
 }

@@ -53,9 +53,8 @@ static void cut_cpu(cut *k)
     k->sum_items = k->slices * divided(k->channels, k->block);
     /* A run starts at a whole vector. */
     k->run = divided(clamped(takes / k->plane, 1, k->samples * k->channels), VECTOR) * VECTOR;
-    if (k->plane % VECTOR == 0) {
+    if (k->plane % VECTOR == 0)
         k->run = clamped(takes / k->plane, 1, k->samples * k->channels);
-    }
     k->apply_items = divided(k->samples * k->channels, k->run);
 }
 
@@ -74,11 +73,10 @@ static cut cut_of(const scene *s)
 {
     cut k = {.samples = s->g.samples, .channels = s->g.channels, .plane = s->g.plane[0]};
     k.rows = s->p.layout == SBN_LAYOUT_NHWC || k.plane == 1;
-    if (s->form == SBN_FORM_GPU) {
+    if (s->form == SBN_FORM_GPU)
         cut_gpu(&k);
-    } else {
+    else
         cut_cpu(&k);
-    }
     return k;
 }
 
@@ -182,9 +180,8 @@ int bench_unordered_open(scene *s, cl_program program, contender *made)
 {
     const cut k = cut_of(s);
     stages *st = calloc(1, sizeof *st);
-    if (!st) {
+    if (!st)
         return job_failed_here(s->error, "unordered", SBN_OUT_OF_MEMORY);
-    }
     st->name = "unordered";
     st->scene = s;
     *made = stages_contender(st);
@@ -193,8 +190,7 @@ int bench_unordered_open(scene *s, cl_program program, contender *made)
     status = status ? status : stages_buffer(st, TABLE, 3 * k.channels);
     status = status ? status : add_forward(st, program, &k);
     status = status ? status : add_backward(st, program, &k);
-    if (status) {
+    if (status)
         made->close(st);
-    }
     return status;
 }

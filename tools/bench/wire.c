@@ -13,10 +13,9 @@ static int start(void *context, int stream, int64_t *words, size_t count, void *
 {
     echo *e = context;
     (void)stream;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i)
         words[i] *= 2;
-    }
-    e->messages++;
+    ++e->messages;
     e->words += count;
     *request = e;
     return 0;
@@ -35,7 +34,7 @@ static int run(job *j, sbn_group *group, cl_command_queue queue, echo *e,
                echo counted[BENCH_PASSES])
 {
     int status = job_open(j, group, &queue);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD && !status; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD && !status; ++pass) {
         *e = (echo){0, 0};
         status = pass == BENCH_FORWARD ? job_forward(j, NULL) : job_backward(j, NULL);
         counted[pass] = *e;
@@ -53,13 +52,11 @@ static int count(sbn_group *group, cl_command_queue queue, echo *e, size_t chann
     inputs in;
     outputs out = {.count = 0};
     snprintf(line, sizeof line, "mb4ic%zu,passes=fb", channels);
-    if (problem_parse(line, &p, error, RUNNER_ERROR)) {
+    if (problem_parse(line, &p, error, RUNNER_ERROR))
         return SBN_INVALID_ARGUMENT;
-    }
     int status = placement_make(&p, 1, &g);
-    if (status) {
+    if (status)
         return job_failed_here(error, "laying out a batch", status);
-    }
     status = inputs_make(&p, &g, &in);
     if (status) {
         placement_free(&g);
@@ -87,13 +84,12 @@ int bench_wire_count(cl_command_queue queue, wire counted[BENCH_PASSES], char *e
     config.transport = &transport;
     sbn_group *group;
     int status = sbn_group_create(&config, &group);
-    if (status) {
+    if (status)
         return job_failed(error, "sbn_group_create", status);
-    }
     status = count(group, queue, &e, 1, one, error);
     status = status ? status : count(group, queue, &e, 2, two, error);
     sbn_group_destroy(group);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD && !status; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD && !status; ++pass) {
         size_t each = two[pass].words - one[pass].words;
         counted[pass] = (wire){.messages = one[pass].messages,
                                .bytes = (one[pass].words - each) * sizeof(int64_t),

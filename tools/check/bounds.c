@@ -26,7 +26,7 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
     block b = {.at = plane + from, .n = left < BOUND_BLOCK ? left : BOUND_BLOCK};
     double total = 0, size = 0;
     b.k = steps(b.n);
-    for (size_t i = 0; i < b.n; i++) {
+    for (size_t i = 0; i < b.n; ++i) {
         total += b.at[i];
         size += fabs(b.at[i]);
         if (i + 1 == BOUND_LANES || i + 1 == b.n) {
@@ -34,9 +34,8 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
             b.pivot_error = fmax(b.pivot_error, b.k * BOUND_UNIT * size / (double)(i + 1));
         }
     }
-    if (b.n <= BOUND_LANES) {
+    if (b.n <= BOUND_LANES)
         b.pivot[1] = b.pivot[0];
-    }
     return b;
 }
 
@@ -50,12 +49,12 @@ static void forward_bounds(const problem *p, const placement *g, const float *x,
                            const reference_channel *ch, channel_bounds *bound)
 {
     double sum = 0, squares = 0, n = (double)g->values;
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
         for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
             block b = block_of(plane, from, g->sample[s].plane);
             double first = 0, second = 0;
-            for (size_t i = 0; i < b.n; i++) {
+            for (size_t i = 0; i < b.n; ++i) {
                 double d = distance(&b, b.at[i]);
                 first += d;
                 second += d * d;
@@ -67,9 +66,8 @@ static void forward_bounds(const problem *p, const placement *g, const float *x,
     }
     bound->mean = sum / n + BOUND_CUT_MEAN + BOUND_TWO_FLOATS * fabs(ch->mean);
     bound->var = (squares + sum * sum / n) / n + BOUND_CUT_VAR + BOUND_UNDERFLOW;
-    if (ch->invstd == 0) {
+    if (ch->invstd == 0)
         return; /* the variance overflowed: 0 whatever its error */
-    }
     double low = reference_invstd(p, fmax(ch->var - bound->var, 0));
     double high = reference_invstd(p, ch->var + bound->var);
     bound->invstd = fmax(low / ch->invstd - 1, 1 - high / ch->invstd);
@@ -86,7 +84,7 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
         block b = block_of(dy, from, plane);
         double g = distance(&b, 0), e_sum = 0, ed_sum = 0, d_sum = 0;
-        for (size_t i = 0; i < b.n; i++) {
+        for (size_t i = 0; i < b.n; ++i) {
             double e = distance(&b, b.at[i]), d = fabs(x[from + i] - ch->mean) + off;
             e_sum += e;
             ed_sum += e * d;
@@ -105,12 +103,12 @@ static void backward_bounds(const placement *g, const inputs *in, const referenc
 {
     channel_bounds *bound = &b->channel[c];
     const reference_channel *ch = &ref->channel[c];
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         size_t start = placement_plane_start(g, s, c);
         gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound,
                         &b->local[c * g->replicas + g->sample[s].replica]);
     }
-    for (size_t r = 0; r < g->replicas; r++) {
+    for (size_t r = 0; r < g->replicas; ++r) {
         gradient_sums *local = &b->local[c * g->replicas + r];
         bound->all.dy += local->dy;
         bound->all.dy_centered += local->dy_centered;
@@ -124,10 +122,9 @@ static void forget_exact(const problem *p, const placement *g, size_t c, bounds 
 {
     channel_bounds *bound = &b->channel[c];
     int exact_x = p->data == DATA_EXACT, exact_dy = p->grad == DATA_EXACT;
-    if (exact_x) {
+    if (exact_x)
         bound->mean = bound->var = bound->invstd = 0;
-    }
-    for (size_t r = 0; r <= g->replicas && exact_dy; r++) {
+    for (size_t r = 0; r <= g->replicas && exact_dy; ++r) {
         gradient_sums *sums = r < g->replicas ? &b->local[c * g->replicas + r] : &bound->all;
         sums->dy = 0;
         sums->dy_centered = exact_x ? 0 : sums->dy_centered;
@@ -144,7 +141,7 @@ int bounds_make(const problem *p, const placement *g, const inputs *in, const re
         bounds_free(b);
         return SBN_OUT_OF_MEMORY;
     }
-    for (size_t c = 0; c < g->channels && g->values > 0; c++) {
+    for (size_t c = 0; c < g->channels && g->values > 0; ++c) {
         forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
         backward_bounds(g, in, ref, c, b);
         forget_exact(p, g, c, b);

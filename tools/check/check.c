@@ -29,9 +29,8 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
         }
         return;
     }
-    if (result->status) {
+    if (result->status)
         return;
-    }
     int status = compare(p, &result->placement, in, &result->outputs, &result->comparison);
     if (status) {
         own_failure(result, "comparing", status);
@@ -41,9 +40,8 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
     result->ok = result->comparison.ok;
     result->bits_known = recorded && recorded->order;
     if (result->bits_known &&
-        digests_differ(recorded, &result->digests, result->error, sizeof result->error)) {
+        digests_differ(recorded, &result->digests, result->error, sizeof result->error))
         result->ok = 0;
-    }
 }
 
 void check_run(runner *r, const problem *p, const digests *recorded, check_result *result)
@@ -52,9 +50,8 @@ void check_run(runner *r, const problem *p, const digests *recorded, check_resul
     double start = check_clock();
     memset(result, 0, sizeof *result);
     int status = placement_make(p, runner_replicas(r), &result->placement);
-    if (!status) {
+    if (!status)
         status = inputs_make(p, &result->placement, &in);
-    }
     if (status) {
         own_failure(result, "making inputs", status);
         return;

@@ -33,7 +33,7 @@ static int collect(job *j, tensor_id from, output_id to)
     int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
     size_t channels = j->p->channels;
     int status = output_make(j->out, to, vector ? j->g->replicas * channels : j->g->elements);
-    for (size_t r = 0; r < j->replicas && !status; r++) {
+    for (size_t r = 0; r < j->replicas && !status; ++r) {
         int spoilt = 0;
         float *shard = malloc((j->tensors[r].count[from] + 1) * sizeof *shard);
         status = shard ? tensors_read(&j->tensors[r], from, shard, &spoilt) : SBN_OUT_OF_MEMORY;
@@ -68,11 +68,9 @@ static int collect_tensors(job *j)
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
     };
     int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof list / sizeof *list && !status; i++) {
-        if (list[i].wanted) {
+    for (size_t i = 0; i < sizeof list / sizeof *list && !status; ++i)
+        if (list[i].wanted)
             status = collect(j, list[i].from, list[i].to);
-        }
-    }
     return status;
 }
 
@@ -97,14 +95,12 @@ static int collect_statistics(job *j)
                                                  out->of[OUT_RUNNING_VAR].data, &out->batches);
         }
     }
-    if (status) {
+    if (status)
         return job_failed(j->error, "reading statistics", status);
-    }
     /* Every rank has all of them: only where they are the same do they stay as they are. */
     static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
-    for (size_t i = 0; i < sizeof all / sizeof *all && !status; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; ++i)
         status = out->of[all[i]].data ? join(j, all[i]) : SBN_SUCCESS;
-    }
     return status;
 }
 
@@ -113,9 +109,9 @@ static int judge_shared(job *j)
 {
     static const output_id shared[] = {OUT_WEIGHT_GRAD, OUT_BIAS_GRAD};
     size_t channels = j->p->channels;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; ++i) {
         const float *data = j->out->of[shared[i]].data;
-        for (size_t r = 1; data && r < j->g->replicas; r++) {
+        for (size_t r = 1; data && r < j->g->replicas; ++r) {
             if (digest_floats(data, channels) != digest_floats(data + r * channels, channels)) {
                 snprintf(j->error, RUNNER_ERROR, "%s differs between replicas 0 and %zu",
                          output_names[shared[i]], r);

@@ -25,7 +25,7 @@ static void judge_value(verdict *v, size_t index, float got, double expected, do
     if (tolerance == INFINITY && isfinite(expected)) {
         /* eps is 0 and the variance may round to 0: then nothing can be expected. */
         error = ratio = 0;
-        v->unbounded++;
+        ++v->unbounded;
     } else if (!isfinite(got) || !isfinite(expected) || fabs((double)(float)expected) == INFINITY) {
         int fits = isnan(expected) ? isnan(got)
                    : isnan(got)    ? isinf(expected)
@@ -53,14 +53,14 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
 {
     const float *data = j->out->of[id].data;
     int batch_statistics = id != OUT_EVAL || !j->p->track;
-    for (size_t s = 0; s < j->g->samples; s++) {
-        for (size_t c = 0; c < j->g->channels; c++) {
+    for (size_t s = 0; s < j->g->samples; ++s) {
+        for (size_t c = 0; c < j->g->channels; ++c) {
             const reference_channel *ch = &j->ref->channel[c];
             const channel_bounds *b = &j->bound->channel[c];
             double weight = j->p->affine ? j->in->weight[c] : 1;
             double bias = j->p->affine ? j->in->bias[c] : 0;
             size_t start = placement_plane_start(j->g, s, c);
-            for (size_t i = start; i < start + j->g->sample[s].plane; i++) {
+            for (size_t i = start; i < start + j->g->sample[s].plane; ++i) {
                 double x = j->in->x[i];
                 if (id == OUT_DX) {
                     double dy = j->in->dy[i];
@@ -85,9 +85,9 @@ static void judge_again(const judge *j, verdict *v)
 {
     const output *y = &j->out->of[OUT_Y], *again = &j->out->of[OUT_AGAIN];
     v->judged = 1;
-    for (size_t i = 0; i < y->count; i++) {
+    for (size_t i = 0; i < y->count; ++i) {
         if (digest_floats(y->data + i, 1) != digest_floats(again->data + i, 1)) {
-            v->failures++;
+            ++v->failures;
             judge_value(v, i, again->data[i], y->data[i], 0);
         }
     }
@@ -102,7 +102,7 @@ static double rounding(double expected)
 static void judge_statistics(const judge *j, comparison *result)
 {
     int exact = j->p->data == DATA_EXACT;
-    for (size_t c = 0; c < j->g->channels; c++) {
+    for (size_t c = 0; c < j->g->channels; ++c) {
         const reference_channel *ch = &j->ref->channel[c];
         const channel_bounds *b = &j->bound->channel[c];
         double mean = exact ? (float)ch->mean : ch->mean;
@@ -118,7 +118,7 @@ static void judge_statistics(const judge *j, comparison *result)
 static void judge_running(const judge *j, comparison *result)
 {
     double n = j->ref->count, factor = j->ref->factor;
-    for (size_t c = 0; c < j->g->channels; c++) {
+    for (size_t c = 0; c < j->g->channels; ++c) {
         const reference_channel *ch = &j->ref->channel[c];
         const channel_bounds *b = &j->bound->channel[c];
         double mean = 0, var = 0;
@@ -140,7 +140,7 @@ static void judge_gradients(const judge *j, comparison *result)
     int global = (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0;
     int add = (j->p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     int exact = j->p->grad == DATA_EXACT && !add;
-    for (size_t i = 0; i < j->g->replicas * j->g->channels; i++) {
+    for (size_t i = 0; i < j->g->replicas * j->g->channels; ++i) {
         size_t c = i % j->g->channels, r = i / j->g->channels;
         const reference_channel *ch = &j->ref->channel[c];
         const channel_bounds *b = &j->bound->channel[c];
@@ -163,31 +163,26 @@ static void judge_gradients(const judge *j, comparison *result)
 static void judge_all(const judge *j, comparison *result)
 {
     static const output_id elements[] = {OUT_Y, OUT_EVAL, OUT_DX};
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; ++i) {
         if (j->out->of[elements[i]].data) {
             result->of[elements[i]].judged = 1;
             judge_elements(j, elements[i], &result->of[elements[i]]);
         }
     }
-    if (j->out->of[OUT_AGAIN].data) {
+    if (j->out->of[OUT_AGAIN].data)
         judge_again(j, &result->of[OUT_AGAIN]);
-    }
     /* A batch of no values has no statistics, only counts. */
-    if (j->out->of[OUT_MEAN].data && j->g->values > 0) {
+    if (j->out->of[OUT_MEAN].data && j->g->values > 0)
         judge_statistics(j, result);
-    }
-    if (j->out->of[OUT_WEIGHT_GRAD].data) {
+    if (j->out->of[OUT_WEIGHT_GRAD].data)
         judge_gradients(j, result);
-    }
-    if (j->out->of[OUT_RUNNING_MEAN].data) {
+    if (j->out->of[OUT_RUNNING_MEAN].data)
         judge_running(j, result);
-    }
     result->counts_ok = (!j->out->of[OUT_MEAN].data || j->out->count == j->g->values) &&
                         (!j->p->track || j->out->batches == j->ref->batches);
     result->ok = result->counts_ok;
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id)
         result->ok &= result->of[id].failures == 0;
-    }
 }
 
 int compare(const problem *p, const placement *g, const inputs *in, const outputs *out,
@@ -197,9 +192,8 @@ int compare(const problem *p, const placement *g, const inputs *in, const output
     bounds bound;
     memset(result, 0, sizeof *result);
     int status = reference_make(p, g, in, &ref);
-    if (status) {
+    if (status)
         return status;
-    }
     status = bounds_make(p, g, in, &ref, &bound);
     if (status == SBN_SUCCESS) {
         judge_all(&(judge){p, g, in, out, &ref, &bound}, result);
@@ -220,9 +214,8 @@ void compare_where(const placement *g, output_id id, size_t index, char *text, s
         return;
     }
     size_t s = g->samples - 1;
-    while (g->sample[s].start > index || g->sample[s].plane == 0) {
-        s--;
-    }
+    while (g->sample[s].start > index || g->sample[s].plane == 0)
+        --s;
     size_t within = index - g->sample[s].start;
     snprintf(text, size, "sample %zu (replica %zu) channel %zu position %zu", s,
              g->sample[s].replica, within / g->sample[s].plane, within % g->sample[s].plane);

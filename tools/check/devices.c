@@ -21,19 +21,16 @@ static cl_int device_info_of(void *object, cl_uint what, size_t size, void *valu
 static char *text_of(get_info get, void *object, cl_uint what)
 {
     size_t size = 0;
-    if (get(object, what, 0, NULL, &size)) {
+    if (get(object, what, 0, NULL, &size))
         size = 0;
-    }
     char *text = calloc(size + 1, 1);
-    if (text && size && get(object, what, size, text, NULL)) {
+    if (text && size && get(object, what, size, text, NULL))
         *text = 0;
-    }
     if (text) {
         char *from = text + strspn(text, " ");
         memmove(text, from, strlen(from) + 1);
-        for (size_t end = strlen(text); end && text[end - 1] == ' ';) {
+        for (size_t end = strlen(text); end && text[end - 1] == ' ';)
             text[--end] = 0;
-        }
     }
     return text;
 }
@@ -67,13 +64,11 @@ static int add_devices(device_list *list, cl_platform_id id, size_t platform)
 {
     cl_uint count = 0;
     /* CL_DEVICE_NOT_FOUND, or a platform that fails otherwise: one without devices. */
-    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, &count)) {
+    if (clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, 0, NULL, &count))
         count = 0;
-    }
     list->platform[platform].devices = count;
-    if (count == 0) {
+    if (count == 0)
         return SBN_SUCCESS;
-    }
     cl_device_id *ids = calloc(count, sizeof *ids);
     device_info *grown = realloc(list->device, (list->devices + count) * sizeof *grown);
     if (grown) {
@@ -82,7 +77,7 @@ static int add_devices(device_list *list, cl_platform_id id, size_t platform)
     }
     int status = ids && grown ? clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, ids, NULL)
                               : SBN_OUT_OF_MEMORY;
-    for (cl_uint i = 0; i < count && !status; i++) {
+    for (cl_uint i = 0; i < count && !status; ++i) {
         device_info *d = &list->device[list->devices++];
         d->id = ids[i];
         d->platform = platform;
@@ -97,13 +92,12 @@ int devices_list(device_list *list)
     cl_uint count = 0;
     memset(list, 0, sizeof *list);
     /* The ICD loader reports a machine without platforms as an error (-1001). */
-    if (clGetPlatformIDs(0, NULL, &count) || count == 0) {
+    if (clGetPlatformIDs(0, NULL, &count) || count == 0)
         return SBN_SUCCESS;
-    }
     cl_platform_id *ids = calloc(count, sizeof *ids);
     list->platform = calloc(count, sizeof *list->platform);
     int status = ids && list->platform ? clGetPlatformIDs(count, ids, NULL) : SBN_OUT_OF_MEMORY;
-    for (cl_uint i = 0; i < count && !status; i++) {
+    for (cl_uint i = 0; i < count && !status; ++i) {
         platform_info *p = &list->platform[list->platforms++];
         p->name = text_of(platform_info_of, ids[i], CL_PLATFORM_NAME);
         p->vendor = text_of(platform_info_of, ids[i], CL_PLATFORM_VENDOR);
@@ -112,20 +106,19 @@ int devices_list(device_list *list)
                                                     : SBN_OUT_OF_MEMORY;
     }
     free(ids);
-    if (status) {
+    if (status)
         devices_free(list);
-    }
     return status;
 }
 
 void devices_free(device_list *list)
 {
-    for (size_t i = 0; i < list->platforms; i++) {
+    for (size_t i = 0; i < list->platforms; ++i) {
         free(list->platform[i].name);
         free(list->platform[i].vendor);
         free(list->platform[i].version);
     }
-    for (size_t i = 0; i < list->devices; i++) {
+    for (size_t i = 0; i < list->devices; ++i) {
         free(list->device[i].name);
         free(list->device[i].vendor);
         free(list->device[i].driver);

@@ -16,12 +16,10 @@ static uint64_t of_inputs(const placement *g, const inputs *in)
     const float *const vectors[] = {in->weight,      in->bias,         in->weight_before,
                                     in->bias_before, in->running_mean, in->running_var};
     uint64_t digest = (uint64_t)in->batches;
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
         digest = mix(digest, digest_floats(tensors[i], g->elements));
-    }
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
         digest = mix(digest, digest_floats(vectors[i], g->channels));
-    }
     return digest;
 }
 
@@ -29,22 +27,18 @@ void digests_take(const placement *g, const inputs *in, const outputs *out, dige
 {
     d->order = SBN_ORDER_VERSION;
     d->inputs = of_inputs(g, in);
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id)
         d->of[id] = out->of[id].digest;
-    }
 }
 
 /* Where the digest of this name belongs; NULL if there is none. */
 static uint64_t *place(digests *d, const char *name, size_t length)
 {
-    if (length == strlen("inputs") && strncmp(name, "inputs", length) == 0) {
+    if (length == strlen("inputs") && strncmp(name, "inputs", length) == 0)
         return &d->inputs;
-    }
-    for (int id = 0; id < OUTPUTS; id++) {
-        if (length == strlen(output_names[id]) && strncmp(name, output_names[id], length) == 0) {
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (length == strlen(output_names[id]) && strncmp(name, output_names[id], length) == 0)
             return &d->of[id];
-        }
-    }
     return NULL;
 }
 
@@ -54,17 +48,15 @@ static int read_word(const char *word, size_t length, digests *d)
     size_t name = strcspn(word, "=");
     const char *value = word + name + 1;
     char *end;
-    if (name >= length || !isxdigit((unsigned char)*value)) {
+    if (name >= length || !isxdigit((unsigned char)*value))
         return -1;
-    }
     if (name == strlen("order") && strncmp(word, "order", name) == 0) {
         d->order = strtoul(value, &end, 10);
         return end == word + length && d->order ? 0 : -1;
     }
     uint64_t *digest = place(d, word, name);
-    if (!digest || length - name - 1 != 16) {
+    if (!digest || length - name - 1 != 16)
         return -1;
-    }
     *digest = strtoull(value, &end, 16);
     return end == word + length ? 0 : -1;
 }
@@ -97,10 +89,9 @@ void digests_print(const digests *d, char *text, size_t size)
 {
     size_t used = 0;
     *text = 0;
-    if (d->order) {
+    if (d->order)
         used = (size_t)snprintf(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
-    }
-    for (int id = 0; id < OUTPUTS && used < size; id++) {
+    for (int id = 0; id < OUTPUTS && used < size; ++id) {
         if (d->of[id]) {
             used += (size_t)snprintf(text + used, size - used, " %s=%016" PRIx64, output_names[id],
                                      d->of[id]);
@@ -123,7 +114,7 @@ int digests_differ(const digests *recorded, const digests *here, char *text, siz
                  here->inputs, recorded->inputs);
         return 1;
     }
-    for (int id = 0; id < OUTPUTS && used < size; id++) {
+    for (int id = 0; id < OUTPUTS && used < size; ++id) {
         if (recorded->of[id] != here->of[id]) {
             used += (size_t)snprintf(text + used, size - used,
                                      "%s%s %016" PRIx64 " instead of %016" PRIx64,

@@ -47,7 +47,7 @@ static int power_of_two(size_t n)
 static void fill_exact(float *plane, size_t n, uint64_t k, int offset)
 {
     offset = power_of_two(n % EXACT_BLOCK) ? offset : 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; ++i) {
         uint64_t bits = mix(k, i / 2);
         int distance = i + 1 == n && n % 2 ? 0 : 1 + (int)(bits % 3);
         int sign = (bits >> 8 & 1) == (i & 1) ? 1 : -1;
@@ -60,12 +60,10 @@ static int exact_offset(const problem *p, uint64_t seed, size_t s, size_t c)
 {
     int mean = (int)(key(seed, STREAM_SHIFT, c) % 4001) - 2000;
     int step = (int)(mix(key(seed, STREAM_SCALE, c), s / 2) % 5);
-    if (p->has_sizes) {
+    if (p->has_sizes)
         return 0;
-    }
-    if (s % 2 == 0 && s + 1 == p->samples) {
+    if (s % 2 == 0 && s + 1 == p->samples)
         return mean;
-    }
     return s % 2 ? mean - step : mean + step;
 }
 
@@ -76,7 +74,7 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
     float spread = 1.0f + 0.5f * mix_uniform(key(seed, STREAM_SCALE, c));
     float wide = ldexpf(1, (int)(key(seed, STREAM_SCALE, c) % 81) - 40);
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; ++i) {
         uint64_t bits = mix(k, i);
         float normal = mix_normal(bits);
         switch (kind) {
@@ -98,26 +96,22 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
 /* The one value that makes a kind what it is: an outlier, a NaN, an infinity. */
 static void fill_special(const placement *g, float *tensor, data_kind kind)
 {
-    if (g->values == 0) {
+    if (g->values == 0)
         return;
-    }
     if (kind == DATA_OUTLIER) {
-        for (size_t s = 0; s < g->samples; s++) {
+        for (size_t s = 0; s < g->samples; ++s) {
             if (g->sample[s].plane) {
-                for (size_t c = 0; c < g->channels; c++) {
+                for (size_t c = 0; c < g->channels; ++c)
                     tensor[placement_plane_start(g, s, c)] = 1e6f;
-                }
                 return;
             }
         }
     }
-    if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF) {
+    if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF)
         return;
-    }
     size_t s = g->samples / 2;
-    while (g->sample[s].plane == 0) {
+    while (g->sample[s].plane == 0)
         s = (s + 1) % g->samples;
-    }
     tensor[placement_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
                                                                                         ? NAN
                                                                                     : kind ==
@@ -130,16 +124,15 @@ static void fill(const problem *p, const placement *g, enum stream stream, data_
                  float *tensor)
 {
     uint64_t seed = mix(p->seed, stream);
-    for (size_t s = 0; s < g->samples; s++) {
-        for (size_t c = 0; c < g->channels; c++) {
+    for (size_t s = 0; s < g->samples; ++s) {
+        for (size_t c = 0; c < g->channels; ++c) {
             float *plane = tensor + placement_plane_start(g, s, c);
             size_t n = g->sample[s].plane;
             uint64_t k = mix(mix(seed, s), c);
-            if (kind == DATA_EXACT) {
+            if (kind == DATA_EXACT)
                 fill_exact(plane, n, k, exact_offset(p, seed, s, c));
-            } else {
+            else
                 fill_plane(plane, n, kind, seed, c, k);
-            }
         }
     }
     fill_special(g, tensor, kind);
@@ -154,7 +147,7 @@ static float weight(uint64_t bits)
 
 static void fill_channels(const problem *p, size_t channels, inputs *in)
 {
-    for (size_t c = 0; c < channels; c++) {
+    for (size_t c = 0; c < channels; ++c) {
         in->weight[c] = weight(key(p->seed, STREAM_WEIGHT, c));
         in->bias[c] = mix_normal(key(p->seed, STREAM_BIAS, c));
         in->weight_before[c] = mix_normal(key(p->seed, STREAM_WEIGHT_BEFORE, c));
@@ -171,12 +164,10 @@ int inputs_make(const problem *p, const placement *g, inputs *in)
                          &in->bias_before, &in->running_mean, &in->running_var};
     int missing = 0;
     memset(in, 0, sizeof *in);
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
         missing |= !(*tensors[i] = malloc((g->elements + 1) * sizeof(float)));
-    }
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
         missing |= !(*vectors[i] = malloc(g->channels * sizeof(float)));
-    }
     if (missing) {
         inputs_free(in);
         return SBN_OUT_OF_MEMORY;

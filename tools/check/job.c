@@ -38,7 +38,7 @@ int job_make_layer(job *j, sbn_group *group)
 
 static int make_shards(job *j, cl_command_queue *queue)
 {
-    for (size_t r = 0; r < j->replicas; r++) {
+    for (size_t r = 0; r < j->replicas; ++r) {
         tensors *t = &j->tensors[r];
         int status = tensors_make(j->p, j->g, j->in, j->first + r, queue[r], t);
         if (status)
@@ -68,14 +68,14 @@ static int make_shards(job *j, cl_command_queue *queue)
 /* Points every shard's y at the tensor that the next pass is to write. */
 static void aim(job *j, tensor_id id)
 {
-    for (size_t r = 0; r < j->replicas; r++)
+    for (size_t r = 0; r < j->replicas; ++r)
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
 }
 
 /* After a pass: waits for it where the queues do not keep order. */
 static int settle(job *j, const char *call, int status)
 {
-    for (size_t r = 0; r < j->replicas; r++) {
+    for (size_t r = 0; r < j->replicas; ++r) {
         if (!j->done[r])
             continue;
         cl_int waited = status ? CL_SUCCESS : clWaitForEvents(1, &j->done[r]);
@@ -101,7 +101,7 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
 
 void job_close(job *j)
 {
-    for (size_t r = 0; j->tensors && r < j->replicas; r++)
+    for (size_t r = 0; j->tensors && r < j->replicas; ++r)
         tensors_free(&j->tensors[r]);
     sbn_saved_destroy(j->saved);
     sbn_batchnorm_destroy(j->layer);

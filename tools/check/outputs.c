@@ -29,31 +29,28 @@ int output_make(outputs *out, output_id id, size_t count)
 
 void outputs_free(outputs *out)
 {
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id)
         free(out->of[id].data);
-    }
     memset(out, 0, sizeof *out);
 }
 
 uint64_t digest_floats(const float *data, size_t count)
 {
     uint64_t digest = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         uint32_t bits;
         memcpy(&bits, &data[i], sizeof bits);
-        if ((bits & 0x7fffffff) > 0x7f800000) {
+        if ((bits & 0x7fffffff) > 0x7f800000)
             bits = 0x7fc00000;
-        }
-        for (int byte = 0; byte < 4; byte++) {
+        for (int byte = 0; byte < 4; ++byte)
             digest = (digest ^ (bits >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
-        }
     }
     return digest;
 }
 
 void outputs_digest(outputs *out, int global_gradients, size_t channels)
 {
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         output *o = &out->of[id];
         int shared = global_gradients && (id == OUT_WEIGHT_GRAD || id == OUT_BIAS_GRAD);
         o->digest = o->data ? digest_floats(o->data, shared ? channels : o->count) : 0;

@@ -9,10 +9,9 @@
 /* Samples 0 ... n-1 in the order in which they are dealt. */
 static void deal_order(size_t *order, size_t n, uint64_t shuffle)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; ++i)
         order[i] = i;
-    }
-    for (size_t i = n; shuffle && i > 1; i--) {
+    for (size_t i = n; shuffle && i > 1; --i) {
         size_t j = (size_t)(mix(shuffle, i) % i);
         size_t kept = order[i - 1];
         order[i - 1] = order[j];
@@ -23,13 +22,13 @@ static void deal_order(size_t *order, size_t n, uint64_t shuffle)
 /* N, C, then space, of each replica. */
 static void make_shapes(const problem *p, placement *g)
 {
-    for (size_t r = 0; r < g->replicas; r++) {
+    for (size_t r = 0; r < g->replicas; ++r) {
         /* Even dealing gives the first replicas one sample more. */
         size_t even = p->samples / g->replicas + (r < p->samples % g->replicas);
         g->shape[r][0] = p->has_split ? p->split[r] : even;
         g->shape[r][1] = p->channels;
         g->plane[r] = 1;
-        for (int i = 0; i < p->space_dims; i++) {
+        for (int i = 0; i < p->space_dims; ++i) {
             g->shape[r][2 + i] = p->has_sizes ? p->sizes[r][i] : p->space[i];
             g->plane[r] *= g->shape[r][2 + i];
         }
@@ -54,14 +53,14 @@ int placement_make(const problem *p, size_t replicas, placement *g)
     }
     deal_order(order, p->samples, p->shuffle);
     size_t dealt = 0;
-    for (size_t r = 0; r < g->replicas; r++) {
-        for (size_t slot = 0; slot < g->shape[r][0]; slot++) {
+    for (size_t r = 0; r < g->replicas; ++r) {
+        for (size_t slot = 0; slot < g->shape[r][0]; ++slot) {
             g->sample[order[dealt++]] =
                 (sample_place){.replica = r, .slot = slot, .plane = g->plane[r]};
         }
     }
     free(order);
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         g->sample[s].start = g->elements;
         g->elements += g->channels * g->sample[s].plane;
         g->values += g->sample[s].plane;
@@ -93,17 +92,15 @@ void placement_scatter(const placement *g, sbn_layout layout, size_t r, const fl
 {
     size_t position, channel;
     strides(g, layout, r, &position, &channel);
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         const sample_place *at = &g->sample[s];
-        if (at->replica != r) {
+        if (at->replica != r)
             continue;
-        }
         float *to = shard + at->slot * g->channels * at->plane;
-        for (size_t c = 0; c < g->channels; c++) {
+        for (size_t c = 0; c < g->channels; ++c) {
             const float *from = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < at->plane; i++) {
+            for (size_t i = 0; i < at->plane; ++i)
                 to[c * channel + i * position] = from[i];
-            }
         }
     }
 }
@@ -113,17 +110,15 @@ void placement_gather(const placement *g, sbn_layout layout, size_t r, const flo
 {
     size_t position, channel;
     strides(g, layout, r, &position, &channel);
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         const sample_place *at = &g->sample[s];
-        if (at->replica != r) {
+        if (at->replica != r)
             continue;
-        }
         const float *from = shard + at->slot * g->channels * at->plane;
-        for (size_t c = 0; c < g->channels; c++) {
+        for (size_t c = 0; c < g->channels; ++c) {
             float *to = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < at->plane; i++) {
+            for (size_t i = 0; i < at->plane; ++i)
                 to[i] = from[c * channel + i * position];
-            }
         }
     }
 }

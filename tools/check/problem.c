@@ -25,7 +25,7 @@ const char *form_name(sbn_kernel_form form)
 
 int form_parse(const char *text, sbn_kernel_form *form)
 {
-    for (int i = SBN_FORM_AUTO; i <= SBN_FORM_GPU; i++) {
+    for (int i = SBN_FORM_AUTO; i <= SBN_FORM_GPU; ++i) {
         if (strcmp(text, form_names[i]) == 0) {
             *form = (sbn_kernel_form)i;
             return 0;
@@ -65,9 +65,8 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
     int length = vsnprintf(t->at, t->left, format, arguments);
     va_end(arguments);
     size_t step = length < 0 ? 0 : (size_t)length;
-    if (step >= t->left) {
+    if (step >= t->left)
         step = t->left ? t->left - 1 : 0;
-    }
     t->at += step;
     t->left -= step;
 }
@@ -76,11 +75,10 @@ __attribute__((format(printf, 2, 3))) static void put(text *t, const char *forma
 static void put_double(text *t, const char *name, double value)
 {
     char digits[40];
-    for (int precision = 1; precision <= 17; precision++) {
+    for (int precision = 1; precision <= 17; ++precision) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (strtod(digits, NULL) == value) {
+        if (strtod(digits, NULL) == value)
             break;
-        }
     }
     put(t, ",%s=%s", name, digits);
 }
@@ -92,27 +90,23 @@ static void put_shape(text *t, const problem *p)
                                                            {"ih", "iw"},
                                                            {"id", "ih", "iw"}};
     put(t, "mb%zuic%zu", p->samples, p->channels);
-    for (int i = 0; i < p->space_dims; i++) {
+    for (int i = 0; i < p->space_dims; ++i)
         put(t, "%s%zu", names[p->space_dims][i], p->space[i]);
-    }
 }
 
 static void put_shards(text *t, const problem *p)
 {
     if (!p->has_split) {
-        if (p->replicas) {
+        if (p->replicas)
             put(t, ",r%zu", p->replicas);
-        }
         return;
     }
-    for (size_t r = 0; r < p->replicas; r++) {
+    for (size_t r = 0; r < p->replicas; ++r)
         put(t, "%s%zu", r ? "-" : ",split", p->split[r]);
-    }
-    for (size_t r = 0; p->has_sizes && r < p->replicas; r++) {
+    for (size_t r = 0; p->has_sizes && r < p->replicas; ++r) {
         put(t, r ? "-" : ",sizes");
-        for (int i = 0; i < p->space_dims; i++) {
+        for (int i = 0; i < p->space_dims; ++i)
             put(t, "%s%zu", i ? "x" : "", p->sizes[r][i]);
-        }
     }
 }
 
@@ -125,22 +119,18 @@ static void put_passes(text *t, unsigned passes)
                    {PASS_BACKWARD, 'b'},
                    {PASS_EVALUATE, 'e'},
                    {PASS_RECOMPUTE, 'r'}};
-    if (passes == PASS_ALL) {
+    if (passes == PASS_ALL)
         return;
-    }
     put(t, ",passes=");
-    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++) {
-        if (passes & letters[i].pass) {
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; ++i)
+        if (passes & letters[i].pass)
             put(t, "%c", letters[i].letter);
-        }
-    }
 }
 
 static void put_word(text *t, int wanted, const char *word)
 {
-    if (wanted) {
+    if (wanted)
         put(t, ",%s", word);
-    }
 }
 
 void problem_print(const problem *p, char *line, size_t size)
@@ -149,28 +139,21 @@ void problem_print(const problem *p, char *line, size_t size)
     put_shape(&t, p);
     put_word(&t, p->layout == SBN_LAYOUT_NHWC, "last");
     put_shards(&t, p);
-    if (p->shuffle) {
+    if (p->shuffle)
         put(&t, ",shuffle%llu", (unsigned long long)p->shuffle);
-    }
-    if (p->offset) {
+    if (p->offset)
         put(&t, ",off%zu", p->offset);
-    }
-    if (p->data != DATA_NORMAL) {
+    if (p->data != DATA_NORMAL)
         put(&t, ",data=%s", data_kind_names[p->data]);
-    }
-    if (p->grad != DATA_NORMAL) {
+    if (p->grad != DATA_NORMAL)
         put(&t, ",grad=%s", data_kind_names[p->grad]);
-    }
-    if (p->seed != 1) {
+    if (p->seed != 1)
         put(&t, ",seed%llu", (unsigned long long)p->seed);
-    }
-    if (p->eps != 1e-5) {
+    if (p->eps != 1e-5)
         put_double(&t, "eps", p->eps);
-    }
     put_word(&t, p->eps_mode == SBN_EPS_CLAMP, "clamp");
-    if (p->momentum != 0.1) {
+    if (p->momentum != 0.1)
         put_double(&t, "momentum", p->momentum);
-    }
     put_word(&t, p->average == SBN_AVERAGE_CUMULATIVE, "cumulative");
     put_word(&t, !p->affine, "plain");
     put_word(&t, !p->track, "untracked");
@@ -179,7 +162,6 @@ void problem_print(const problem *p, char *line, size_t size)
     put_word(&t, p->backward_flags & SBN_GLOBAL_GRADIENTS, "global");
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
-    if (p->form != SBN_FORM_AUTO) {
+    if (p->form != SBN_FORM_AUTO)
         put(&t, ",form=%s", form_name(p->form));
-    }
 }

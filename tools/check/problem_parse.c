@@ -9,7 +9,7 @@
 static int parse_passes(parser *in, const char *letters)
 {
     unsigned passes = 0;
-    for (const char *at = letters; *at; at++) {
+    for (const char *at = letters; *at; ++at) {
         const char *all = "fber";
         const char *found = strchr(all, *at);
         if (!found) {
@@ -18,16 +18,15 @@ static int parse_passes(parser *in, const char *letters)
         }
         passes |= 1u << (found - all);
     }
-    if (!passes || (passes & (PASS_BACKWARD | PASS_RECOMPUTE) && !(passes & PASS_FORWARD))) {
+    if (!passes || (passes & (PASS_BACKWARD | PASS_RECOMPUTE) && !(passes & PASS_FORWARD)))
         return parser_fail(in, "passes=%s: at least one pass, and b and r need f", letters);
-    }
     in->p->passes = passes;
     return 0;
 }
 
 static int parse_kind(parser *in, const char *name, const char *value, data_kind *kind)
 {
-    for (int k = 0; k < DATA_KINDS; k++) {
+    for (int k = 0; k < DATA_KINDS; ++k) {
         if (strcmp(value, data_kind_names[k]) == 0) {
             *kind = (data_kind)k;
             return 0;
@@ -40,9 +39,8 @@ static int parse_real(parser *in, const char *name, const char *value, double mo
 {
     char *end;
     *real = strtod(value, &end);
-    if (end == value || *end || !(*real >= 0 && *real <= most)) {
+    if (end == value || *end || !(*real >= 0 && *real <= most))
         return parser_fail(in, "%s=%s: expected a number from 0 to %g", name, value, most);
-    }
     return 0;
 }
 
@@ -51,24 +49,19 @@ static int parse_named(parser *in, const char *word, const char *value)
 {
     problem *p = in->p;
     size_t length = (size_t)(value - word);
-    value++;
+    ++value;
     char name[16];
     snprintf(name, sizeof name, "%.*s", (int)length, word);
-    if (strcmp(name, "data") == 0) {
+    if (strcmp(name, "data") == 0)
         return parse_kind(in, name, value, &p->data);
-    }
-    if (strcmp(name, "grad") == 0) {
+    if (strcmp(name, "grad") == 0)
         return parse_kind(in, name, value, &p->grad);
-    }
-    if (strcmp(name, "eps") == 0) {
+    if (strcmp(name, "eps") == 0)
         return parse_real(in, name, value, 1e6, &p->eps);
-    }
-    if (strcmp(name, "momentum") == 0) {
+    if (strcmp(name, "momentum") == 0)
         return parse_real(in, name, value, 1, &p->momentum);
-    }
-    if (strcmp(name, "passes") == 0) {
+    if (strcmp(name, "passes") == 0)
         return parse_passes(in, value);
-    }
     if (strcmp(name, "form") == 0) {
         return form_parse(value, &p->form)
                    ? parser_fail(in, "form=%s: expected auto, cpu or gpu", value)
@@ -89,29 +82,28 @@ static int parse_plain_word(problem *p, const char *word)
         {"accumulate", &p->backward_flags, SBN_ACCUMULATE_GRADIENTS},
         {"global", &p->backward_flags, SBN_GLOBAL_GRADIENTS},
     };
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
         if (strcmp(word, flags[i].word) == 0) {
             *flags[i].where |= flags[i].bits;
             return 0;
         }
     }
-    if (strcmp(word, "last") == 0) {
+    if (strcmp(word, "last") == 0)
         p->layout = SBN_LAYOUT_NHWC;
-    } else if (strcmp(word, "first") == 0) {
+    else if (strcmp(word, "first") == 0)
         p->layout = SBN_LAYOUT_NCHW;
-    } else if (strcmp(word, "clamp") == 0) {
+    else if (strcmp(word, "clamp") == 0)
         p->eps_mode = SBN_EPS_CLAMP;
-    } else if (strcmp(word, "cumulative") == 0) {
+    else if (strcmp(word, "cumulative") == 0)
         p->average = SBN_AVERAGE_CUMULATIVE;
-    } else if (strcmp(word, "plain") == 0) {
+    else if (strcmp(word, "plain") == 0)
         p->affine = 0;
-    } else if (strcmp(word, "untracked") == 0) {
+    else if (strcmp(word, "untracked") == 0)
         p->track = 0;
-    } else if (strcmp(word, "ooo") == 0) {
+    else if (strcmp(word, "ooo") == 0)
         p->out_of_order = 1;
-    } else {
+    else
         return -1;
-    }
     return 0;
 }
 
@@ -120,24 +112,20 @@ static int parse_counted(parser *in, const char *word)
 {
     static const char *const names[] = {"r", "off", "seed", "shuffle"};
     problem *p = in->p;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         size_t length = strlen(names[i]);
-        if (strncmp(word, names[i], length) != 0 || !isdigit((unsigned char)word[length])) {
+        if (strncmp(word, names[i], length) != 0 || !isdigit((unsigned char)word[length]))
             continue;
-        }
         const char *at = word + length;
         uint64_t value;
-        if (parser_number(&at, &value) || *at) {
+        if (parser_number(&at, &value) || *at)
             return parser_fail(in, "\"%s\": expected %s and a number below 2^31", word, names[i]);
-        }
         switch (i) {
         case 0:
-            if (value < 1 || value > PROBLEM_MAX_REPLICAS) {
+            if (value < 1 || value > PROBLEM_MAX_REPLICAS)
                 return parser_fail(in, "\"%s\": replicas are 1 to %d", word, PROBLEM_MAX_REPLICAS);
-            }
-            if (p->has_split && p->replicas != value) {
+            if (p->has_split && p->replicas != value)
                 return parser_fail(in, "\"%s\": the split has %zu replicas", word, p->replicas);
-            }
             p->replicas = value;
             break;
         case 1: p->offset = value; break;
@@ -152,26 +140,22 @@ static int parse_counted(parser *in, const char *word)
 static int parse_setting(parser *in, const char *word)
 {
     const char *equals = strchr(word, '=');
-    if (equals) {
+    if (equals)
         return parse_named(in, word, equals);
-    }
     if (strncmp(word, "split", 5) == 0) {
         size_t wanted = in->p->replicas;
-        if (parser_split(in, word + 5)) {
+        if (parser_split(in, word + 5))
             return -1;
-        }
         return wanted && wanted != in->p->replicas
                    ? parser_fail(in, "\"%s\": r%zu asks for another number of replicas", word,
                                  wanted)
                    : 0;
     }
-    if (strncmp(word, "sizes", 5) == 0) {
+    if (strncmp(word, "sizes", 5) == 0)
         return parser_sizes(in, word + 5);
-    }
     int counted = parse_counted(in, word);
-    if (counted <= 0) {
+    if (counted <= 0)
         return counted;
-    }
     return parse_plain_word(in->p, word) ? parser_fail(in, "\"%s\" is no setting", word) : 0;
 }
 
@@ -181,21 +165,17 @@ static int judge(parser *in)
     const problem *p = in->p;
     if (p->has_split) {
         size_t sum = 0;
-        for (size_t r = 0; r < p->replicas; r++) {
+        for (size_t r = 0; r < p->replicas; ++r)
             sum += p->split[r];
-        }
-        if (sum != p->samples) {
+        if (sum != p->samples)
             return parser_fail(in, "the split adds up to %zu samples, mb is %zu", sum, p->samples);
-        }
     }
-    if (p->has_sizes && p->shuffle) {
+    if (p->has_sizes && p->shuffle)
         return parser_fail(in, "shuffle needs samples of one size, so it does not go with sizes");
-    }
-    for (size_t r = 0; r < (p->has_sizes ? p->replicas : 1); r++) {
+    for (size_t r = 0; r < (p->has_sizes ? p->replicas : 1); ++r) {
         double elements = (double)p->samples * (double)p->channels;
-        for (int i = 0; i < p->space_dims; i++) {
+        for (int i = 0; i < p->space_dims; ++i)
             elements *= (double)(p->has_sizes ? p->sizes[r][i] : p->space[i]);
-        }
         if (elements > (double)PARSER_MAX) {
             return parser_fail(in, "the batch has %.3g elements, at most 2^31 can be checked",
                                elements);
@@ -208,9 +188,8 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
 {
     parser in = {p, error, error_size};
     char words[PROBLEM_LINE];
-    if (strlen(line) >= sizeof words) {
+    if (strlen(line) >= sizeof words)
         return parser_fail(&in, "the line is longer than %d characters", PROBLEM_LINE - 1);
-    }
     strcpy(words, line);
     *p = (problem){.seed = 1,
                    .eps = 1e-5,
@@ -221,12 +200,10 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
     int shape = 1;
     for (char *word = words; word;) {
         char *comma = strchr(word, ',');
-        if (comma) {
+        if (comma)
             *comma = 0;
-        }
-        if (shape ? parser_shape(&in, word) : parse_setting(&in, word)) {
+        if (shape ? parser_shape(&in, word) : parse_setting(&in, word))
             return -1;
-        }
         shape = 0;
         word = comma ? comma + 1 : NULL;
     }

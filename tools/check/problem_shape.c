@@ -20,14 +20,12 @@ int parser_fail(parser *in, const char *format, ...)
 int parser_number(const char **at, uint64_t *value)
 {
     char *end;
-    if (!isdigit((unsigned char)**at)) {
+    if (!isdigit((unsigned char)**at))
         return -1;
-    }
     errno = 0;
     unsigned long long read = strtoull(*at, &end, 10);
-    if (errno || read > PARSER_MAX) {
+    if (errno || read > PARSER_MAX)
         return -1;
-    }
     *value = read;
     *at = end;
     return 0;
@@ -43,9 +41,8 @@ int parser_shape(parser *in, const char *word)
     int seen[SHAPE_PARTS] = {0};
     for (const char *at = word; *at;) {
         int part = 0;
-        while (part < SHAPE_PARTS && strncmp(at, shape_names[part], 2) != 0) {
-            part++;
-        }
+        while (part < SHAPE_PARTS && strncmp(at, shape_names[part], 2) != 0)
+            ++part;
         if (part == SHAPE_PARTS) {
             return parser_fail(in, "shape \"%s\": expected mb, ic, id, ih, iw or il at \"%s\"",
                                word, at);
@@ -55,28 +52,23 @@ int parser_shape(parser *in, const char *word)
             return parser_fail(in, "shape \"%s\": expected a number below 2^31 after \"%s\"", word,
                                shape_names[part]);
         }
-        if (seen[part]++) {
+        if (seen[part]++)
             return parser_fail(in, "shape \"%s\": %s is given twice", word, shape_names[part]);
-        }
         at = digits;
     }
-    if (!seen[MB] || !seen[IC] || value[IC] == 0) {
+    if (!seen[MB] || !seen[IC] || value[IC] == 0)
         return parser_fail(in, "shape \"%s\": mb and ic are needed, and ic is at least 1", word);
-    }
     int first = seen[ID] ? ID : IH;
-    if (seen[IL] ? seen[ID] || seen[IH] || seen[IW] : seen[IH] != seen[IW] || seen[ID] > seen[IH]) {
+    if (seen[IL] ? seen[ID] || seen[IH] || seen[IW] : seen[IH] != seen[IW] || seen[ID] > seen[IH])
         return parser_fail(in, "shape \"%s\": space is il, or ih iw, or id ih iw", word);
-    }
     problem *p = in->p;
     p->samples = value[MB];
     p->channels = value[IC];
-    if (seen[IL]) {
+    if (seen[IL])
         p->space[p->space_dims++] = value[IL];
-    } else if (seen[IH]) {
-        for (int part = first; part <= IW; part++) {
+    else if (seen[IH])
+        for (int part = first; part <= IW; ++part)
             p->space[p->space_dims++] = value[part];
-        }
-    }
     return 0;
 }
 
@@ -84,18 +76,15 @@ int parser_split(parser *in, const char *list)
 {
     problem *p = in->p;
     size_t parts = 0;
-    for (const char *at = list;; at++) {
+    for (const char *at = list;; ++at) {
         uint64_t value;
-        if (parts == PROBLEM_MAX_REPLICAS) {
+        if (parts == PROBLEM_MAX_REPLICAS)
             return parser_fail(in, "split%s: at most %d replicas", list, PROBLEM_MAX_REPLICAS);
-        }
-        if (parser_number(&at, &value) || (*at && *at != '-')) {
+        if (parser_number(&at, &value) || (*at && *at != '-'))
             return parser_fail(in, "split%s: expected numbers with - between", list);
-        }
         p->split[parts++] = value;
-        if (!*at) {
+        if (!*at)
             break;
-        }
     }
     p->has_split = 1;
     p->replicas = parts;
@@ -107,8 +96,8 @@ int parser_sizes(parser *in, const char *list)
     problem *p = in->p;
     const char *at = list;
     size_t r = 0;
-    for (;; r++) {
-        for (int i = 0; i < p->space_dims; i++) {
+    for (;; ++r) {
+        for (int i = 0; i < p->space_dims; ++i) {
             uint64_t value;
             if (r == PROBLEM_MAX_REPLICAS || parser_number(&at, &value) ||
                 (i + 1 < p->space_dims && *at++ != 'x')) {
@@ -118,19 +107,17 @@ int parser_sizes(parser *in, const char *list)
             }
             p->sizes[r][i] = value;
         }
-        if (*at != '-') {
+        if (*at != '-')
             break;
-        }
-        at++;
+        ++at;
     }
     if (*at || p->space_dims == 0) {
         return parser_fail(in,
                            "sizes%s: expected extents such as 7x7-14x5, and a shape that has space",
                            list);
     }
-    if (!p->has_split || r + 1 != p->replicas) {
+    if (!p->has_split || r + 1 != p->replicas)
         return parser_fail(in, "sizes%s: a split with as many replicas must come before it", list);
-    }
     p->has_sizes = 1;
     return 0;
 }

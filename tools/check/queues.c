@@ -31,9 +31,8 @@ int queues_open(const runner_config *config, queues **made)
     int status = SBN_SUCCESS;
     queues *q = calloc(1, sizeof *q);
     *made = NULL;
-    if (!q) {
+    if (!q)
         return SBN_OUT_OF_MEMORY;
-    }
     q->form = config->form;
     q->ranks = config->ranks;
     q->device = calloc(config->num_devices, sizeof *q->device);
@@ -43,12 +42,11 @@ int queues_open(const runner_config *config, queues **made)
         queues_close(q);
         return SBN_OUT_OF_MEMORY;
     }
-    for (size_t i = 0; i < config->num_devices && !status; i++) {
+    for (size_t i = 0; i < config->num_devices && !status; ++i) {
         cl_device_id device = q->device[i] = config->devices[i];
         size_t first = 0;
-        while (q->device[first] != device) {
-            first++;
-        }
+        while (q->device[first] != device)
+            ++first;
         if (first < i) {
             q->context[i] = q->context[first];
             status = clRetainContext(q->context[i]);
@@ -68,9 +66,8 @@ int queues_open(const runner_config *config, queues **made)
 void queues_close(queues *q)
 {
     queues_forget_groups(q);
-    for (size_t i = 0; i < q->devices; i++) {
+    for (size_t i = 0; i < q->devices; ++i)
         clReleaseContext(q->context[i]);
-    }
     free(q->device);
     free(q->context);
     free(q->build_options);
@@ -85,17 +82,15 @@ size_t queues_devices(const queues *q)
 static void forget(kept_group *k)
 {
     sbn_group_destroy(k->group);
-    for (size_t r = 0; r < k->here && k->queue[r]; r++) {
+    for (size_t r = 0; r < k->here && k->queue[r]; ++r)
         clReleaseCommandQueue(k->queue[r]);
-    }
     memset(k, 0, sizeof *k);
 }
 
 void queues_forget_groups(queues *q)
 {
-    while (q->groups) {
+    while (q->groups)
         forget(&q->kept[--q->groups]);
-    }
 }
 
 /* Out-of-order where the device has such queues; elsewhere the same events on an ordered one. */
@@ -114,7 +109,7 @@ static int make_group(queues *q, kept_group *k)
     cl_int status = CL_SUCCESS;
     size_t first;
     k->here = runner_ranks_replicas(q->ranks, k->replicas, &first);
-    for (size_t r = 0; r < k->here && !status; r++) {
+    for (size_t r = 0; r < k->here && !status; ++r) {
         size_t device = (first + r) % q->devices;
         k->queue[r] = make_queue(q->context[device], q->device[device], k->out_of_order, &status);
     }
@@ -122,9 +117,8 @@ static int make_group(queues *q, kept_group *k)
         config.transport = &transport;
         status = q->ranks->transport(q->ranks->context, &transport);
     }
-    if (status) {
+    if (status)
         return status;
-    }
     config.queues = k->queue;
     config.replicas = k->here;
     config.form = k->form;
@@ -137,16 +131,13 @@ int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group
 {
     sbn_kernel_form form = q->form == SBN_FORM_AUTO ? p->form : q->form;
     kept_group *k = NULL;
-    for (size_t i = 0; i < q->groups; i++) {
+    for (size_t i = 0; i < q->groups; ++i)
         if (q->kept[i].replicas == replicas && q->kept[i].out_of_order == p->out_of_order &&
-            q->kept[i].form == form) {
+            q->kept[i].form == form)
             k = &q->kept[i];
-        }
-    }
     if (!k) {
-        if (q->groups == KEPT) {
+        if (q->groups == KEPT)
             queues_forget_groups(q);
-        }
         k = &q->kept[q->groups];
         *k = (kept_group){.replicas = replicas, .out_of_order = p->out_of_order, .form = form};
         int status = make_group(q, k);
@@ -154,7 +145,7 @@ int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group
             forget(k);
             return status;
         }
-        q->groups++;
+        ++q->groups;
     }
     *group = k->group;
     *queue = k->queue;

@@ -27,9 +27,8 @@ static double value(const sum *s)
 double reference_invstd(const problem *p, double var)
 {
     /* A variance beyond float is +Inf to the library, which normalises by 0. */
-    if (var > FLT_MAX) {
+    if (var > FLT_MAX)
         return 0;
-    }
     return 1 / sqrt(p->eps_mode == SBN_EPS_CLAMP ? fmax(var, p->eps) : var + p->eps);
 }
 
@@ -38,33 +37,31 @@ static void statistics(const problem *p, const placement *g, const float *x, siz
 {
     sum first = {0, 0}, second = {0, 0};
     int finite = 1;
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
-        for (size_t i = 0; i < g->sample[s].plane; i++) {
+        for (size_t i = 0; i < g->sample[s].plane; ++i) {
             finite &= isfinite(plane[i]) != 0;
             add(&first, plane[i]);
         }
     }
-    if (g->values == 0) {
+    if (g->values == 0)
         return; /* no statistics; the sums of none are 0 */
-    }
     if (!finite) {
         ch->mean = value(&first) / (double)g->values;
         ch->var = ch->invstd = NAN;
         return;
     }
     ch->mean = value(&first) / (double)g->values;
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
-        for (size_t i = 0; i < g->sample[s].plane; i++) {
+        for (size_t i = 0; i < g->sample[s].plane; ++i) {
             double d = plane[i] - ch->mean;
             add(&second, d * d);
         }
     }
     ch->var = value(&second) / (double)g->values;
-    if (ch->var > FLT_MAX) {
+    if (ch->var > FLT_MAX)
         ch->var = INFINITY;
-    }
     ch->invstd = reference_invstd(p, ch->var);
     ch->clamped = p->eps_mode == SBN_EPS_CLAMP && ch->var < p->eps;
 }
@@ -72,10 +69,8 @@ static void statistics(const problem *p, const placement *g, const float *x, siz
 /* The weight of this batch in the running statistics; 0: they stay as they are. */
 static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
-    if (!(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
-        g->values == 0) {
+    if (!(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS || g->values == 0)
         return 0;
-    }
     return p->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)(in->batches + 1) : p->momentum;
 }
 
@@ -96,10 +91,10 @@ static void gradients(const placement *g, const inputs *in, size_t c, reference_
 {
     sum all_dy = {0, 0}, all_centered = {0, 0};
     memset(scratch, 0, 2 * g->replicas * sizeof *scratch);
-    for (size_t s = 0; s < g->samples; s++) {
+    for (size_t s = 0; s < g->samples; ++s) {
         size_t start = placement_plane_start(g, s, c);
         sum *mine = scratch + 2 * g->sample[s].replica;
-        for (size_t i = start; i < start + g->sample[s].plane; i++) {
+        for (size_t i = start; i < start + g->sample[s].plane; ++i) {
             double dy = in->dy[i], centered = dy * (in->x[i] - ch->mean);
             add(&mine[0], dy);
             add(&mine[1], centered);
@@ -107,7 +102,7 @@ static void gradients(const placement *g, const inputs *in, size_t c, reference_
             add(&all_centered, centered);
         }
     }
-    for (size_t r = 0; r < g->replicas; r++) {
+    for (size_t r = 0; r < g->replicas; ++r) {
         local[r].dy = value(&scratch[2 * r]);
         local[r].dy_centered = value(&scratch[2 * r + 1]);
     }
@@ -128,7 +123,7 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         reference_free(ref);
         return SBN_OUT_OF_MEMORY;
     }
-    for (size_t c = 0; c < g->channels; c++) {
+    for (size_t c = 0; c < g->channels; ++c) {
         statistics(p, g, in->x, c, &ref->channel[c]);
         running(in, c, ref, &ref->channel[c]);
         gradients(g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);

@@ -44,18 +44,14 @@ static int run_passes(job *j)
     unsigned passes = j->p->passes;
     int status = SBN_SUCCESS;
     sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
-    if (passes & PASS_FORWARD) {
+    if (passes & PASS_FORWARD)
         status = job_forward(j, &forward);
-    }
-    if (!status && passes & PASS_BACKWARD) {
+    if (!status && passes & PASS_BACKWARD)
         status = job_backward(j, &backward);
-    }
-    if (!status && passes & PASS_EVALUATE) {
+    if (!status && passes & PASS_EVALUATE)
         status = job_evaluate(j);
-    }
-    if (!status && passes & PASS_RECOMPUTE) {
+    if (!status && passes & PASS_RECOMPUTE)
         status = job_recompute(j);
-    }
     j->out->wide = forward.wide || backward.wide;
     return status;
 }
@@ -78,9 +74,8 @@ int runner_run(runner *r, const problem *p, const placement *g, const inputs *in
     memset(out, 0, sizeof *out);
     *error = 0;
     int status = queues_group(r->queues, p, g->replicas, &group, &queue);
-    if (status) {
+    if (status)
         return job_failed(error, "making the group", status);
-    }
     status = run(&j, group, queue);
     job_close(&j);
     if (status && status != SBN_TOO_FEW_VALUES) {

@@ -43,11 +43,10 @@ static void stage(const problem *p, const placement *g, const inputs *in, size_t
         [TENSOR_WEIGHT_GRAD] = in->weight_before,
         [TENSOR_BIAS_GRAD] = in->bias_before,
     };
-    if (vectors[id]) {
+    if (vectors[id])
         memcpy(at, vectors[id], g->channels * sizeof *at);
-    } else {
+    else
         placement_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, at);
-    }
 }
 
 static size_t size_of(const tensors *t, tensor_id id)
@@ -65,15 +64,12 @@ static int upload(const problem *p, const placement *g, const inputs *in, size_t
                                    0, NULL, &t->uploaded[t->uploads]);
     }
     float *staging = t->staging[id] = malloc(size);
-    if (!staging) {
+    if (!staging)
         return SBN_OUT_OF_MEMORY;
-    }
-    for (size_t i = 0; i < t->offset[id]; i++) {
+    for (size_t i = 0; i < t->offset[id]; ++i)
         staging[i] = guard_value;
-    }
-    for (size_t i = 0; i < GUARD; i++) {
+    for (size_t i = 0; i < GUARD; ++i)
         staging[t->offset[id] + t->count[id] + i] = guard_value;
-    }
     stage(p, g, in, r, id, staging + t->offset[id]);
     return clEnqueueWriteBuffer(t->queue, t->mem[id], CL_FALSE, 0, size, staging, 0, NULL,
                                 &t->uploaded[t->uploads]);
@@ -88,14 +84,12 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
-    if (status) {
+    if (status)
         return status;
-    }
     cl_mem_flags flags = id < TENSOR_WEIGHT_GRAD ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
     t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * sizeof(float), NULL, &status);
-    if (status) {
+    if (status)
         return status;
-    }
     status = upload(p, g, in, r, id, t);
     t->uploads += status == CL_SUCCESS;
     return status;
@@ -107,25 +101,21 @@ int tensors_make(const problem *p, const placement *g, const inputs *in, size_t 
     int status = SBN_SUCCESS;
     memset(t, 0, sizeof *t);
     t->queue = queue;
-    for (int id = 0; id < TENSORS && status == SBN_SUCCESS; id++) {
+    for (int id = 0; id < TENSORS && status == SBN_SUCCESS; ++id)
         status = is_used(p, (tensor_id)id) ? make_one(p, g, in, r, (tensor_id)id, t) : SBN_SUCCESS;
-    }
     clFlush(queue);
     return status;
 }
 
 void tensors_free(tensors *t)
 {
-    if (t->queue) {
+    if (t->queue)
         clFinish(t->queue);
-    }
-    for (cl_uint i = 0; i < t->uploads; i++) {
+    for (cl_uint i = 0; i < t->uploads; ++i)
         clReleaseEvent(t->uploaded[i]);
-    }
-    for (int id = 0; id < TENSORS; id++) {
-        if (t->mem[id]) {
+    for (int id = 0; id < TENSORS; ++id) {
+        if (t->mem[id])
             clReleaseMemObject(t->mem[id]);
-        }
         free(t->staging[id]);
     }
     memset(t, 0, sizeof *t);
@@ -147,12 +137,10 @@ static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count,
         int status = clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE,
                                          (from + done) * sizeof *guard, n * sizeof *guard, guard, 0,
                                          NULL, NULL);
-        if (status) {
+        if (status)
             return status;
-        }
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; ++i)
             *spoilt |= guard[i] != guard_value;
-        }
         done += n;
     }
     return SBN_SUCCESS;

@@ -26,11 +26,10 @@ double tolerance_dx(const reference *ref, const reference_channel *ch, const cha
     double p = fabs(weight * ch->invstd), g = ch->all.dy / n;
     double full_t = fabs(square * ch->all.dy_centered / n), t = ch->clamped ? 0 : full_t;
     double t_error = t * (grow * grow - 1) + grow * grow * square * b->all.dy_centered / n;
-    if (b->may_clamp) {
+    if (b->may_clamp)
         t_error += full_t;
-    } else if (ch->clamped) {
+    else if (ch->clamped)
         t_error = 0;
-    }
     double g_error = b->all.dy / n + BOUND_TWO_FLOATS * fabs(g);
     double centered = fabs(x - ch->mean), dy_centered = fabs(dy - g);
     double r = u * p * (fabs(g) + t * fabs(ch->mean));

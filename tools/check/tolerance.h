@@ -4,7 +4,7 @@
 
 #include "check/bounds.h"
 
-/* y's share that the apply step alone may cost; `centered` is x - mean, a = weight invstd. */
+/* y's error that the apply step alone may cause; `centered` is x - mean, a = weight invstd. */
 double tolerance_apply(double a, double centered, double bias);
 
 double tolerance_y(const reference_channel *ch, const channel_bounds *b, double weight, double bias,

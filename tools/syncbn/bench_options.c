@@ -72,12 +72,11 @@ static int read_option(int option, bench_options *o, sbn_kernel_form *form)
 static int settle(bench_options *o, sbn_kernel_form form)
 {
     char line[PROBLEM_LINE];
-    for (size_t i = 0; i < o->list.count; i++) {
+    for (size_t i = 0; i < o->list.count; ++i) {
         problem *p = &o->list.problems[i];
         const char *why = bench_refuses(p);
-        if (form != SBN_FORM_AUTO) {
+        if (form != SBN_FORM_AUTO)
             p->form = form;
-        }
         if (why) {
             problem_print(p, line, sizeof line);
             return usage_error("%s cannot be measured: %s", line, why);
@@ -108,13 +107,12 @@ static int read_all(int argc, char **argv, bench_options *o)
         listed |= option == 'l';
         failed = option == '?' ? usage_unknown(argc, argv, "bench") : read_option(option, o, &form);
     }
-    for (int i = optind; i < argc && !failed; i++) {
+    for (int i = optind; i < argc && !failed; ++i) {
         listed = 1;
         failed = problem_list_add(&o->list, argv[i]);
     }
-    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !listed && !failed; i++) {
+    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !listed && !failed; ++i)
         failed = problem_list_add(&o->list, builtin[i]);
-    }
     failed = failed ? failed : settle(o, form);
     return failed ? failed + 1 : 0;
 }
@@ -123,9 +121,8 @@ int bench_options_read(int argc, char **argv, bench_options *o)
 {
     *o = (bench_options){.budget = {.seconds = 2}};
     int ended = read_all(argc, argv, o);
-    if (ended) {
+    if (ended)
         bench_options_free(o);
-    }
     return ended;
 }
 

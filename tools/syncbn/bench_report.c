@@ -26,7 +26,7 @@ static void print_series(const bench_result *result, const series *s)
 
 void bench_report_wire(const bench *b)
 {
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
         const wire *w = bench_wire(b, pass);
         printf("on the wire, %s: %zu messages, %zu bytes and %zu for each channel\n",
                bench_pass_names[pass], w->messages, w->bytes, w->bytes_per_channel);
@@ -58,24 +58,19 @@ void bench_report_problem(const problem *p, const bench_result *result)
     printf("%s  %.2f MB, %zu rounds, %.1f s: %s\n", line,
            1e-6 * (double)result->elements * sizeof(float), result->rounds, result->seconds,
            result->ok ? "results right" : "FAILED");
-    if (!result->ok) {
+    if (!result->ok)
         printf("  %s\n", result->error);
-    }
-    for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; pass++) {
-        for (size_t i = 0; i < result->count && result->rounds; i++) {
-            if (result->series[i].pass == pass) {
+    for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass) {
+        for (size_t i = 0; i < result->count && result->rounds; ++i)
+            if (result->series[i].pass == pass)
                 print_series(result, &result->series[i]);
-            }
-        }
     }
     comparison_of list[BENCH_MAX_COMPARISONS];
     size_t count = bench_compare(result, list);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; pass++) {
-        for (size_t i = 0; i < count && result->rounds; i++) {
-            if (list[i].pass == pass) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
+        for (size_t i = 0; i < count && result->rounds; ++i)
+            if (list[i].pass == pass)
                 print_comparison(result, &list[i]);
-            }
-        }
     }
     printf("  workspace %.3f MB on the device, %.2f %% of the tensor\n",
            1e-6 * (double)result->workspace,

@@ -39,7 +39,7 @@ void bench_json_device(bench_json *j, const device_info *device, size_t number)
 
 void bench_json_wire(bench_json *j, const bench *b)
 {
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
         const wire *w = bench_wire(b, pass);
         json_t *object = json_object();
         json_object_set_new(object, "messages", json_integer((json_int_t)w->messages));
@@ -55,7 +55,7 @@ static json_t *comparisons_json(const bench_result *result)
     comparison_of list[BENCH_MAX_COMPARISONS];
     size_t count = bench_compare(result, list);
     json_t *array = json_array();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         json_t *object = json_object();
         json_object_set_new(object, "pass", json_string(bench_pass_names[list[i].pass]));
         json_object_set_new(object, "of", json_string(list[i].of));
@@ -92,22 +92,18 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
     json_object_set_new(object, "bytes",
                         json_integer((json_int_t)(result->elements * sizeof(float))));
     json_object_set_new(object, "ok", json_boolean(result->ok));
-    if (!result->ok) {
+    if (!result->ok)
         json_object_set_new(object, "error", json_text(result->error));
-    }
     json_object_set_new(object, "rounds", json_integer((json_int_t)result->rounds));
     json_object_set_new(object, "took", json_real(result->seconds));
-    if (result->copy) {
+    if (result->copy)
         json_object_set_new(object, "fastest_copy", json_string(result->copy));
-    }
-    for (size_t i = 0; i < result->count && result->rounds && result->copy; i++) {
+    for (size_t i = 0; i < result->count && result->rounds && result->copy; ++i)
         json_array_append_new(list, series_json(result, &result->series[i]));
-    }
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; pass++) {
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
         const char *fastest = bench_onednn_fastest(result, pass);
-        if (fastest) {
+        if (fastest)
             json_object_set_new(onednn, bench_pass_names[pass], json_string(fastest));
-        }
     }
     json_object_set_new(object, "fastest_onednn", onednn);
     json_object_set_new(object, "workspace_bytes", json_integer((json_int_t)result->workspace));
@@ -122,9 +118,8 @@ int bench_json_end(bench_json *j, const char *file)
     FILE *to = !file ? NULL : strcmp(file, "-") == 0 ? stdout : fopen(file, "w");
     json_t *all = json_object();
     json_object_set_new(all, "version", json_string(sbn_version()));
-    if (bench_onednn_version()) {
+    if (bench_onednn_version())
         json_object_set_new(all, "onednn", json_string(bench_onednn_version()));
-    }
     json_object_set_new(all, "devices", j->devices);
     json_object_set_new(all, "wire", j->wire);
     json_object_set_new(all, "problems", j->problems);

@@ -10,19 +10,17 @@
 static int run_list(bench *b, const bench_options *o, bench_json *json)
 {
     int failed = 0;
-    for (size_t i = 0; i < o->list.count; i++) {
+    for (size_t i = 0; i < o->list.count; ++i) {
         const problem *p = &o->list.problems[i];
         bench_result result;
         bench_run(b, p, &result);
         failed |= !result.ok;
-        if (o->json) {
+        if (o->json)
             bench_json_problem(json, p, &result);
-        }
-        if (!o->json || strcmp(o->json, "-") != 0) {
+        if (!o->json || strcmp(o->json, "-") != 0)
             bench_report_problem(p, &result);
-        } else if (!result.ok) {
+        else if (!result.ok)
             fprintf(stderr, "syncbn: %s\n", result.error);
-        }
         bench_result_free(&result);
     }
     return failed ? EXIT_FAILED : 0;
@@ -39,12 +37,10 @@ static int run(const device_list *list, const bench_options *o)
     bench_json json;
     bench *b;
     int exit_status = device_choice_resolve(&o->devices, list, chosen, &config.num_devices);
-    if (exit_status) {
+    if (exit_status)
         return exit_status;
-    }
-    for (size_t i = 0; i < config.num_devices; i++) {
+    for (size_t i = 0; i < config.num_devices; ++i)
         devices[i] = &list->device[chosen[i]];
-    }
     if (bench_open(&config, &b, error)) {
         fprintf(stderr, "syncbn: %s\n", error);
         return EXIT_FAILED;
@@ -54,16 +50,14 @@ static int run(const device_list *list, const bench_options *o)
         bench_close(b);
         return EXIT_FAILED;
     }
-    for (size_t i = 0; i < config.num_devices; i++) {
+    for (size_t i = 0; i < config.num_devices; ++i) {
         bench_json_device(&json, devices[i], chosen[i]);
-        if (!o->json || strcmp(o->json, "-") != 0) {
+        if (!o->json || strcmp(o->json, "-") != 0)
             bench_report_device(devices[i], chosen[i]);
-        }
     }
     bench_json_wire(&json, b);
-    if (!o->json || strcmp(o->json, "-") != 0) {
+    if (!o->json || strcmp(o->json, "-") != 0)
         bench_report_wire(b);
-    }
     exit_status = run_list(b, o, &json);
     bench_close(b);
     if (bench_json_end(&json, o->json)) {
@@ -77,9 +71,8 @@ int command_bench(int argc, char **argv)
 {
     bench_options options;
     int ended = bench_options_read(argc, argv, &options);
-    if (ended) {
+    if (ended)
         return ended - 1;
-    }
     device_list list;
     int status = devices_list(&list);
     if (status) {

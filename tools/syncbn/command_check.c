@@ -10,12 +10,10 @@ static int run_list(const device_list *list, const check_options *o)
     cl_device_id ids[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
     int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
-    if (exit_status) {
+    if (exit_status)
         return exit_status;
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i)
         ids[i] = list->device[chosen[i]].id;
-    }
     runner_config config = {.devices = ids,
                             .num_devices = count,
                             .build_options = o->build_options};
@@ -26,7 +24,7 @@ static int run_list(const device_list *list, const check_options *o)
     }
     report to = {.options = o, .devices = list, .num_chosen = count, .chosen = chosen};
     report_begin(&to);
-    for (size_t i = 0; i < o->list.count; i++) {
+    for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;
         report_progress(&to, &o->list.problems[i]);
         /* New digests are made whatever the list has. */
@@ -43,9 +41,8 @@ int command_check(int argc, char **argv)
 {
     check_options options;
     int ended = options_read(argc, argv, &options);
-    if (ended) {
+    if (ended)
         return ended - 1;
-    }
     device_list list;
     int status = devices_list(&list);
     if (status) {

@@ -26,20 +26,16 @@ static void print_device(const device_list *list, size_t i)
 
 static void print_list(const device_list *list)
 {
-    if (list->platforms == 0) {
+    if (list->platforms == 0)
         puts("no OpenCL platform is installed");
-    }
-    for (size_t p = 0; p < list->platforms; p++) {
+    for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
         printf("%s (%s, %s)\n", platform->name, platform->vendor, platform->version);
-        if (platform->devices == 0) {
+        if (platform->devices == 0)
             puts("     no devices");
-        }
-        for (size_t i = 0; i < list->devices; i++) {
-            if (list->device[i].platform == p) {
+        for (size_t i = 0; i < list->devices; ++i)
+            if (list->device[i].platform == p)
                 print_device(list, i);
-            }
-        }
     }
 }
 
@@ -56,26 +52,23 @@ static json_t *device_json(const device_info *d, size_t index)
     json_object_set_new(object, "memory", json_integer((json_int_t)d->memory));
     json_object_set_new(object, "form", json_text(form_name(d->form)));
     json_object_set_new(object, "usable", json_boolean(d->usable));
-    if (!d->usable) {
+    if (!d->usable)
         json_object_set_new(object, "reason", json_text(d->reason));
-    }
     return object;
 }
 
 static json_t *list_json(const device_list *list)
 {
     json_t *platforms = json_array();
-    for (size_t p = 0; p < list->platforms; p++) {
+    for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
         json_t *object = json_object(), *devices = json_array();
         json_object_set_new(object, "name", json_text(platform->name));
         json_object_set_new(object, "vendor", json_text(platform->vendor));
         json_object_set_new(object, "version", json_text(platform->version));
-        for (size_t i = 0; i < list->devices; i++) {
-            if (list->device[i].platform == p) {
+        for (size_t i = 0; i < list->devices; ++i)
+            if (list->device[i].platform == p)
                 json_array_append_new(devices, device_json(&list->device[i], i));
-            }
-        }
         json_object_set_new(object, "devices", devices);
         json_array_append_new(platforms, object);
     }
@@ -109,11 +102,10 @@ int command_devices(int argc, char **argv)
         return EXIT_FAILED;
     }
     int failed = 0;
-    if (json) {
+    if (json)
         failed = json_print(list_json(&list));
-    } else {
+    else
         print_list(&list);
-    }
     devices_free(&list);
     return failed ? EXIT_FAILED : 0;
 }

@@ -22,12 +22,10 @@ static const char help[] =
 /* "-0.25 ... 3", or "-" for what is not there. */
 static const char *range_text(char text[48], const tensor_range *range, int there)
 {
-    if (!there) {
+    if (!there)
         return "-";
-    }
-    if (isnan(range->least)) {
+    if (isnan(range->least))
         return "not finite";
-    }
     snprintf(text, 48, "%.4g ... %.4g", (double)range->least, (double)range->most);
     return text;
 }
@@ -36,7 +34,7 @@ static const char *range_text(char text[48], const tensor_range *range, int ther
 static void print_safely(const char *text, int width)
 {
     int printed = 0;
-    for (const char *c = text; *c; c++) {
+    for (const char *c = text; *c; ++c) {
         putchar((unsigned char)*c < 32 || *c == 127 ? '?' : *c);
         /* Bytes that go on with a character have no width. */
         printed += ((unsigned char)*c & 0xc0) != 0x80;
@@ -47,9 +45,8 @@ static void print_safely(const char *text, int width)
 static void print_layer(const layer_report *r, int width)
 {
     char weight[48], mean[48], var[48], batches[24] = "-";
-    if (r->readable && r->layer.tracked) {
+    if (r->readable && r->layer.tracked)
         snprintf(batches, sizeof batches, "%lld", (long long)r->batches);
-    }
     print_safely(*r->layer.name ? r->layer.name : "(the network)", width);
     printf("  %8zu  %-4s  %-22s  %-22s  %-22s  %8s", r->layer.channels, r->layer.type,
            range_text(weight, &r->weight, r->readable && r->layer.affine),
@@ -93,12 +90,11 @@ static json_t *layer_json(const layer_report *r)
 static int name_width(const sbn_checkpoint *checkpoint)
 {
     size_t width = 5;
-    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); i++) {
+    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); ++i) {
         sbn_layer_info layer = SBN_LAYER_INFO_INIT;
         if (sbn_checkpoint_layer(checkpoint, i, &layer) == SBN_SUCCESS &&
-            strlen(layer.name) > width) {
+            strlen(layer.name) > width)
             width = strlen(layer.name);
-        }
     }
     return width < 60 ? (int)width : 60;
 }
@@ -107,11 +103,10 @@ static void say(const char *path, int status)
 {
     const char *sentence = sbn_last_error();
     fputs("syncbn: ", stderr);
-    if (*sentence) {
+    if (*sentence)
         fprintf(stderr, "%s\n", sentence);
-    } else {
+    else
         fprintf(stderr, "%s: %s\n", path, sbn_strerror(status));
-    }
 }
 
 /* Every layer as a line or into the array; returns how many look wrong, or a negative status. */
@@ -119,17 +114,15 @@ static long show(const sbn_checkpoint *checkpoint, json_t *array)
 {
     const int width = name_width(checkpoint);
     long wrong = 0;
-    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); i++) {
+    for (size_t i = 0; i < sbn_checkpoint_size(checkpoint); ++i) {
         layer_report report;
         const int status = inspect_layer(checkpoint, i, &report);
-        if (status) {
+        if (status)
             return status;
-        }
-        if (array) {
+        if (array)
             json_array_append_new(array, layer_json(&report));
-        } else {
+        else
             print_layer(&report, width);
-        }
         wrong += *report.problems != '\0';
     }
     return wrong;

@@ -13,13 +13,13 @@ int device_choice_read(const char *text, device_choice *choice)
     static const char *const types[] = {"cpu", "gpu", "accelerator"};
     choice->type = NULL;
     choice->count = 0;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
         if (strcmp(text, types[i]) == 0) {
             choice->type = types[i];
             return 0;
         }
     }
-    for (const char *at = text;; at++) {
+    for (const char *at = text;; ++at) {
         char *end;
         unsigned long index = strtoul(at, &end, 10);
         if (!isdigit((unsigned char)*at) || (*end && *end != ',') || index > 9999 ||
@@ -30,9 +30,8 @@ int device_choice_read(const char *text, device_choice *choice)
         }
         choice->numbers[choice->count++] = index;
         at = end;
-        if (!*at) {
+        if (!*at)
             return 0;
-        }
     }
 }
 
@@ -40,7 +39,7 @@ int device_choice_resolve(const device_choice *choice, const device_list *list,
                           size_t chosen[DEVICE_CHOICE_MAX], size_t *count)
 {
     *count = 0;
-    for (size_t i = 0; i < choice->count; i++) {
+    for (size_t i = 0; i < choice->count; ++i) {
         size_t index = choice->numbers[i];
         if (index >= list->devices) {
             return usage_error("--devices names %zu, but there are only %zu, numbered from 0; see "
@@ -54,11 +53,10 @@ int device_choice_resolve(const device_choice *choice, const device_list *list,
         }
         chosen[(*count)++] = index;
     }
-    for (size_t i = 0; i < list->devices && !choice->count && *count < DEVICE_CHOICE_MAX; i++) {
+    for (size_t i = 0; i < list->devices && !choice->count && *count < DEVICE_CHOICE_MAX; ++i) {
         const device_info *d = &list->device[i];
-        if (d->usable && (!choice->type || strcmp(choice->type, d->type) == 0)) {
+        if (d->usable && (!choice->type || strcmp(choice->type, d->type) == 0))
             chosen[(*count)++] = i;
-        }
     }
     if (*count == 0) {
         fprintf(stderr, "syncbn: there is no usable OpenCL device%s%s; see syncbn devices\n",

@@ -9,13 +9,13 @@
 static tensor_range range_of(const float *values, size_t count)
 {
     tensor_range range = {NAN, NAN, 0};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; ++i) {
         if (isfinite(values[i])) {
             /* fmin leaves out a NaN. */
             range.least = fminf(range.least, values[i]);
             range.most = fmaxf(range.most, values[i]);
         } else {
-            range.not_finite++;
+            ++range.not_finite;
         }
     }
     return range;
@@ -30,9 +30,8 @@ static void add_problem(layer_report *report, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     const int separator = snprintf(report->problems + used, room, "%s", used ? "; " : "");
-    if ((size_t)separator < room) {
+    if ((size_t)separator < room)
         vsnprintf(report->problems + used + separator, room - (size_t)separator, format, arguments);
-    }
     va_end(arguments);
 }
 
@@ -47,7 +46,7 @@ static void judge_range(layer_report *report, const char *name, const tensor_ran
 static void judge(layer_report *report, const float *var)
 {
     size_t negative = 0, zero = 0;
-    for (size_t c = 0; c < report->layer.channels; c++) {
+    for (size_t c = 0; c < report->layer.channels; ++c) {
         negative += var[c] < 0;
         zero += var[c] == 0;
     }
@@ -59,20 +58,17 @@ static void judge(layer_report *report, const float *var)
         add_problem(report, "variance: negative in %zu of %zu channels", negative,
                     report->layer.channels);
     }
-    if (zero) {
+    if (zero)
         add_problem(report, "variance: 0 in %zu of %zu channels", zero, report->layer.channels);
-    }
-    if (report->batches < 0) {
+    if (report->batches < 0)
         add_problem(report, "num_batches_tracked: %lld", (long long)report->batches);
-    }
     /* As it is made: without a count only the values tell. */
     const int fresh = report->mean.least == 0 && report->mean.most == 0 && report->var.least == 1 &&
                       report->var.most == 1 && !report->mean.not_finite && !report->var.not_finite;
-    if (report->batches == 0 && fresh) {
+    if (report->batches == 0 && fresh)
         add_problem(report, "never trained: mean 0 and variance 1");
-    } else if (report->layer.tracked && report->batches == 0) {
+    else if (report->layer.tracked && report->batches == 0)
         add_problem(report, "never trained: no batches tracked");
-    }
 }
 
 int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *report)
@@ -80,9 +76,8 @@ int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *
     memset(report, 0, sizeof *report);
     report->layer.size = sizeof report->layer;
     int status = sbn_checkpoint_layer(checkpoint, index, &report->layer);
-    if (status) {
+    if (status)
         return status;
-    }
     const size_t channels = report->layer.channels;
     if (channels == 0) {
         add_problem(report, "no channels");
@@ -90,9 +85,8 @@ int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *
     }
     float *values = channels < SIZE_MAX / 4 / sizeof(float) ? malloc(4 * sizeof(float) * channels)
                                                             : NULL;
-    if (!values) {
+    if (!values)
         return SBN_OUT_OF_MEMORY;
-    }
     float *weight = values, *bias = weight + channels, *mean = bias + channels;
     float *var = mean + channels;
     status = sbn_checkpoint_read(checkpoint, index, weight, bias, mean, var, &report->batches);

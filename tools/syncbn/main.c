@@ -44,18 +44,14 @@ int usage_unknown(int argc, char **argv, const char *command)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
-    if (strcmp(command, "devices") == 0) {
+    if (strcmp(command, "devices") == 0)
         return command_devices(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "check") == 0) {
+    if (strcmp(command, "check") == 0)
         return command_check(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "bench") == 0) {
+    if (strcmp(command, "bench") == 0)
         return command_bench(argc - 1, argv + 1);
-    }
-    if (strcmp(command, "inspect") == 0) {
+    if (strcmp(command, "inspect") == 0)
         return command_inspect(argc - 1, argv + 1);
-    }
     if (strcmp(command, "--version") == 0) {
         printf("syncbn %s\n", sbn_version());
         return 0;

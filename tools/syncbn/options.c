@@ -70,9 +70,8 @@ static int read_option(int option, check_options *o, overrides *over)
     case 'r':
         over->replicas = strtoul(optarg, &end, 10);
         if (!isdigit((unsigned char)*optarg) || *end || over->replicas < 1 ||
-            over->replicas > PROBLEM_MAX_REPLICAS) {
+            over->replicas > PROBLEM_MAX_REPLICAS)
             return usage_error("--replicas %s: expected 1 to %d", optarg, PROBLEM_MAX_REPLICAS);
-        }
         return 0;
     case 'f':
         return form_parse(optarg, &over->form)
@@ -104,20 +103,17 @@ static int read_all(int argc, char **argv, check_options *o)
         }
         failed = option == '?' ? usage_unknown(argc, argv, "check") : read_option(option, o, &over);
     }
-    for (int i = optind; i < argc && !failed; i++) {
+    for (int i = optind; i < argc && !failed; ++i) {
         over.listed = 1;
         failed = problem_list_add(&o->list, argv[i]);
     }
-    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !over.listed && !failed; i++) {
+    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !over.listed && !failed; ++i)
         failed = problem_list_add(&o->list, builtin[i]);
-    }
-    for (size_t i = 0; i < o->list.count && !failed; i++) {
-        if (over.replicas) {
+    for (size_t i = 0; i < o->list.count && !failed; ++i) {
+        if (over.replicas)
             problem_set_replicas(&o->list.problems[i], over.replicas);
-        }
-        if (over.form != SBN_FORM_AUTO) {
+        if (over.form != SBN_FORM_AUTO)
             o->list.problems[i].form = over.form;
-        }
     }
     return failed ? failed + 1 : 0;
 }
@@ -126,9 +122,8 @@ int options_read(int argc, char **argv, check_options *o)
 {
     memset(o, 0, sizeof *o);
     int ended = read_all(argc, argv, o);
-    if (ended) {
+    if (ended)
         options_free(o);
-    }
     return ended;
 }
 

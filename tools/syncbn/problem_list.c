@@ -18,14 +18,12 @@ static int add(problem_list *list, const char *line, const char *words, const ch
     list->problems = problems ? problems : list->problems;
     digests *recorded = realloc(list->recorded, more * sizeof *recorded);
     list->recorded = recorded ? recorded : list->recorded;
-    if (!problems || !recorded) {
+    if (!problems || !recorded)
         return usage_error("no memory for %zu problems", more);
-    }
     if (problem_parse(line, &problems[i], error, sizeof error) ||
-        digests_parse(words, &recorded[i], error, sizeof error)) {
+        digests_parse(words, &recorded[i], error, sizeof error))
         return file ? usage_error("%s:%d: %s", file, number, error) : usage_error("%s", error);
-    }
-    list->count++;
+    ++list->count;
     return 0;
 }
 
@@ -39,10 +37,9 @@ int problem_list_read(problem_list *list, const char *file)
     char line[PROBLEM_LINE + 256];
     FILE *in = fopen(file, "r");
     int failed = 0;
-    if (!in) {
+    if (!in)
         return usage_error("%s cannot be read: %s", file, strerror(errno));
-    }
-    for (int number = 1; !failed && fgets(line, sizeof line, in); number++) {
+    for (int number = 1; !failed && fgets(line, sizeof line, in); ++number) {
         if (!strchr(line, '\n') && !feof(in)) {
             failed = usage_error("%s:%d: the line is too long", file, number);
             break;

@@ -17,7 +17,7 @@ void report_rerun(const report *r, const problem *p, char *text, size_t size)
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     size_t used = 0;
     problem_print(p, line, sizeof line);
-    for (size_t i = 0; i < r->num_chosen; i++) {
+    for (size_t i = 0; i < r->num_chosen; ++i) {
         used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%zu", i ? "," : "",
                                  r->chosen[i]);
     }
@@ -29,11 +29,10 @@ void report_rerun(const report *r, const problem *p, char *text, size_t size)
 void report_begin(report *r)
 {
     r->start = check_clock();
-    if (r->options->format == REPORT_TAP) {
+    if (r->options->format == REPORT_TAP)
         printf("1..%zu\n", r->options->list.count);
-    }
     int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
-    for (size_t i = 0; i < r->num_chosen && listed; i++) {
+    for (size_t i = 0; i < r->num_chosen && listed; ++i) {
         const device_info *d = &r->devices->device[r->chosen[i]];
         printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
                d->name);
@@ -52,9 +51,8 @@ static void clear_progress(report *r)
 void report_progress(report *r, const problem *p)
 {
     char line[PROBLEM_LINE];
-    if (!isatty(STDERR_FILENO) || check_clock() - r->start < progress_after) {
+    if (!isatty(STDERR_FILENO) || check_clock() - r->start < progress_after)
         return;
-    }
     problem_print(p, line, sizeof line);
     fprintf(stderr, "\r\033[K[%zu/%zu, %zu failed] %.50s", r->done, r->options->list.count,
             r->failed, line);
@@ -71,19 +69,17 @@ static void summarise(const check_result *result, char *text, size_t size)
         snprintf(text, size, "refused, as it must be");
         return;
     }
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &result->comparison.of[id];
         if (v->judged && used < size) {
             used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? " " : "",
                                      output_names[id], v->ratio);
         }
-        if (v->unbounded && used < size) {
+        if (v->unbounded && used < size)
             used += (size_t)snprintf(text + used, size - used, " (%zu unbounded)", v->unbounded);
-        }
     }
-    if (result->ok && result->bits_known && used < size) {
+    if (result->ok && result->bits_known && used < size)
         snprintf(text + used, size - used, "; the recorded bits");
-    }
 }
 
 /* Why a problem failed, line by line. */
@@ -97,11 +93,10 @@ static void explain(const report *r, const problem *p, const check_result *resul
         printf("%scount %" PRIu64 ", %zu expected, or batches tracked %" PRId64 " wrong\n", prefix,
                result->outputs.count, result->placement.values, result->outputs.batches);
     }
-    for (int id = 0; id < OUTPUTS; id++) {
+    for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &result->comparison.of[id];
-        if (v->failures == 0) {
+        if (v->failures == 0)
             continue;
-        }
         compare_where(&result->placement, (output_id)id, v->index, text, sizeof text);
         printf("%s%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
                "error %.3g, tolerance %.3g\n",
@@ -119,7 +114,7 @@ void report_result(report *r, const problem *p, const check_result *result)
     problem_print(p, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
     digests_print(&result->digests, words, sizeof words);
-    r->done++;
+    ++r->done;
     r->failed += !result->ok;
     switch (r->options->format) {
     case REPORT_JSON: report_json_result(r, p, result); return;
@@ -129,9 +124,8 @@ void report_result(report *r, const problem *p, const check_result *result)
     case REPORT_DIGESTS: printf("%s%s%s\n", result->ok ? "" : "# not ok: ", line, words); break;
     default: printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
     }
-    if (!result->ok) {
+    if (!result->ok)
         explain(r, p, result, r->options->format == REPORT_TEXT ? "     " : "# ");
-    }
     fflush(stdout);
 }
 

@@ -37,30 +37,26 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     json_object_set_new(object, "ok", json_boolean(result->ok));
     json_object_set_new(object, "refused", json_boolean(result->refused));
     json_object_set_new(object, "status", json_string(sbn_strerror(result->status)));
-    if (*result->error) {
+    if (*result->error)
         json_object_set_new(object, "error", json_text(result->error));
-    }
     json_object_set_new(object, "bits_compared", json_boolean(result->bits_known));
     json_object_set_new(object, "seconds", json_real(result->seconds));
     json_object_set_new(object, "wide", json_boolean(result->outputs.wide));
     report_rerun(r, p, text, sizeof text);
     json_object_set_new(object, "again", json_string(text));
-    for (int id = 0; id < OUTPUTS; id++) {
-        if (result->outputs.of[id].data) {
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (result->outputs.of[id].data)
             json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
-        }
-    }
     json_object_set_new(object, "outputs", of);
-    if (!r->problems) {
+    if (!r->problems)
         r->problems = json_array();
-    }
     json_array_append_new(r->problems, object);
 }
 
 int report_json_end(report *r)
 {
     json_t *all = json_object(), *devices = json_array();
-    for (size_t i = 0; i < r->num_chosen; i++) {
+    for (size_t i = 0; i < r->num_chosen; ++i) {
         json_t *device = json_object();
         json_object_set_new(device, "index", json_integer((json_int_t)r->chosen[i]));
         json_object_set_new(device, "name", json_text(r->devices->device[r->chosen[i]].name));

@@ -3,7 +3,7 @@
 
     python3 tests/model/data/read_files.py OLD NEW COMMAND...
 
-COMMAND (tests/rewrite) writes NEW from OLD: the layers named on its command line multiplied by 2
+COMMAND (tests/model/rewrite) writes NEW from OLD: the layers named on its command line multiplied by 2
 and counted one more, all other tensors left. Needs the packages safetensors and numpy.
 """
 import subprocess

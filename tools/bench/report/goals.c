@@ -170,15 +170,14 @@ static int meets(const goal *g, double value)
 static void count(const goal *g, const json_t *problem, const char *pass, tally *t)
 {
     double value = g->value(problem, pass);
-    if (isnan(value)) {
+    if (isnan(value))
         return;
-    }
     if (!t->values || (g->at_least ? value < t->worst : value > t->worst)) {
         t->worst = value;
         t->problem = results_line(problem);
         t->pass = pass;
     }
-    t->values++;
+    ++t->values;
     t->met += meets(g, value) != 0;
 }
 
@@ -186,16 +185,13 @@ static tally judge(const goal *g, const json_t *report)
 {
     static const char *const passes[] = {"forward", "backward"};
     tally t = {0, 0, NAN, "", ""};
-    size_t index;
-    json_t *problem;
-    json_array_foreach((json_t *)results_problems(report), index, problem)
-    {
+    const json_t *problems = results_problems(report);
+    for (size_t index = 0; index < json_array_size(problems); ++index) {
+        const json_t *problem = json_array_get(problems, index);
         int in_layout = g->layouts & (results_is_last(problem) ? LAST : FIRST);
-        for (size_t i = 0; i < 2 && in_layout && g->about(problem); i++) {
-            if (!g->pass || strcmp(g->pass, passes[i]) == 0) {
+        for (size_t i = 0; i < 2 && in_layout && g->about(problem); ++i)
+            if (!g->pass || strcmp(g->pass, passes[i]) == 0)
                 count(g, problem, passes[i], &t);
-            }
-        }
     }
     return t;
 }
@@ -216,7 +212,7 @@ void goals_print(const json_t *report)
     int gpu = results_first_device_is(report, "gpu");
     const goal *goals = gpu ? on_a_gpu : on_a_cpu;
     size_t number = gpu ? sizeof on_a_gpu / sizeof *on_a_gpu : sizeof on_a_cpu / sizeof *on_a_cpu;
-    for (size_t i = 0; i < number; i++) {
+    for (size_t i = 0; i < number; ++i) {
         tally t = judge(&goals[i], report);
         print(&goals[i], &t);
     }

@@ -27,11 +27,10 @@ int main(int argc, char **argv)
         json_decref(report);
         return 1;
     }
-    if (goals) {
+    if (goals)
         goals_print(report);
-    } else {
+    else
         data_print(report);
-    }
     json_decref(report);
     return fflush(stdout) ? 1 : 0;
 }

@@ -47,18 +47,14 @@ size_t results_extent(const json_t *problem, const char *key)
 static double median(const json_t *list, const char *const keys[3], const char *const values[3],
                      const char *key)
 {
-    size_t index;
-    json_t *element;
-    json_array_foreach((json_t *)list, index, element)
-    {
+    for (size_t index = 0; index < json_array_size(list); ++index) {
+        const json_t *element = json_array_get(list, index);
         int fits = 1;
-        for (int i = 0; i < 3 && keys[i]; i++) {
+        for (int i = 0; i < 3 && keys[i]; ++i)
             fits &= is(element, keys[i], values[i]);
-        }
         const json_t *number = json_object_get(json_object_get(element, key), "median");
-        if (fits && json_is_number(number)) {
+        if (fits && json_is_number(number))
             return json_number_value(number);
-        }
     }
     return NAN;
 }

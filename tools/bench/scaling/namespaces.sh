@@ -54,7 +54,7 @@ hosts_join() {
     done
 }
 
-# As mpi of mpi_common.sh, but from the first host, ranks on hosts in turn.
+# As mpi of launch.sh, but from the first host, ranks on hosts in turn.
 hosts_mpi() {
     mpi_ranks=$1 host=0 addresses=
     shift

@@ -74,7 +74,7 @@ void scaling_open(scaling_rank *r)
                                 .world_size = 2,
                                 .start = echo_start,
                                 .test = echo_test};
-    sbn_transport joined;
+    sbn_transport joined = SBN_TRANSPORT_INIT;
     memset(r, 0, sizeof *r);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->world_size);

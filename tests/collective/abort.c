@@ -1,0 +1,294 @@
+/*
+ * A watchdog's thread ends a group by sbn_group_abort while the group's own thread waits in it for
+ * a rank that does not come: in a pass, in a split, in an exchange and in making what exchanges go
+ * over. The other ranks end by their timeout. What sbn_group_status says of groups that live, that
+ * have failed, and that have been aborted.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "support/exchanges.h"
+
+static fixture device;
+
+/* Of every group, in seconds. */
+enum { TIMEOUT = 4 };
+
+static atomic_int here; /* ranks that are about to wait */
+static sbn_data_parallel *joined[RANKS_MAX];
+static exchange_tensors tensors[RANKS_MAX];
+static double seconds_of[RANKS_MAX];
+static int other_status[RANKS_MAX];
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void sleep_for(double span)
+{
+    const struct timespec time = {(time_t)span, (long)(1e9 * (span - (double)(time_t)span))};
+    nanosleep(&time, NULL);
+}
+
+/* Aborts rank 0's group, once it waits. */
+static void *watch(void *argument)
+{
+    sbn_group *group = argument;
+    while (atomic_load(&here) < 1)
+        sched_yield();
+    sleep_for(0.3);
+    return (void *)(intptr_t)sbn_group_abort(group);
+}
+
+/* Does `wait` on ranks 0 and 1, while rank 2 stays away; on rank 0 a watchdog aborts it. */
+static int under_watch(test_rank *m, int (*wait)(test_rank *))
+{
+    pthread_t watchdog;
+    void *aborted = NULL;
+    expect_leaks();
+    if (m->rank == 2)
+        return 0;
+    if (m->rank == 0)
+        must(pthread_create(&watchdog, NULL, watch, m->group), "pthread_create");
+    const double since = seconds();
+    if (m->rank == 0)
+        atomic_fetch_add(&here, 1);
+    const int status = wait(m);
+    seconds_of[m->rank] = seconds() - since;
+    rank_says(m, status);
+    if (m->rank == 0) {
+        must(pthread_join(watchdog, &aborted), "pthread_join");
+        must((int)(intptr_t)aborted, "sbn_group_abort");
+    }
+    return status;
+}
+
+/* Two passes, of which the second is ended first: both fail by the abort. */
+static int wait_in_pass(test_rank *m)
+{
+    sbn_pass *first, *second;
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &first), "begin");
+    must(sbn_forward_begin(m->second, m->shards, m->second_saved, 0, &second), "begin");
+    other_status[m->rank] = sbn_pass_end(second, NULL);
+    return sbn_pass_end(first, NULL);
+}
+
+static int wait_in_split(test_rank *m)
+{
+    const int colours[RANK_REPLICAS] = {0};
+    sbn_group *parts[RANK_REPLICAS];
+    return sbn_group_split(m->group, colours, parts);
+}
+
+static int wait_in_create(test_rank *m)
+{
+    sbn_data_parallel *parallel;
+    return sbn_data_parallel_create(m->group, NULL, &parallel);
+}
+
+static int wait_in_exchange(test_rank *m)
+{
+    return sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS, tensors[m->rank].of);
+}
+
+static int in_pass(test_rank *m)
+{
+    return under_watch(m, wait_in_pass);
+}
+
+static int in_split(test_rank *m)
+{
+    return under_watch(m, wait_in_split);
+}
+
+static int in_create(test_rank *m)
+{
+    return under_watch(m, wait_in_create);
+}
+
+static int in_exchange(test_rank *m)
+{
+    return under_watch(m, wait_in_exchange);
+}
+
+static int join(test_rank *m)
+{
+    joined[m->rank] = NULL;
+    tensors_open(&tensors[m->rank], m);
+    return rank_says(m, sbn_data_parallel_create(m->group, NULL, &joined[m->rank]));
+}
+
+static int leave(test_rank *m)
+{
+    tensors_close(&tensors[m->rank]);
+    sbn_data_parallel_destroy(joined[m->rank]);
+    return SBN_SUCCESS;
+}
+
+static int again(test_rank *m)
+{
+    return m->rank == 0 ? rank_forward(m) : 0;
+}
+
+static int exchange_again(test_rank *m)
+{
+    return m->rank == 0 ? rank_says(m, wait_in_exchange(m)) : 0;
+}
+
+static void open_three(test_ranks *all, sbn_timeout_action action)
+{
+    const size_t ones[] = {1, 1, 1}, samples[] = {3, 2, 3};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.timeout = TIMEOUT;
+    config.on_timeout = action;
+    atomic_store(&here, 0);
+    ranks_open(all, &device, 3, ones, samples, &config);
+}
+
+static void expect_status(const test_ranks *all, int rank, int status, const char *words,
+                          const char *what)
+{
+    const char *reason = NULL;
+    const int came = sbn_group_status(all->of[rank].group, &reason);
+    tap_ok(came == status && holds_words(reason, words),
+           "%s: the status of rank %d's group is %s (%s), came %s: %s", what, rank,
+           sbn_strerror(status), words, sbn_strerror(came), reason);
+    tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
+}
+
+/* Rank 0 is aborted, rank 1 waits for its timeout. */
+static void check_prompt(const char *what)
+{
+    tap_ok(seconds_of[0] >= 0.2 && seconds_of[0] < TIMEOUT,
+           "%s: rank 0 stops waiting before its timeout of %d s: %.1f s", what, TIMEOUT,
+           seconds_of[0]);
+}
+
+static void check_pass(void)
+{
+    const char *what = "aborted in a pass";
+    test_ranks all;
+    open_three(&all, SBN_TIMEOUT_FAIL);
+    expect_status(&all, 0, SBN_SUCCESS, "", "a new group");
+    ranks_reset(&all);
+    const uint64_t before = ranks_state(&all);
+    ranks_do(&all, in_pass);
+    rank_expect(&all.of[0], SBN_ABORTED,
+                  "rank 0: sbn_group_abort was called while it waited in forward of layer "
+                  "\"first\" for rank 2",
+                  what);
+    tap_ok(other_status[0] == SBN_ABORTED, "%s: the other pass under way, too", what);
+    check_prompt(what);
+    rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 4 s in forward of layer \"first\" for",
+                  "a rank whose group is not aborted");
+    tap_ok(ranks_state(&all) == before, "%s: nothing has changed", what);
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called while", what);
+    expect_status(&all, 1, SBN_TIMEOUT, "rank 1 waited 4 s", "timed out");
+    expect_status(&all, 2, SBN_SUCCESS, "", "the rank that stayed away");
+    ranks_do(&all, again);
+    rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
+                  "afterwards the group is dead");
+    expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
+           "evaluation by running statistics goes on");
+    ranks_close(&all);
+}
+
+/* A timeout leaves a rank its own statistics; an abort leaves it nothing. */
+static void check_local(void)
+{
+    const char *what = "aborted where a timeout is local";
+    test_ranks all;
+    open_three(&all, SBN_TIMEOUT_LOCAL);
+    ranks_do(&all, in_pass);
+    rank_expect(&all.of[0], SBN_ABORTED, "sbn_group_abort was called", what);
+    rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank that goes on alone");
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
+    expect_status(&all, 1, SBN_SUCCESS, "rank 1 waited 4 s in forward",
+                  "a group that timed out and lives");
+    ranks_close(&all);
+}
+
+static void check_wait(int (*work)(test_rank *), const char *words, const char *what)
+{
+    test_ranks all;
+    open_three(&all, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, work);
+    rank_expect(&all.of[0], SBN_ABORTED, words, what);
+    rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 4 s", what);
+    check_prompt(what);
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
+    ranks_close(&all);
+}
+
+static void check_exchange(void)
+{
+    const char *what = "aborted in an exchange";
+    test_ranks all;
+    open_three(&all, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, join);
+    ranks_do(&all, in_exchange);
+    rank_expect(&all.of[0], SBN_ABORTED,
+                  "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
+                  what);
+    rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 4 s in averaging of", what);
+    check_prompt(what);
+    ranks_do(&all, exchange_again);
+    rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
+                  "afterwards there are no exchanges");
+    ranks_do(&all, leave);
+    ranks_close(&all);
+}
+
+/* Nobody waits: the next call learns of it. */
+static void check_alone(void)
+{
+    const size_t one[] = {1}, samples[] = {3};
+    test_ranks all;
+    ranks_open(&all, &device, 1, one, samples, NULL);
+    test_rank *m = &all.of[0];
+    must(sbn_data_parallel_create(m->group, NULL, &joined[0]), "sbn_data_parallel_create");
+    tensors_open(&tensors[0], m);
+    rank_forward(m);
+    expect(m->status, SBN_SUCCESS, "", "alone, before");
+    expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, at once");
+    rank_forward(m);
+    expect(m->status, SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, the next pass");
+    expect(wait_in_exchange(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, the next exchange");
+    expect(wait_in_split(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, a split");
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
+    expect(sbn_evaluate(m->layer, m->shards), SBN_SUCCESS, "", "alone, evaluation");
+    tensors_close(&tensors[0]);
+    sbn_data_parallel_destroy(joined[0]);
+    ranks_close(&all);
+    const char *reason = "?";
+    expect(sbn_group_abort(NULL), SBN_INVALID_ARGUMENT, "group|NULL came", "abort: NULL");
+    expect(sbn_group_status(NULL, &reason), SBN_INVALID_ARGUMENT, "group|NULL came",
+           "status: NULL");
+    tap_ok(*reason == '\0', "status: NULL: no reason");
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    check_alone();
+    check_pass();
+    check_local();
+    check_wait(in_split, "rank 0: sbn_group_abort was called while it waited in sbn_group_split",
+               "aborted in a split");
+    check_wait(in_create, "rank 0: sbn_group_abort was called while it waited in",
+               "aborted in sbn_data_parallel_create");
+    check_exchange();
+    fixture_close(&device);
+    return tap_done();
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# The headers as programs see them: C99 to C17 and C++11 to C++20 without a warning, whatever the
+# program's OpenCL version, which stays as it was; and a program in C++ that runs on the library.
+# Environment: srcdir, CC, CXX. Runs in the build directory.
+
+: "${srcdir:=.}" "${CC:=cc}" "${CXX:=g++}"
+export srcdir
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+cxx=
+$CXX --version > "$work/log" 2>&1 && cxx=$CXX
+
+# result WHAT STATUS: one check; the log of the command comes with a failure.
+result() {
+    number=$((number + 1))
+    if [ "$2" -eq 0 ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        sed 's/^/# /' "$work/log"
+    fi
+}
+
+skip() {
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $CXX, a C++ compiler, is not installed"
+}
+
+# -I and not -isystem: warnings in our headers are to show. OpenCL's own are none of our business.
+flags="-I$srcdir/include -Wall -Wextra -pedantic -Werror -Wmissing-field-initializers -Wcast-qual"
+
+# compile WHAT COMPILER FLAGS... FILE
+compile() {
+    what=$1
+    shift
+    "$@" -c -o "$work/object.o" > "$work/log" 2>&1
+    result "$what" $?
+}
+
+consumer=$srcdir/tests/tools/consumer.c
+for standard in c99 c11 c17; do
+    # shellcheck disable=SC2086
+    compile "C: $standard" $CC -std=$standard $flags "$consumer"
+done
+for standard in c++11 c++14 c++17 c++20; do
+    if [ -n "$cxx" ]; then
+        # shellcheck disable=SC2086
+        compile "C++: $standard" $cxx -std=$standard $flags -Wold-style-cast -x c++ "$consumer"
+    else
+        skip "C++: $standard"
+    fi
+done
+
+# The program's OpenCL version: whichever it is, before our headers and after them.
+for version in 120 200 300; do
+    for order in before after; do
+        {
+            echo "#define CL_TARGET_OPENCL_VERSION $version"
+            [ $order = after ] || echo '#include <syncbn.h>'
+            printf '#ifdef __APPLE__\n#include <OpenCL/opencl.h>\n#else\n#include <CL/cl.h>\n#endif\n'
+            [ $order = before ] || echo '#include <syncbn.h>'
+            echo "#if CL_TARGET_OPENCL_VERSION != $version"
+            echo '#error "the version is another one"'
+            echo '#endif'
+            echo 'int use(sbn_shard *shard, cl_mem mem, cl_event *event);'
+            echo 'int use(sbn_shard *shard, cl_mem mem, cl_event *event)'
+            echo '{ shard->x.mem = mem; shard->event = event; shard->wait_list = event; return 0; }'
+        } > "$work/version.c"
+        # shellcheck disable=SC2086
+        compile "OpenCL $version, our headers $order OpenCL's" $CC -std=c11 $flags \
+            ${OPENCL_CFLAGS-} "$work/version.c"
+    done
+done
+{
+    echo '#include <syncbn.h>'
+    echo '#if defined CL_TARGET_OPENCL_VERSION || defined CL_VERSION_1_0'
+    echo '#error "our headers have chosen a version"'
+    echo '#endif'
+    echo 'int nothing;'
+} > "$work/version.c"
+# shellcheck disable=SC2086
+compile 'our headers choose no version of OpenCL' $CC -std=c11 $flags "$work/version.c"
+
+# Each header alone, and no other than itself needed.
+for header in "$srcdir"/include/syncbn/*.h; do
+    name=syncbn/${header##*/}
+    printf '#include <%s>\nint nothing;\n' "$name" > "$work/alone.c"
+    # shellcheck disable=SC2086
+    compile "<$name> alone" $CC -std=c99 $flags "$work/alone.c"
+done
+
+if [ -n "$cxx" ]; then
+    # shellcheck disable=SC2086
+    { $cxx -std=c++11 $flags -DRUN -x c++ -c "$consumer" -o "$work/consumer.o" &&
+        ./libtool --quiet --tag=CC --mode=link $cxx -o "$work/consumer" "$work/consumer.o" \
+            libsyncbn.la &&
+        ./libtool --quiet --mode=execute "$work/consumer"; } > "$work/log" 2>&1
+    result 'a program in C++ runs' $?
+else
+    skip 'a program in C++ runs'
+fi
+echo "1..$number"
