@@ -49,7 +49,7 @@ static void close_section(section *s)
 }
 
 /* Every replica has a handle of its own to destroy. */
-static void destroy_parts(const member *m, sbn_group *const *parts)
+static void destroy_parts(const test_rank *m, sbn_group *const *parts)
 {
     for (size_t r = 0; r < m->replicas; ++r)
         sbn_group_destroy(parts[r]);
