@@ -35,26 +35,29 @@
  * caller's communicator keeps its error handler. An error of MPI ends the group with
  * SBN_TRANSPORT_ERROR and MPI's own sentence. If a rank is killed, MPI ends the job.
  *
- * Timeouts. When a pass has waited for the group's timeout it ends with SBN_TIMEOUT. Only
- * then does the waiting rank ask the others how far they are; this takes at most one
- * second. The sentence names the ranks that have not begun the pass. A rank that sleeps,
- * is stopped, or computes elsewhere cannot answer: it is named too, even if it began the
- * pass and has not called progress or end since. A rank that waits as well is not named.
- * sbn_group_abort does the same without waiting for the timeout.
+ * Timeouts. When a pass has waited for the group's timeout it ends with SBN_TIMEOUT. A
+ * second before (or half the timeout, if that is shorter) the waiting rank asks the others
+ * how far they are. The sentence names the ranks that are not known to have begun the pass.
+ * A rank that sleeps, is stopped, or computes elsewhere cannot answer: it is named too, even
+ * if it began the pass and has not called progress or end since. A rank that waits as well is
+ * not named. sbn_group_abort does the same without waiting for the timeout, or for answers.
  *
- * A rank that comes after that finds what the others had sent. It may succeed once, if
- * that is all it needs; otherwise this call, or its next one, ends by a timeout of its
- * own.
+ * A rank that comes after that is told in the same call: SBN_REMOTE_ERROR with the ranks that
+ * reported SBN_TIMEOUT, or, with SBN_TIMEOUT_LOCAL, it goes on with its own statistics at once.
+ * If the others had agreed on the pass before and waited for its sums, it succeeds with what
+ * they had sent, and its next call ends by a timeout of its own.
  *
- * How to end a job after a timeout or sbn_group_abort. The group has failed on the ranks
- * that saw it, and a reduction that some rank never joined stays pending in MPI. Nothing
- * can cancel it, and MPI_Finalize may wait for it for ever. So end the passes, destroy
- * group and transport as usual, save what is worth saving, and call
+ * How to end a job after a timeout or sbn_group_abort. End the passes and destroy group and
+ * transport as usual, on all ranks. If the late ranks have come to the pass that the others gave
+ * up, every reduction has been joined by all ranks: sbn_mpi_destroy returns SBN_SUCCESS, and
+ * MPI_Finalize is safe on this rank, whether its group has failed or goes on alone. Otherwise a
+ * reduction that some rank never joined stays pending in MPI: sbn_mpi_destroy returns
+ * SBN_TIMEOUT, nothing can cancel the reduction, and MPI_Finalize may wait for it for ever. Then
+ * save what is worth saving, and call
  *
  *   MPI_Abort(MPI_COMM_WORLD, status);     any status, 0 for a job that may end so
  *
- * which ends every rank, also sleeping and stopped ones. If the late ranks have come after
- * all, sbn_mpi_destroy returns SBN_SUCCESS, and MPI_Finalize is safe on this rank.
+ * which ends every rank, also sleeping and stopped ones.
  */
 #ifndef SYNCBN_MPI_H
 #define SYNCBN_MPI_H

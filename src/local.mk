@@ -4,6 +4,14 @@ noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
 	src/collective/agreement.c \
 	src/collective/agreement.h \
+	src/collective/communicator.c \
+	src/collective/communicator.h \
+	src/collective/ranks.c \
+	src/collective/ranks.h \
+	src/collective/request.c \
+	src/collective/request.h \
+	src/collective/split.c \
+	src/collective/split.h \
 	src/pass/apply.c \
 	src/pass/apply.h \
 	src/pass/backward.c \
@@ -25,6 +33,8 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/set_group.c \
 	src/device/device.c \
 	src/device/device.h \
+	src/base/clock.c \
+	src/base/clock.h \
 	src/base/digest.h \
 	src/base/error.c \
 	src/base/error.h \
@@ -48,6 +58,8 @@ libsyncbn_core_la_SOURCES = \
 	src/model/half.h \
 	src/base/memory.c \
 	src/base/memory.h \
+	src/base/object.c \
+	src/base/object.h \
 	src/base/opencl.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
@@ -66,11 +78,13 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/tensors.c \
 	src/parallel/tensors.h \
 	src/parallel/exchange.c \
+	src/parallel/exchange_pool.c \
+	src/parallel/exchange_pool.h \
 	src/parallel/header.c \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
-	src/parallel/parallel.c \
+	src/parallel/create.c \
 	src/parallel/parallel.h \
 	src/parallel/sampler.c \
 	src/pass/layer_pass.c \
@@ -78,8 +92,19 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/pass.c \
 	src/pass/pass.h \
 	src/pass/workspace.c \
-	src/pass/chunks.c \
-	src/pass/chunks.h \
+	src/pass/workspace.h \
+	src/pass/describe.c \
+	src/pass/describe.h \
+	src/pass/fallback.c \
+	src/pass/fallback.h \
+	src/pass/pipeline.c \
+	src/pass/pipeline.h \
+	src/pass/pool.c \
+	src/pass/pool.h \
+	src/pass/settle.c \
+	src/pass/settle.h \
+	src/pass/sums.c \
+	src/pass/sums.h \
 	src/device/program.c \
 	src/device/program.h \
 	src/pass/reduce.c \

@@ -47,7 +47,8 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  *
  * The group must outlive it, and it belongs to the group's thread. Its timeout is the
  * group's. After a timeout it takes no more exchanges, whatever the group's on_timeout
- * is: there is no average of some of the gradients. sbn_group_abort of the group ends it
+ * is: there is no average of some of the gradients. A group that goes on alone after a
+ * timeout cannot make one (SBN_GROUP_FAILED). sbn_group_abort of the group ends it
  * too. (A job over MPI then ends as <syncbn-mpi.h> describes.)
  *
  * Memory. Three buckets are under way at a time. A bucket of n floats takes 4 n bytes of

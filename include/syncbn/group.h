@@ -25,11 +25,21 @@ struct sbn_transport;
 
 typedef struct sbn_group sbn_group;
 
-/* What a pass does when other ranks have not answered within the timeout. */
+/*
+ * What a call does when other ranks have not answered within the timeout. The time begins when the
+ * call starts to wait, and again whenever a sum over the ranks completes and after each wait for
+ * this rank's own devices; so in passes, in sbn_group_split and in exchanges of tensors.
+ *
+ * A rank that comes to a pass that other ranks have given up is told at once: SBN_REMOTE_ERROR
+ * names the ranks that reported SBN_TIMEOUT, and its group has failed too; with SBN_TIMEOUT_LOCAL it
+ * goes on alone. A rank whose other ranks had agreed on the pass, and timed out when they waited for
+ * its sums, succeeds instead, and learns in its next call by a timeout of its own.
+ */
 typedef enum sbn_timeout_action {
     SBN_TIMEOUT_FAIL = 0, /* it fails with SBN_TIMEOUT, and the group with it */
     SBN_TIMEOUT_LOCAL = 1 /* it and all later passes use this rank's own statistics;
-                             sbn_result says so in `synchronised` */
+                             sbn_result says so in `synchronised`. A split gives groups that are
+                             alone in the same way; tensors are not exchanged any more. */
 } sbn_timeout_action;
 
 /* Which form of the kernels a replica runs. Both give the same bits. */

@@ -35,7 +35,8 @@ enum {
 
 /*
  * A transport's table. The functions are called from the thread that uses the group. They
- * return 0 or an error, which ends the group with SBN_TRANSPORT_ERROR. A function that
+ * return 0 or an error, which ends the group with SBN_TRANSPORT_ERROR, or with
+ * SBN_OUT_OF_MEMORY if that is the error. A function that
  * fails may call sbn_set_last_error(code, "sentence") before it returns the code: the
  * sentence of the group's failure then includes it.
  */
@@ -58,15 +59,18 @@ typedef struct sbn_transport {
      * again; else to 0. Never blocks. When it is done here, this rank must have sent all
      * that other ranks need for the sum: the next call may come late, or never. The
      * library abandons a request only after a timeout, an error of the transport or
-     * sbn_group_abort, and its words then stay allocated for the life of the process.
+     * sbn_group_abort. It then tests the request now and then, and its words stay
+     * allocated until it is done, if need be for the life of the process.
      */
     int (*test)(void *context, void *request, int *done);
 
     /*
      * Writes to `ranks` (room for world_size) the ranks that have not started this request
-     * and returns their number, or -1 if that cannot be known. Called once, after a
-     * timeout or sbn_group_abort, so that the sentence can name them; may take a second
-     * to ask them. May be NULL.
+     * as far as is known, and returns their number, or -1 if that cannot be known. Never
+     * blocks. Called when a timeout is nearly over (a second before, or half the timeout if
+     * that is shorter), so that the transport can ask the ranks and hear their answers in
+     * `test`, and again after the timeout or sbn_group_abort, so that the sentence can
+     * name them. May be NULL.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
@@ -101,7 +105,7 @@ typedef struct sbn_transport {
  *   wide format                     1, and for each layer that needs it 1 + 19 per channel
  *   a disagreement                  21 per rank, for each layer up to the one that differs
  *   sbn_group_split                 two headers; 1 per rank; 1 per colour of each rank
- *   sbn_data_parallel_create        those of a split; then 3 per rank
+ *   sbn_data_parallel_create        those of a split; then 2 per rank
  *   an exchange                     5 per rank
  *     each bucket                   1 per four ranks and 7 per 1024 floats; then 1 per float
  *                                   (averaging) or per two floats (broadcast)

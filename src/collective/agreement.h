@@ -30,7 +30,8 @@ enum {
     SBN_CODE_BACKWARD,
     SBN_CODE_EVALUATION,
     SBN_CODE_FROZEN_BACKWARD,
-    SBN_CODE_SPLIT
+    SBN_CODE_SPLIT, /* from here on calls of no layer */
+    SBN_CODE_PARALLEL
 };
 
 #define SBN_HEADER_FIELDS 8

@@ -125,7 +125,7 @@ static int open_sum(sbn_hub *hub, int tag, meeting *m, size_t count)
         sum->capacity = sum->words ? count : 0;
     }
     if (sum->capacity < count)
-        return SBN_OUT_OF_MEMORY;
+        return sbn__fail_memory("a sum over the ranks");
     memset(sum->words, 0, sizeof(int64_t) * count);
     m->count = count;
     return SBN_SUCCESS;

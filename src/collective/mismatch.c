@@ -8,6 +8,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "collective/ranks.h"
 
 /* A rank's slot: which call it made, and from TRAITS on what it made it with. */
 #define NAME_WORDS 6
@@ -57,6 +58,14 @@ int sbn__mismatch_goes_on(const int64_t *words, int world_size)
     return same;
 }
 
+int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
+{
+    int reports = 0;
+    for (int rank = 0; rank < world_size; ++rank)
+        reports = reports || slot_of(words, rank)[ERROR] == error;
+    return reports;
+}
+
 /* Ranks that are alike in some words of their slots make a set, which its first one stands for. */
 typedef struct sets {
     int world_size, count;
@@ -101,6 +110,7 @@ static int next_set(const sets *s, int set)
 typedef struct writer {
     char *out;
     size_t size, used;
+    int *ranks; /* room for all */
 } writer;
 
 #if defined(__GNUC__)
@@ -121,20 +131,17 @@ say(writer *w, const char *format, ...)
 /* "rank 1", "ranks 1, 3" or "all ranks" */
 static void write_ranks(writer *w, const sets *s, int set)
 {
-    enum { MOST = 16 }; /* so many, that there is room for what they did */
-    int left = s->size[set];
-    if (left == s->world_size) {
+    char list[SBN_RANKS_SIZE];
+    int count = 0;
+    for (int rank = set; rank < s->world_size; ++rank)
+        if (s->first[rank] == set)
+            w->ranks[count++] = rank;
+    if (count == s->world_size) {
         say(w, "all ranks");
         return;
     }
-    say(w, left > 1 ? "ranks" : "rank");
-    for (int rank = set, shown = 0; left > 0 && shown < MOST; ++rank)
-        if (s->first[rank] == set) {
-            say(w, shown++ ? ", %d" : " %d", rank);
-            --left;
-        }
-    if (left > 0)
-        say(w, " and %d more", left);
+    sbn__ranks_print(w->ranks, count, list, sizeof list);
+    say(w, "%s", list);
 }
 
 static void write_flags(writer *w, int64_t flags)
@@ -191,7 +198,7 @@ static const char *operation_name(int64_t code)
     static const char *const names[] = {
         [SBN_CODE_FORWARD] = "forward",       [SBN_CODE_BACKWARD] = "backward",
         [SBN_CODE_EVALUATION] = "evaluation", [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
-        [SBN_CODE_SPLIT] = "sbn_group_split",
+        [SBN_CODE_SPLIT] = "sbn_group_split", [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
     };
     return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
 }
@@ -207,7 +214,7 @@ static void write_call(writer *w, const int64_t *words, size_t place, const sets
     say(w, " called %s", operation_name(slot[CODE]));
     if (slot[CHANNELS] > 0)
         say(w, " of layer \"%s\" with %lld channels", name, (long long)slot[CHANNELS]);
-    else if (slot[CODE] != SBN_CODE_SPLIT && !slot[ERROR])
+    else if (slot[CODE] < SBN_CODE_SPLIT && !slot[ERROR])
         say(w, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[ERROR])
         say(w, " and reported %s", sbn_strerror((int)slot[ERROR]));
@@ -238,8 +245,8 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
                        size_t size)
 {
     const size_t ranks = (size_t)world_size;
-    int *room = sbn__allocate(sizeof *room * ranks * 4), errors = 0;
-    writer w = {sentence, size, 0};
+    int *room = sbn__allocate(sizeof *room * ranks * 5), errors = 0;
+    writer w = {sentence, size, 0, room ? room + 4 * ranks : NULL};
     for (int r = 0; r < world_size; ++r)
         errors += slot_of(words, r)[ERROR] != 0;
     if (room) {

@@ -17,6 +17,9 @@ void sbn__mismatch_fill(int64_t *words, int rank, const sbn_call *call);
 /* From the sums: do all ranks call the same layer without an error, so that a later one differs? */
 int sbn__mismatch_goes_on(const int64_t *words, int world_size);
 
+/* From the sums: has any rank reported this error? */
+int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
+
 /*
  * The sentence about the layers in one `place` of the call, from 0 on, and the
  * status that this rank returns: its own error where it reported one,

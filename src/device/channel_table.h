@@ -21,7 +21,6 @@ typedef struct sbn_channel_table {
     cl_event *last;    /* per replica: the last command that touched the device's copy */
 } sbn_channel_table;
 
-/* For `count` replicas. */
 int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, size_t count,
                               size_t rows, size_t channels, int shared);
 void sbn__channel_table_destroy(sbn_channel_table *table);

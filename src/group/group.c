@@ -1,62 +1,11 @@
 #include "group/group.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "device/cache.h"
 #include "base/memory.h"
-#include "pass/pass.h"
-
-int sbn__check_handle(const void *object, enum sbn_handle_kind tag, const char *argument)
-{
-    if (!object)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
-    if (*(const enum sbn_handle_kind *)object != tag)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: a handle of this kind was expected, another came", argument);
-    return SBN_SUCCESS;
-}
-
-int sbn__group_is_joined(const sbn_group *group)
-{
-    return group->joined && !group->alone;
-}
-
-int sbn__group_fail(sbn_group *group, int status)
-{
-    if (!group->failed) {
-        group->failed = status;
-        snprintf(group->reason, sizeof group->reason, "%s", sbn_last_error());
-    }
-    return status;
-}
-
-int sbn__group_is_aborted(const sbn_group *group)
-{
-    return atomic_load_explicit(group->abort_flag, memory_order_acquire);
-}
-
-int sbn__group_check(sbn_group *group, const char *what)
-{
-    if (!group->failed && sbn__group_is_aborted(group)) {
-        sbn__group_fail(group, sbn__fail(SBN_ABORTED, "sbn_group_abort was called"));
-        group->unreachable = 1;
-    }
-    return group->failed ? sbn__fail(SBN_GROUP_FAILED, "rank %d: %s failed earlier: %s",
-                                     sbn_group_rank(group), what, group->reason)
-                         : SBN_SUCCESS;
-}
-
-int sbn__group_fail_waiting(const sbn_group *group, int rank, const char *what, const char *missing)
-{
-    if (sbn__group_is_aborted(group))
-        return sbn__fail(SBN_ABORTED,
-                         "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,
-                         what, missing);
-    return sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", rank, group->timeout, what,
-                     missing);
-}
+#include "base/versioned_struct.h"
+#include "device/cache.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {
@@ -200,14 +149,10 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
         return sbn__fail_memory("a group");
     made->tag = SBN_HANDLE_GROUP;
     made->references = 1;
-    made->abort_flag = &made->aborted;
-    made->timeout = config->timeout;
-    made->on_timeout = config->on_timeout;
     made->form = config->form;
-    if (config->transport) {
-        made->transport = *config->transport;
-        made->joined = made->transport.world_size > 1;
-    }
+    sbn__communicator_open(&made->communicator, config->transport, config->timeout,
+                           config->on_timeout);
+    made->communicator.abort_flag = &made->aborted;
     status = keep_options(made, config->build_options);
     if (!status)
         status = open_replicas(made, config, whole);
@@ -223,13 +168,13 @@ void sbn_group_destroy(sbn_group *group)
 {
     if (!group || group->tag != SBN_HANDLE_GROUP || --group->references > 0)
         return;
-    sbn__passes_free(group);
+    if (group->passes)
+        group->free_passes(group->passes);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
     for (size_t i = 0; i < group->program_count; ++i)
         sbn__program_release(&group->programs[i]);
-    if (group->is_subgroup && group->transport.end)
-        group->transport.end(group->transport.context);
+    sbn__communicator_close(&group->communicator);
     sbn__free(group->replicas);
     sbn__free(group->programs);
     sbn__free(group->build_options);
@@ -244,15 +189,15 @@ size_t sbn_group_replicas(const sbn_group *group)
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP && group->transport.start ? group->transport.rank
-                                                                             : 0;
+    return group && group->tag == SBN_HANDLE_GROUP ? sbn__communicator_rank(&group->communicator)
+                                                   : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP)
-        return 0;
-    return group->transport.start ? group->transport.world_size : 1;
+    return group && group->tag == SBN_HANDLE_GROUP
+               ? sbn__communicator_world_size(&group->communicator)
+               : 0;
 }
 
 int sbn_group_status(const sbn_group *group, const char **reason)
@@ -263,14 +208,15 @@ int sbn_group_status(const sbn_group *group, const char **reason)
     const int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
-    if (!group->failed && sbn__group_is_aborted(group)) {
+    const sbn_communicator *c = &group->communicator;
+    if (!c->status && sbn__communicator_is_aborted(c)) {
         if (reason)
             *reason = "sbn_group_abort was called";
         return SBN_ABORTED;
     }
     if (reason)
-        *reason = group->reason;
-    return group->failed;
+        *reason = c->reason;
+    return c->status;
 }
 
 int sbn_group_abort(sbn_group *group)

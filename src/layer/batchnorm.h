@@ -2,6 +2,8 @@
 #ifndef SBN_LAYER_BATCHNORM_H
 #define SBN_LAYER_BATCHNORM_H
 
+#include <syncbn/pass.h>
+
 #include "collective/settings.h"
 #include "device/shape.h"
 #include "group/group.h"
@@ -18,6 +20,7 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     int training, frozen;
+    int under_way;       /* passes of it */
     uint32_t generation; /* how often the layer has changed its group */
     sbn_settings settings;
 

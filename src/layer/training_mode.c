@@ -1,5 +1,5 @@
 /* Training, evaluation, frozen: which statistics a layer's forward pass uses. */
-#include "pass/pass.h"
+#include "layer/batchnorm.h"
 
 int sbn__is_fixed(const sbn_batchnorm *layer)
 {
@@ -8,15 +8,11 @@ int sbn__is_fixed(const sbn_batchnorm *layer)
 
 int sbn__check_idle(const sbn_batchnorm *layer, const char *what)
 {
-    const sbn_group *group = layer->group;
-    for (size_t i = 0; i < group->under_way_count; ++i)
-        for (const sbn_layer_pass *layer_pass = group->under_way[i]->layer_passes; layer_pass;
-             layer_pass = layer_pass->next)
-            if (layer_pass->layer == layer)
-                return sbn__fail(SBN_INVALID_ARGUMENT,
-                                 "layer \"%s\": passes of it are under way; end them before %s",
-                                 layer->name, what);
-    return SBN_SUCCESS;
+    if (layer->under_way == 0)
+        return SBN_SUCCESS;
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "layer \"%s\": passes of it are under way; end them before %s", layer->name,
+                     what);
 }
 
 static int set(sbn_batchnorm *layer, int *flag, int value, const char *name, const char *what)

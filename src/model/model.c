@@ -4,7 +4,6 @@
 
 #include "model/checkpoint.h"
 #include "base/memory.h"
-#include "pass/pass.h"
 
 int sbn_model_create(sbn_model **model)
 {

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "model/model.h"
-#include "pass/pass.h"
 
 /* What a layer will have in its new group. */
 typedef struct successor {

@@ -1,21 +1,18 @@
 /*
- * Who has not come? Nothing is sent for this while all goes well. A rank whose
- * timeout has run out tells the others how far it is and asks them the same;
- * those who wait in syncbn answer. Whoever is not known to have begun the
- * reduction when a second has passed is missing. The question tells the late
- * ones, too, that the asker had come.
+ * Which ranks have not begun a reduction? Nothing is sent for this while all goes well. A rank whose
+ * timeout is about to run out tells the others how far it is and asks them the same; those that wait
+ * in syncbn answer, and sbn__mpi_test hears it. A rank that is not known to have begun the reduction
+ * when the timeout has run out, a second later, is missing. The question also tells late ranks that
+ * the one that asks had come.
  *
  * Some may have the sum of a reduction while others still wait for it. Those
  * who have it go on to the next one, and must not blame the others: whoever was
  * heard of waits itself, and is named only where nobody else can be.
  */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/mpi.h"
-
-#define PATIENCE 1.0 /* seconds */
 
 enum { QUESTION, ANSWER };
 enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
@@ -93,11 +90,7 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION);
-    const double end = MPI_Wtime() + PATIENCE;
-    do {
-        sbn__mpi_listen(mpi);
-        sched_yield();
-    } while (list(mpi, slot, 0, ranks) > 0 && MPI_Wtime() < end);
+    sbn__mpi_listen(mpi);
     const int silent = list(mpi, slot, 0, ranks);
     return silent > 0 ? silent : list(mpi, slot, 1, ranks);
 }

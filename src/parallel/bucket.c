@@ -5,6 +5,7 @@
 
 #include "parallel/average.h"
 #include "base/memory.h"
+#include "parallel/header.h"
 
 int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 {
@@ -25,8 +26,8 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
     }
     sbn__free(bucket->copied);
     sbn__free(bucket->host);
-    sbn__free(bucket->levels);
-    sbn__free(bucket->sums);
+    sbn__request_free(&bucket->levels);
+    sbn__request_free(&bucket->sums);
     *bucket = (sbn_bucket){0};
 }
 
@@ -75,17 +76,6 @@ static size_t most_floats(const sbn_exchange *e)
     return e->floats < limit ? (size_t)e->floats : limit;
 }
 
-/* Grows a host block; what it held is lost. */
-static int grow(int64_t **words, size_t *size, size_t wanted)
-{
-    if (*size >= wanted && *words)
-        return SBN_SUCCESS;
-    sbn__free(*words);
-    *words = sbn__allocate(sizeof **words * wanted);
-    *size = *words ? wanted : 0;
-    return *words ? SBN_SUCCESS : sbn__fail_memory("a bucket of tensors");
-}
-
 /* The most blocks: every tensor may end with a part of one. */
 static size_t most_blocks(const sbn_exchange *e, size_t floats)
 {
@@ -97,16 +87,18 @@ static size_t most_blocks(const sbn_exchange *e, size_t floats)
 
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
 {
-    const sbn_group *own = e->parallel->own;
+    sbn_data_parallel *parallel = e->parallel;
+    const char *what = "a bucket of tensors";
     const size_t floats = most_floats(e);
     const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
     /* First of all what a failure is told with. */
-    int status = grow(&bucket->levels, &bucket->levels_size,
-                      sbn__status_words(e->parallel) + SBN_RANGE_WORDS * ranges);
-    if (!status && (own->joined || e->averages))
-        status = grow(&bucket->sums, &bucket->sums_size, floats);
-    for (size_t r = 0; r < own->replica_count && !status && floats > 0; ++r)
-        status = sbn__staging_reserve(&own->replicas[r], &bucket->host[r], sizeof(float) * floats);
+    int status = sbn__request_reserve(&bucket->levels,
+                                      sbn__status_words(parallel) + SBN_RANGE_WORDS * ranges, what);
+    if (!status && (sbn__communicator_is_joined(&parallel->communicator) || e->averages))
+        status = sbn__request_reserve(&bucket->sums, floats, what);
+    for (size_t r = 0; r < parallel->replica_count && !status && floats > 0; ++r)
+        status = sbn__staging_reserve(&parallel->replicas[r], &bucket->host[r],
+                                      sizeof(float) * floats);
     return status;
 }
 
@@ -121,8 +113,6 @@ int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
         .copied = bucket->copied,
         .levels = bucket->levels,
         .sums = bucket->sums,
-        .levels_size = bucket->levels_size,
-        .sums_size = bucket->sums_size,
     };
     while (e->tensor < e->tensors) {
         const size_t left = e->counts[e->tensor] - e->first;
@@ -147,7 +137,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
 static size_t source_of(const sbn_exchange *e)
 {
     const sbn_data_parallel *parallel = e->parallel;
-    const size_t count = parallel->own->replica_count;
+    const size_t count = parallel->replica_count;
     return e->root >= parallel->first && e->root - parallel->first < count
                ? e->root - parallel->first
                : count;
@@ -162,7 +152,7 @@ enum { TO_HOST, TO_DEVICE };
 static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 {
     const sbn_exchange *e = bucket->exchange;
-    const sbn_replica *replica = &e->parallel->own->replicas[r];
+    const sbn_replica *replica = &e->parallel->replicas[r];
     const cl_command_queue queue = replica->transfer_queue;
     cl_event *last = &bucket->copied[r];
     sbn__keep_event(last, e->ready[r]);
@@ -195,7 +185,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 int sbn__bucket_read(sbn_bucket *bucket)
 {
     const sbn_exchange *e = bucket->exchange;
-    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    const size_t replicas = e->parallel->replica_count, source = source_of(e);
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < replicas && !status; ++r)
         if (e->averages || r == source)
@@ -205,13 +195,12 @@ int sbn__bucket_read(sbn_bucket *bucket)
 
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
-    const sbn_group *own = parallel->own;
     int status = SBN_SUCCESS;
     *done = 1;
-    for (size_t r = 0; r < own->replica_count && !status; ++r) {
+    for (size_t r = 0; r < parallel->replica_count && !status; ++r) {
         int one = 1;
         if (bucket->copied[r])
-            status = sbn__event_done(&own->replicas[r], bucket->copied[r], &one);
+            status = sbn__event_done(&parallel->replicas[r], bucket->copied[r], &one);
         *done = *done && one;
     }
     return status;
@@ -255,7 +244,7 @@ static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p,
 
 void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 {
-    const size_t replicas = bucket->exchange->parallel->own->replica_count;
+    const size_t replicas = bucket->exchange->parallel->replica_count;
     piece p = {0};
     if (!bucket->exchange->averages)
         return;
@@ -289,38 +278,38 @@ static void unpack(const int64_t *words, size_t count, float *floats)
 void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
-    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    const size_t replicas = e->parallel->replica_count, source = source_of(e);
     piece p = {0};
-    if (!e->averages && !e->parallel->own->joined)
+    if (!e->averages && !sbn__communicator_is_joined(&e->parallel->communicator))
         return;
-    memset(bucket->sums, 0, sizeof *bucket->sums * sbn__bucket_sum_words(bucket));
+    memset(bucket->sums.words, 0, sizeof(int64_t) * sbn__bucket_sum_words(bucket));
     if (!e->averages) {
         if (source < replicas)
-            pack(floats_of(bucket, source), bucket->floats, bucket->sums);
+            pack(floats_of(bucket, source), bucket->floats, bucket->sums.words);
         return;
     }
     for (block b = {0}; next_block(bucket, levels, &p, &b);) {
         const sbn_range range = sbn__range_get(b.range);
         for (size_t r = 0; r < replicas; ++r)
-            sbn__fixed_add(range, e->parallel->replicas, floats_of(bucket, r) + b.at, b.count,
-                           bucket->sums + b.at);
+            sbn__fixed_add(range, e->parallel->total, floats_of(bucket, r) + b.at, b.count,
+                           bucket->sums.words + b.at);
     }
 }
 
 int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
-    const size_t replicas = e->parallel->own->replica_count, source = source_of(e);
+    const size_t replicas = e->parallel->replica_count, source = source_of(e);
     const size_t from = !e->averages && source < replicas ? source : 0;
     float *floats = floats_of(bucket, from);
     int status = SBN_SUCCESS;
     piece p = {0};
     if (e->averages)
         for (block b = {0}; next_block(bucket, levels, &p, &b);)
-            sbn__fixed_mean(sbn__range_get(b.range), e->parallel->replicas, bucket->sums + b.at,
+            sbn__fixed_mean(sbn__range_get(b.range), e->parallel->total, bucket->sums.words + b.at,
                             b.count, floats + b.at);
     else if (source == replicas)
-        unpack(bucket->sums, bucket->floats, floats);
+        unpack(bucket->sums.words, bucket->floats, floats);
     for (size_t r = 0; r < replicas && !status; ++r)
         if (e->averages || r != source)
             status = copy(bucket, r, TO_DEVICE, floats);

@@ -1,81 +1,14 @@
 /* The public calls: what comes in is taken up, what goes out handed over. */
 #include <stdio.h>
-#include <string.h>
 
-#include "parallel/bucket.h"
-#include "parallel/tensors.h"
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/versioned_struct.h"
+#include "parallel/bucket.h"
+#include "parallel/exchange_pool.h"
 #include "parallel/header.h"
 #include "parallel/move.h"
-
-/* An ended exchange, or a new one. */
-static int acquire(sbn_data_parallel *parallel, sbn_exchange **found)
-{
-    const size_t replicas = parallel->own ? parallel->own->replica_count : 0;
-    const size_t words = parallel->own ? sbn__exchange_header_words(parallel) : 0;
-    sbn_exchange *e = parallel->idle;
-    if (!e) {
-        e = sbn__allocate(sizeof *e);
-        if (!e)
-            return sbn__fail_memory("an exchange of tensors");
-        e->tag = SBN_HANDLE_EXCHANGE;
-        e->parallel = parallel;
-        e->ended = 1;
-        parallel->idle = e;
-    }
-    if (!e->ready)
-        e->ready = sbn__allocate(sizeof(cl_event) * replicas);
-    if (!e->written)
-        e->written = sbn__allocate(sizeof(cl_event) * replicas);
-    if (!e->header)
-        e->header = sbn__allocate(sizeof *e->header * words);
-    if (!e->ready || !e->written || !e->header)
-        return sbn__fail_memory("an exchange of tensors");
-    parallel->idle = e->next_idle;
-    *found = e;
-    return SBN_SUCCESS;
-}
-
-int sbn__exchange_prepare(sbn_data_parallel *parallel)
-{
-    sbn_exchange *e;
-    const int status = acquire(parallel, &e);
-    if (status)
-        return status;
-    e->next_idle = parallel->idle;
-    parallel->idle = e;
-    return SBN_SUCCESS;
-}
-
-void sbn__exchange_free(sbn_exchange *e)
-{
-    sbn__free(e->ready);
-    sbn__free(e->written);
-    sbn__free(e->header);
-    e->tag = 0;
-    sbn__free(e);
-}
-
-static void release(sbn_exchange *e)
-{
-    sbn_data_parallel *parallel = e->parallel;
-    size_t i = 0;
-    while (i < parallel->under_way_count && parallel->under_way[i] != e)
-        ++i;
-    if (i < parallel->under_way_count) {
-        --parallel->under_way_count;
-        memmove(parallel->under_way + i, parallel->under_way + i + 1,
-                sizeof(sbn_exchange *) * (parallel->under_way_count - i));
-    }
-    for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
-        sbn__release_event(&e->ready[r]);
-        sbn__release_event(&e->written[r]);
-    }
-    e->ended = 1;
-    e->next_idle = parallel->idle;
-    parallel->idle = e;
-}
+#include "parallel/tensors.h"
 
 /* What the ranks must agree on, in numbers and words. */
 static void describe(sbn_exchange *e)
@@ -100,8 +33,7 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
     e->tensors = asked->tensors;
     e->replicas = asked->replicas;
     e->ended = 0;
-    e->stage = e->parallel->own ? SBN_HEADER : SBN_SETTLED;
-    e->request = NULL;
+    e->stage = e->parallel->replica_count > 0 ? SBN_HEADER : SBN_SETTLED;
     e->tensor = e->first = e->buckets = 0;
     e->status = SBN_SUCCESS;
     describe(e);
@@ -112,11 +44,11 @@ static int prepare(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
     int status = sbn__exchange_check_tensors(e);
-    for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->replicas > 1; ++i)
+    for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->total > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
             status = sbn__bucket_reserve(&parallel->buckets[i], e);
-    for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
-        sbn_replica *replica = &parallel->own->replicas[r];
+    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
+        sbn_replica *replica = &parallel->replicas[r];
         const sbn_tensors its = sbn__tensors_at(e, r);
         status = sbn__marker(replica, its.num_wait, its.wait_list, &e->ready[r]);
         if (!status)
@@ -129,8 +61,7 @@ static int prepare(sbn_exchange *e)
 static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
 {
     sbn_tensors its;
-    if (!replicas ||
-        !sbn__struct_is_valid(replicas, parallel->own->replica_count, sizeof *replicas))
+    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
         return NULL;
     sbn__struct_get(&its, sizeof its, replicas, r);
     return its.event;
@@ -138,7 +69,7 @@ static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *
 
 static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
 {
-    for (size_t r = 0; parallel->own && r < parallel->own->replica_count; ++r) {
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
         cl_event *event = event_of(parallel, replicas, r);
         if (event)
             *event = NULL;
@@ -158,40 +89,35 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
         return status;
     forget_events(parallel, asked->replicas);
     status = sbn__parallel_check_state(parallel);
-    const int joined = sbn__parallel_is_joined(parallel);
-    if (status &&
-        (!joined || parallel->own->unreachable || parallel->under_way_count == SBN_MAX_PASSES))
+    sbn_communicator *c = &parallel->communicator;
+    const int joined = sbn__communicator_is_joined(c);
+    if (status && (!joined || c->dead || parallel->under_way_count == SBN_MAX_PASSES))
         return status;
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_exchange *e = NULL;
-    const int acquired = acquire(parallel, &e);
-    if (acquired) {
-        /* The others cannot learn of it: from here on this rank is out of step. */
-        if (joined) {
-            sbn__group_fail(parallel->own, acquired);
-            parallel->own->unreachable = 1;
-        }
-        return acquired;
-    }
+    const int acquired = sbn__exchange_acquire(parallel, &e);
+    /* The others cannot learn of it: from here on this rank is out of step. */
+    if (acquired)
+        return joined ? sbn__communicator_die_of_memory(c, "an exchange of tensors") : acquired;
     open_exchange(e, asked);
     parallel->under_way[parallel->under_way_count++] = e;
-    if (!status && parallel->own) {
+    if (!status && parallel->replica_count > 0) {
         status = prepare(e);
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     }
     e->error = status;
     snprintf(e->sentence, sizeof e->sentence, "%s", sentence);
-    if (joined || (parallel->own && !status))
+    if (joined || (parallel->replica_count > 0 && !status))
         sbn__exchange_start(e);
     if (joined && status)
         sbn__exchange_wait(e);
     if (status) {
-        release(e);
+        sbn__exchange_release(e);
         return sbn__fail(status, "%s", sentence);
     }
     /* The first copies, at once. */
-    sbn__parallel_move(parallel);
+    sbn__parallel_progress(parallel);
     sbn__error_clear();
     *begun = e;
     return SBN_SUCCESS;
@@ -223,8 +149,7 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
     const int status = sbn__exchange_check_under_way(e);
     if (status)
         return status;
-    if (e->parallel->own)
-        sbn__parallel_move(e->parallel);
+    sbn__parallel_progress(e->parallel);
     if (ready)
         *ready = e->stage == SBN_SETTLED;
     sbn__error_clear();
@@ -235,8 +160,8 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
 static int hand_over(const sbn_exchange *e)
 {
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < sbn__exchange_replicas(e) && !status; ++r) {
-        sbn_replica *replica = &e->parallel->own->replicas[r];
+    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
+        sbn_replica *replica = &e->parallel->replicas[r];
         const sbn_tensors its = sbn__tensors_at(e, r);
         cl_event event = NULL;
         status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
@@ -255,7 +180,7 @@ static int hand_over(const sbn_exchange *e)
 
 static void withdraw_events(const sbn_exchange *e)
 {
-    for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
+    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
         cl_event *event = event_of(e->parallel, e->replicas, r);
         if (event && *event) {
             clReleaseEvent(*event);
@@ -270,22 +195,22 @@ int sbn_exchange_end(sbn_exchange *e)
     int status = sbn__exchange_check_under_way(e);
     if (status)
         return status;
-    if (e->parallel->own)
-        sbn__exchange_wait(e);
+    const sbn_communicator *c = &e->parallel->communicator;
+    sbn__exchange_wait(e);
     sbn__error_clear();
     if (e->status) {
         status = sbn__fail(e->status, "%s", e->sentence);
-    } else if (e->parallel->own && e->parallel->own->failed && !e->parallel->own->unreachable) {
+    } else if (c->status && !c->dead) {
         /* A copy to a device has failed: of this exchange, or of one beside it. */
-        status = sbn__fail(e->parallel->own->failed, "%s", e->parallel->own->reason);
+        status = sbn__fail(c->status, "%s", c->reason);
     } else {
         status = hand_over(e);
         if (status) {
             withdraw_events(e);
-            sbn__group_fail(e->parallel->own, status);
+            sbn__communicator_fail(&e->parallel->communicator, status);
         }
     }
-    release(e);
+    sbn__exchange_release(e);
     return status;
 }
 

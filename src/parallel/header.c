@@ -4,19 +4,21 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "collective/ranks.h"
 
 /* A rank's slot. */
 enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
 
 size_t sbn__exchange_header_words(const sbn_data_parallel *parallel)
 {
-    return SLOT * (size_t)sbn_group_world_size(parallel->own);
+    return SLOT * (size_t)sbn__communicator_world_size(&parallel->communicator);
 }
 
-void sbn__exchange_header_fill(const sbn_exchange *e, int64_t *words)
+void sbn__exchange_header_fill(sbn_exchange *e)
 {
+    int64_t *words = e->header.words;
     memset(words, 0, sizeof *words * sbn__exchange_header_words(e->parallel));
-    int64_t *slot = words + SLOT * sbn_group_rank(e->parallel->own);
+    int64_t *slot = words + SLOT * sbn__communicator_rank(&e->parallel->communicator);
     slot[ERROR] = e->error;
     slot[AVERAGES] = e->averages;
     slot[TENSORS] = (int64_t)e->tensors;
@@ -24,9 +26,9 @@ void sbn__exchange_header_fill(const sbn_exchange *e, int64_t *words)
     slot[DIGEST] = (int64_t)e->digest;
 }
 
-static const int64_t *slot_of(const int64_t *words, int member)
+static const int64_t *slot_of(const int64_t *words, int rank)
 {
-    return words + (size_t)SLOT * (size_t)member;
+    return words + (size_t)SLOT * (size_t)rank;
 }
 
 static int same(const int64_t *words, int a, int b)
@@ -34,17 +36,26 @@ static int same(const int64_t *words, int a, int b)
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
 }
 
-/* Fills `chosen` with those who began what `rank` began; their number, 0 if one came before. */
-static int alike(const int64_t *words, int member, int world_size, unsigned char *chosen)
+/* Lists those who began what `rank` began; their number, 0 if one came before. */
+static int alike(const int64_t *words, int rank, int world_size, int *ranks)
 {
     int count = 0;
-    for (int other = 0; other < world_size; ++other) {
-        chosen[other] = (unsigned char)same(words, other, member);
-        if (chosen[other] && other < member)
-            return 0;
-        count += chosen[other];
-    }
+    for (int other = 0; other < world_size; ++other)
+        if (same(words, other, rank)) {
+            if (other < rank)
+                return 0;
+            ranks[count++] = other;
+        }
     return count;
+}
+
+/* "ranks 1, 3" */
+static void name_ranks(const sbn_data_parallel *parallel, int *ranks, int count, char *out,
+                       size_t size)
+{
+    for (int i = 0; i < count; ++i)
+        ranks[i] = sbn__communicator_name(&parallel->communicator, ranks[i]);
+    sbn__ranks_print(ranks, count, out, size);
 }
 
 void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
@@ -54,11 +65,9 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
              floats == 1 ? "" : "s");
 }
 
-static size_t describe(const sbn_data_parallel *parallel, const int64_t *slot,
-                       const unsigned char *chosen, char *out, size_t size)
+static size_t describe(const int64_t *slot, const char *ranks, char *out, size_t size)
 {
-    char ranks[160], call[64];
-    sbn__parallel_name_ranks(parallel, chosen, ranks, sizeof ranks);
+    char call[64];
     sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
                            call, sizeof call);
     const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
@@ -73,32 +82,35 @@ static size_t describe(const sbn_data_parallel *parallel, const int64_t *slot,
 static void write_sentence(const sbn_exchange *e, const int64_t *words, int errors, char *out,
                            size_t size)
 {
-    const int world_size = sbn_group_world_size(e->parallel->own);
-    unsigned char *chosen = sbn__allocate((size_t)world_size);
+    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
+    int *ranks = sbn__allocate(sizeof *ranks * (size_t)world_size);
     size_t used = (size_t)snprintf(out, size, "%s",
                                    errors ? "a rank cannot take part"
                                           : "the ranks began different exchanges");
     const char *between = ": ";
-    for (int wanted = 1; wanted <= world_size && chosen; ++wanted)
-        for (int member = 0; member < world_size; ++member) {
-            const int64_t *slot = slot_of(words, member);
-            if ((errors && !slot[ERROR]) || alike(words, member, world_size, chosen) != wanted ||
+    for (int wanted = 1; wanted <= world_size && ranks; ++wanted)
+        for (int rank = 0; rank < world_size; ++rank) {
+            const int64_t *slot = slot_of(words, rank);
+            char names[SBN_RANKS_SIZE];
+            if ((errors && !slot[ERROR]) || alike(words, rank, world_size, ranks) != wanted ||
                 used + 3 > size)
                 continue;
             used += (size_t)snprintf(out + used, size - used, "%s", between);
-            used += describe(e->parallel, slot, chosen, out + used, size - used);
+            name_ranks(e->parallel, ranks, wanted, names, sizeof names);
+            used += describe(slot, names, out + used, size - used);
             between = "; ";
         }
-    sbn__free(chosen);
+    sbn__free(ranks);
 }
 
-int sbn__exchange_header_read(const sbn_exchange *e, const int64_t *words)
+int sbn__exchange_header_read(const sbn_exchange *e)
 {
-    const int world_size = sbn_group_world_size(e->parallel->own);
+    const int64_t *words = e->header.words;
+    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
     int errors = 0, differ = 0;
-    for (int member = 0; member < world_size; ++member) {
-        errors += slot_of(words, member)[ERROR] != 0;
-        differ += !same(words, member, 0);
+    for (int rank = 0; rank < world_size; ++rank) {
+        errors += slot_of(words, rank)[ERROR] != 0;
+        differ += !same(words, rank, 0);
     }
     if (e->error)
         return sbn__fail(e->error, "%s", e->sentence);
@@ -113,36 +125,38 @@ enum { PER_WORD = 4, STATUS_BITS = 16 };
 
 size_t sbn__status_words(const sbn_data_parallel *parallel)
 {
-    return ((size_t)sbn_group_world_size(parallel->own) + PER_WORD - 1) / PER_WORD;
+    return ((size_t)sbn__communicator_world_size(&parallel->communicator) + PER_WORD - 1) /
+           PER_WORD;
 }
 
 void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words)
 {
-    const int member = sbn_group_rank(parallel->own);
-    words[member / PER_WORD] = (int64_t)((uint64_t)-status << member % PER_WORD * STATUS_BITS);
+    const int rank = sbn__communicator_rank(&parallel->communicator);
+    words[rank / PER_WORD] = (int64_t)((uint64_t)-status << rank % PER_WORD * STATUS_BITS);
 }
 
-static int status_of(const int64_t *words, int member)
+static int status_of(const int64_t *words, int rank)
 {
-    return -(int)((uint64_t)words[member / PER_WORD] >> member % PER_WORD * STATUS_BITS & 0xffffu);
+    return -(int)((uint64_t)words[rank / PER_WORD] >> rank % PER_WORD * STATUS_BITS & 0xffffu);
 }
 
 int sbn__status_read(const sbn_exchange *e, const int64_t *words)
 {
-    const int world_size = sbn_group_world_size(e->parallel->own);
+    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
     int first = 0;
-    for (int member = 0; member < world_size && !first; ++member)
-        first = status_of(words, member);
+    for (int rank = 0; rank < world_size && !first; ++rank)
+        first = status_of(words, rank);
     if (!first)
         return SBN_SUCCESS;
     if (e->error)
         return sbn__fail(e->error, "%s", e->sentence);
-    char ranks[160] = "a rank";
-    unsigned char *chosen = sbn__allocate((size_t)world_size);
-    for (int member = 0; member < world_size && chosen; ++member)
-        chosen[member] = status_of(words, member) == first;
-    if (chosen)
-        sbn__parallel_name_ranks(e->parallel, chosen, ranks, sizeof ranks);
-    sbn__free(chosen);
-    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", ranks, sbn_strerror(first), e->name);
+    char names[SBN_RANKS_SIZE] = "a rank";
+    int *ranks = sbn__allocate(sizeof *ranks * (size_t)world_size), count = 0;
+    for (int rank = 0; rank < world_size && ranks; ++rank)
+        if (status_of(words, rank) == first)
+            ranks[count++] = rank;
+    if (ranks)
+        name_ranks(e->parallel, ranks, count, names, sizeof names);
+    sbn__free(ranks);
+    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", names, sbn_strerror(first), e->name);
 }

@@ -13,12 +13,13 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
                             size_t size);
 
 size_t sbn__exchange_header_words(const sbn_data_parallel *parallel);
-void sbn__exchange_header_fill(const sbn_exchange *exchange, int64_t *words);
+void sbn__exchange_header_fill(sbn_exchange *exchange);
 
 /* From the sums: SBN_SUCCESS, or this rank's status with the sentence about all of them. */
-int sbn__exchange_header_read(const sbn_exchange *exchange, const int64_t *words);
+int sbn__exchange_header_read(const sbn_exchange *exchange);
 
 /* A status of this rank into zeroed words, 16 bits for each; what all of them come to. */
+size_t sbn__status_words(const sbn_data_parallel *parallel);
 void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words);
 int sbn__status_read(const sbn_exchange *exchange, const int64_t *words);
 

@@ -1,9 +1,7 @@
 #include "parallel/move.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "parallel/bucket.h"
 #include "parallel/header.h"
@@ -13,19 +11,17 @@ static void settle(sbn_exchange *e, int status)
     e->stage = SBN_SETTLED;
     e->status = status;
     snprintf(e->sentence, sizeof e->sentence, "%s", status ? sbn_last_error() : "");
-    ++e->parallel->moves;
+    ++e->parallel->progress;
 }
 
-/* The transport is dead: nothing under way will end, and words in flight are no longer ours. */
+/* The communicator is dead: nothing under way will end. */
 static void give_up(sbn_data_parallel *parallel, int status)
 {
+    sbn_communicator *c = &parallel->communicator;
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
         sbn_bucket *bucket = &parallel->buckets[i];
-        if (bucket->stage == SBN_BUCKET_LEVELS && bucket->request)
-            bucket->levels = NULL;
-        if (bucket->stage == SBN_BUCKET_SUMS && bucket->request)
-            bucket->sums = NULL;
-        bucket->request = NULL;
+        sbn__request_abandon(c, &bucket->levels);
+        sbn__request_abandon(c, &bucket->sums);
         if (bucket->stage != SBN_BUCKET_IDLE)
             bucket->stage = SBN_BUCKET_WRITING;
     }
@@ -33,76 +29,48 @@ static void give_up(sbn_data_parallel *parallel, int status)
         sbn_exchange *e = parallel->under_way[i];
         if (e->stage == SBN_SETTLED)
             continue;
-        if (e->request)
-            e->header = NULL;
-        e->request = NULL;
+        sbn__request_abandon(c, &e->header);
         /* One that only told of an error of this rank has that error. */
         if (e->error)
             sbn__fail(e->error, "%s", e->sentence);
         else
-            sbn__fail(status, "%s", parallel->own->reason);
+            sbn__fail(status, "%s", c->reason);
         settle(e, e->error ? e->error : status);
     }
 }
 
-static void fail_transport(sbn_data_parallel *parallel, int code, const char *what)
+/* 0 if the transport broke. */
+static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, size_t count)
 {
-    sbn__parallel_fail_transport(parallel, code, what);
-    give_up(parallel, SBN_TRANSPORT_ERROR);
-}
-
-/* 0 if the transport broke. A rank alone has its sum at once. */
-static int start(sbn_data_parallel *parallel, int stream, int64_t *words, size_t count,
-                 void **request)
-{
-    const sbn_transport *transport = &parallel->own->transport;
-    ++parallel->moves;
-    *request = NULL;
-    if (!parallel->own->joined)
-        return 1;
-    sbn__error_clear();
-    const int code = transport->start(transport->context, stream, words, count, request);
-    if (!code)
-        return 1;
-    *request = NULL;
-    fail_transport(parallel, code, "start");
-    return 0;
+    const int status = sbn__request_start(&parallel->communicator, request, tag, count);
+    ++parallel->progress;
+    if (status)
+        give_up(parallel, status);
+    return !status;
 }
 
 /* 1 when the sum is there. */
-static int arrived(sbn_data_parallel *parallel, void **request)
+static int arrived(sbn_data_parallel *parallel, sbn_request *request)
 {
-    const sbn_transport *transport = &parallel->own->transport;
-    int done = 1;
-    if (*request) {
-        sbn__error_clear();
-        const int code = transport->test(transport->context, *request, &done);
-        if (code) {
-            fail_transport(parallel, code, "test");
-            return 0;
-        }
-    }
-    if (!done)
-        return 0;
-    *request = NULL;
-    ++parallel->moves;
-    return 1;
+    int done;
+    const int status = sbn__request_poll(&parallel->communicator, request, &done);
+    if (status)
+        give_up(parallel, status);
+    parallel->progress += (uint64_t)done;
+    return done;
 }
 
 void sbn__exchange_start(sbn_exchange *e)
 {
-    if (e->parallel->own->joined)
-        sbn__exchange_header_fill(e, e->header);
-    start(e->parallel, SBN_TAG_HEADER, e->header, sbn__exchange_header_words(e->parallel),
-          &e->request);
+    sbn__exchange_header_fill(e);
+    start(e->parallel, &e->header, SBN_TAG_HEADER, sbn__exchange_header_words(e->parallel));
 }
 
 static void leave_header(sbn_exchange *e)
 {
-    if (!arrived(e->parallel, &e->request))
+    if (!arrived(e->parallel, &e->header))
         return;
-    const int status = e->parallel->own->joined ? sbn__exchange_header_read(e, e->header)
-                                                : SBN_SUCCESS;
+    const int status = sbn__exchange_header_read(e);
     if (status)
         settle(e, status);
     else
@@ -121,7 +89,7 @@ static void keep_error(sbn_exchange *e, int status)
 /* Are there buckets to come? One replica has nobody to give to. */
 static int remains(const sbn_exchange *e)
 {
-    return e->floats > 0 && e->parallel->replicas > 1 && e->tensor < e->tensors;
+    return e->floats > 0 && e->parallel->total > 1 && e->tensor < e->tensors;
 }
 
 static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
@@ -129,13 +97,12 @@ static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
     sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + parallel->busy) % SBN_BUCKETS];
     sbn__bucket_cut(bucket, e);
     ++parallel->busy;
-    ++parallel->moves;
+    ++parallel->progress;
     ++e->buckets;
     bucket->stage = SBN_BUCKET_READING;
     keep_error(e, sbn__bucket_reserve(bucket, e));
-    if (bucket->levels_size < sbn__status_words(parallel) + sbn__bucket_level_words(bucket)) {
-        /* Not even room to tell the others. */
-        fail_transport(parallel, SBN_OUT_OF_MEMORY, "memory");
+    if (bucket->levels.capacity < sbn__status_words(parallel) + sbn__bucket_level_words(bucket)) {
+        give_up(parallel, sbn__communicator_die_of_memory(&parallel->communicator, e->name));
         return;
     }
     if (!e->error && !e->status)
@@ -164,12 +131,12 @@ static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
         return;
     const size_t statuses = sbn__status_words(parallel);
     const size_t words = statuses + sbn__bucket_level_words(bucket);
-    memset(bucket->levels, 0, sizeof *bucket->levels * words);
+    memset(bucket->levels.words, 0, sizeof(int64_t) * words);
     if (e->error)
-        sbn__status_fill(parallel, e->error, bucket->levels);
+        sbn__status_fill(parallel, e->error, bucket->levels.words);
     else if (!e->status)
-        sbn__bucket_fill_levels(bucket, bucket->levels + statuses);
-    if (start(parallel, SBN_TAG_REPEAT, bucket->levels, words, &bucket->request))
+        sbn__bucket_fill_levels(bucket, bucket->levels.words + statuses);
+    if (start(parallel, &bucket->levels, SBN_TAG_REPEAT, words))
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
@@ -184,9 +151,9 @@ static void leave_exchange(sbn_bucket *bucket)
 static void leave_levels(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
-    if (!arrived(parallel, &bucket->request))
+    if (!arrived(parallel, &bucket->levels))
         return;
-    const int status = sbn__status_read(e, bucket->levels);
+    const int status = sbn__status_read(e, bucket->levels.words);
     if (status && !e->status) {
         e->status = status;
         snprintf(e->sentence, sizeof e->sentence, "%s", sbn_last_error());
@@ -195,23 +162,23 @@ static void leave_levels(sbn_data_parallel *parallel, sbn_bucket *bucket)
         leave_exchange(bucket);
         return;
     }
-    sbn__bucket_fill_sums(bucket, bucket->levels + sbn__status_words(parallel));
-    if (start(parallel, SBN_TAG_WORDS, bucket->sums, sbn__bucket_sum_words(bucket),
-              &bucket->request))
+    sbn__bucket_fill_sums(bucket, bucket->levels.words + sbn__status_words(parallel));
+    if (start(parallel, &bucket->sums, SBN_TAG_WORDS, sbn__bucket_sum_words(bucket)))
         bucket->stage = SBN_BUCKET_SUMS;
 }
 
 static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     sbn_exchange *e = bucket->exchange;
-    if (!arrived(parallel, &bucket->request))
+    if (!arrived(parallel, &bucket->sums))
         return;
-    const int status = sbn__bucket_write(bucket, bucket->levels + sbn__status_words(parallel));
+    const int status = sbn__bucket_write(bucket,
+                                         bucket->levels.words + sbn__status_words(parallel));
     if (status) {
         keep_error(e, status);
-        sbn__group_fail(parallel->own, status);
+        sbn__communicator_fail(&parallel->communicator, status);
     }
-    for (size_t r = 0; r < parallel->own->replica_count; ++r)
+    for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__keep_event(&e->written[r], bucket->copied[r]);
     leave_exchange(bucket);
 }
@@ -221,13 +188,13 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     int done = 1;
     const int status = sbn__bucket_copied(bucket, parallel, &done);
     if (status) {
-        sbn__bucket_wait(bucket, parallel->own->replica_count);
-        sbn__group_fail(parallel->own, status);
+        sbn__bucket_wait(bucket, parallel->replica_count);
+        sbn__communicator_fail(&parallel->communicator, status);
     }
     if (!status && !done)
         return;
     bucket->stage = SBN_BUCKET_IDLE;
-    ++parallel->moves;
+    ++parallel->progress;
 }
 
 /* Levels and sums start in the order of buckets. */
@@ -266,43 +233,32 @@ static void settle_those_done(sbn_data_parallel *parallel)
     }
 }
 
-void sbn__parallel_move(sbn_data_parallel *parallel)
+void sbn__parallel_progress(sbn_data_parallel *parallel)
 {
     uint64_t before;
     do {
-        before = parallel->moves;
+        before = parallel->progress;
         for (size_t i = 0; i < parallel->under_way_count; ++i)
             if (parallel->under_way[i]->stage == SBN_HEADER)
                 leave_header(parallel->under_way[i]);
         open_buckets(parallel);
         move_buckets(parallel);
         settle_those_done(parallel);
-    } while (parallel->moves != before);
+    } while (parallel->progress != before);
 }
 
-static double seconds(void)
+/* What the oldest exchange that has not settled waits for. */
+static const sbn_request *late_request(const sbn_data_parallel *parallel,
+                                       const sbn_exchange *oldest)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void time_out(sbn_data_parallel *parallel)
-{
-    size_t first = 0, i = 0;
-    while (parallel->under_way[first]->stage == SBN_SETTLED)
-        ++first;
-    const sbn_exchange *late = parallel->under_way[first];
-    void *request = late->request;
-    for (; i < parallel->busy && !request; ++i)
-        request = parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS].request;
-    char missing[160];
-    sbn__parallel_name_missing(parallel, request, missing, sizeof missing);
-    const int status = sbn__group_fail_waiting(parallel->own, sbn__parallel_rank(parallel),
-                                               late->name, missing);
-    sbn__group_fail(parallel->own, status);
-    parallel->own->unreachable = 1;
-    give_up(parallel, status);
+    if (oldest->header.in_flight)
+        return &oldest->header;
+    for (size_t i = 0; i < parallel->busy; ++i) {
+        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        if (bucket->levels.in_flight || bucket->sums.in_flight)
+            return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
+    }
+    return NULL;
 }
 
 /* The oldest bucket, if it waits for nothing but this rank's devices. */
@@ -316,26 +272,27 @@ static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
     return NULL;
 }
 
-/* The timeout counts from the last sign of life, anything that moved on. */
 void sbn__exchange_wait(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
-    uint64_t watched = parallel->moves;
-    double since = seconds();
+    sbn_communicator *c = &parallel->communicator;
+    sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
-        sbn__parallel_move(parallel);
+        sbn__parallel_progress(parallel);
         if (e->stage == SBN_SETTLED)
             return;
         const sbn_bucket *held = held_by_devices(parallel);
-        if (held)
-            sbn__bucket_wait(held, parallel->own->replica_count);
-        if (held || parallel->moves != watched) {
-            watched = parallel->moves;
-            since = seconds();
-        } else if (sbn__group_is_aborted(parallel->own) ||
-                   seconds() - since > parallel->own->timeout) {
-            time_out(parallel);
+        if (held) {
+            sbn__bucket_wait(held, parallel->replica_count);
+            deadline = sbn__deadline_start(c);
+            continue;
         }
-        sched_yield();
+        size_t first = 0;
+        while (parallel->under_way[first]->stage == SBN_SETTLED)
+            ++first;
+        const sbn_exchange *oldest = parallel->under_way[first];
+        const sbn_request *late = late_request(parallel, oldest);
+        if (sbn__deadline_passed(c, &deadline, late))
+            give_up(parallel, sbn__communicator_time_out(c, late, oldest->name));
     }
 }

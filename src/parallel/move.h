@@ -8,9 +8,9 @@
 void sbn__exchange_start(sbn_exchange *exchange);
 
 /* One look at everything. */
-void sbn__parallel_move(sbn_data_parallel *parallel);
+void sbn__parallel_progress(sbn_data_parallel *parallel);
 
-/* Until the exchange is settled; knows the timeout. */
+/* Until the exchange is settled, or the other ranks' time is over. */
 void sbn__exchange_wait(sbn_exchange *exchange);
 
 #endif

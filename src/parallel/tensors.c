@@ -2,12 +2,8 @@
 
 #include <stdio.h>
 
+#include "base/versioned_struct.h"
 #include "pass/shard.h"
-
-size_t sbn__exchange_replicas(const sbn_exchange *e)
-{
-    return e->parallel->own ? e->parallel->own->replica_count : 0;
-}
 
 sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
 {
@@ -16,16 +12,12 @@ sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
     return tensors;
 }
 
-int sbn__parallel_check_state(const sbn_data_parallel *parallel)
+int sbn__parallel_check_state(sbn_data_parallel *parallel)
 {
-    sbn_group *own = parallel->own;
     if (parallel->under_way_count == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
                          SBN_MAX_PASSES);
-    if (own && sbn__group_check(own, "an exchange"))
-        return sbn__fail(SBN_GROUP_FAILED, "rank %d: an exchange failed earlier: %s",
-                         sbn__parallel_rank(parallel), own->reason);
-    return SBN_SUCCESS;
+    return sbn__communicator_check(&parallel->communicator, "an exchange");
 }
 
 int sbn__exchange_check_under_way(const sbn_exchange *e)
@@ -43,21 +35,21 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
     if (e->tensors > 0 && !e->counts)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: counts: %zu sizes were expected, NULL came",
                          who, e->tensors);
-    if (!e->averages && e->root >= e->parallel->replicas)
+    if (!e->averages && e->root >= e->parallel->total)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: root: a replica below %zu was expected, %zu came", who,
-                         e->parallel->replicas, e->root);
+                         e->parallel->total, e->root);
     if (!e->replicas)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
-                         sbn__exchange_replicas(e));
+                         e->parallel->replica_count);
     char array[64];
     snprintf(array, sizeof array, "%s: replicas", who);
-    const int possible = sbn__struct_check(e->replicas, sbn__exchange_replicas(e),
+    const int possible = sbn__struct_check(e->replicas, e->parallel->replica_count,
                                            SBN_STRUCT(sbn_tensors), array);
     if (possible)
         return possible;
-    for (size_t r = 0; r < sbn__exchange_replicas(e); ++r) {
+    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
         const sbn_tensors own = sbn__tensors_at(e, r), *its = &own;
         if (e->tensors > 0 && !its->buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -72,7 +64,7 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
             snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
             const int status = e->counts[t] > 0
                                    ? sbn__check_buffer(&its->buffers[t], e->counts[t],
-                                                       &e->parallel->own->replicas[r], who, name)
+                                                       &e->parallel->replicas[r], who, name)
                                    : SBN_SUCCESS;
             if (status)
                 return status;

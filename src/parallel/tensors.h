@@ -4,14 +4,11 @@
 
 #include "parallel/parallel.h"
 
-/* Replicas of this rank. */
-size_t sbn__exchange_replicas(const sbn_exchange *exchange);
-
 /* What the caller gave for a replica of this rank, once checked. */
 sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t replica);
 
 /* May another exchange begin? */
-int sbn__parallel_check_state(const sbn_data_parallel *parallel);
+int sbn__parallel_check_state(sbn_data_parallel *parallel);
 
 /* A handle that has not ended. */
 int sbn__exchange_check_under_way(const sbn_exchange *exchange);

@@ -1,6 +1,7 @@
 #include "pass/backward.h"
 
 #include "pass/apply.h"
+#include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
 
@@ -10,7 +11,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
-    const sbn_shape *g = &chunk->geometries[r];
+    const sbn_shape *g = &chunk->shapes[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
@@ -39,7 +40,7 @@ int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica)
 
 int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica)
 {
-    return chunk->geometries[replica].elements > 0 && layer_pass->shards[replica].dx.mem;
+    return chunk->shapes[replica].elements > 0 && layer_pass->shards[replica].dx.mem;
 }
 
 static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
@@ -47,7 +48,7 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
-    const sbn_shape *g = &chunk->geometries[r];
+    const sbn_shape *g = &chunk->shapes[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table,
                       *gradients = &layer_pass->gradients;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
@@ -143,8 +144,8 @@ static const sbn_layer_pass_kind backward = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = sbn__backward_fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };

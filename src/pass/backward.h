@@ -15,9 +15,9 @@ float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int w
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                          int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
                          cl_event *event);
-int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                       const sbn_accumulators *accumulators);
-void sbn__backward_fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
+int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                         const sbn_accumulators *accumulators);
+void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
 /* Is there dx of a replica's chunk to compute; are there gradients of weight or bias to store? */

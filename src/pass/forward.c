@@ -16,15 +16,15 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
                   const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &layer_pass->shards[replica->index];
-    const sbn_shape *g = &chunk->geometries[replica->index];
+    const sbn_shape *g = &chunk->shapes[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
     return sbn__reduce_launch(chunk, replica, &replica->kernels.forward_reduce[g->layout][format],
                               arguments, 2, plan, wait, event);
 }
 
-static int take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                const sbn_accumulators *accumulators)
+static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                  const sbn_accumulators *accumulators)
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;
@@ -46,14 +46,14 @@ static void save(sbn_layer_pass *layer_pass)
     saved->pass = layer_pass->call.number;
     saved->place = layer_pass->place;
     saved->count = layer_pass->count;
-    memcpy(saved->shapes, layer_pass->geometries,
+    memcpy(saved->shapes, layer_pass->shapes,
            sizeof *saved->shapes * layer_pass->group->replica_count);
     memcpy(saved->mean, layer_pass->columns[MEAN], bytes);
     memcpy(saved->var, layer_pass->columns[VAR], bytes);
     memcpy(saved->invstd, layer_pass->columns[INVSTD], bytes);
 }
 
-/* An empty batch has had nothing to take. */
+/* An empty batch has had nothing to finish. */
 static void commit(sbn_layer_pass *layer_pass)
 {
     const size_t channels = layer_pass->layer->channels;
@@ -118,8 +118,8 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     return status;
 }
 
-/* The table's host copy is shared by the replicas: filled once. */
-static void fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+/* The table's host copy is shared by the replicas: written once. */
+static void write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     if (layer_pass->group->replica_count > 0)
         sbn__coefficients_write(&layer_pass->saved->table, chunk->first, chunk->channels,
@@ -130,14 +130,14 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &layer_pass->saved->table;
-    if (chunk->geometries[r].elements == 0)
+    if (chunk->shapes[r].elements == 0)
         return SBN_SUCCESS;
     const int status = sbn__channel_table_write(table, replica, chunk->first, chunk->channels);
     if (status)
         return status;
     sbn__release_event(&layer_pass->last[r]);
     return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
-                               &chunk->geometries[r], table, SBN_NORMALISE, layer_pass->ready[r],
+                               &chunk->shapes[r], table, SBN_NORMALISE, layer_pass->ready[r],
                                &layer_pass->last[r]);
 }
 
@@ -149,8 +149,8 @@ static const sbn_layer_pass_kind training = {
     .least_count = 2,
     .format = sbn__forward_format,
     .reduce = reduce,
-    .take = take,
-    .fill = fill,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_training,
 };
@@ -163,8 +163,8 @@ static const sbn_layer_pass_kind evaluation = {
     .least_count = 1,
     .format = sbn__forward_format,
     .reduce = reduce,
-    .take = take,
-    .fill = fill,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit,
 };
@@ -175,7 +175,7 @@ static const sbn_layer_pass_kind frozen = {
     .needs = FORWARD_NEEDS,
     .local = 1,
     .fills = 1,
-    .fill = fill,
+    .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_frozen,
 };

@@ -20,7 +20,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     shard.x = shard.dy;
     shard.y = shard.dx;
     sbn__release_event(&layer_pass->last[r]);
-    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->geometries[r],
+    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->shapes[r],
                                &layer_pass->saved->table, SBN_SCALE_ONLY, layer_pass->ready[r],
                                &layer_pass->last[r]);
 }
@@ -33,8 +33,8 @@ static const sbn_layer_pass_kind global = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = sbn__backward_fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -48,8 +48,8 @@ static const sbn_layer_pass_kind local = {
     .least_count = 1,
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
-    .take = sbn__backward_take,
-    .fill = sbn__backward_fill,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -60,7 +60,7 @@ static const sbn_layer_pass_kind input = {
     .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = SBN_BACKWARD_NEEDS,
     .local = 1,
-    .fill = sbn__backward_fill,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };

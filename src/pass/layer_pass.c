@@ -3,33 +3,24 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "pass/reduce.h"
 #include "pass/shard.h"
 
 int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass)
 {
-    return !layer_pass->kind->local && sbn__group_is_joined(layer_pass->group);
+    return !layer_pass->kind->local &&
+           sbn__communicator_is_joined(&layer_pass->group->communicator);
 }
 
-static void free_piece(sbn_chunk *chunk, size_t replicas)
+int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass)
 {
-    for (size_t r = 0; chunk->work && r < replicas; ++r) {
-        sbn_work *work = &chunk->work[r];
-        sbn__reduce_wait(work);
-        sbn__release_event(&work->read);
-        sbn__release_buffer(&work->partial);
-        sbn__release_buffer(&work->words);
-        sbn__staging_release(&work->host);
-    }
-    sbn__free(chunk->work);
-    sbn__free(chunk->geometries);
+    return sbn__layer_pass_is_joined(layer_pass) || layer_pass->group->replica_count > 1;
 }
 
-static void free_part(sbn_layer_pass *layer_pass)
+void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass)
 {
     const size_t replicas = layer_pass->group->replica_count;
     for (int i = 0; i < SBN_CHUNKS; ++i)
-        free_piece(&layer_pass->chunks[i], replicas);
+        sbn__chunk_close(&layer_pass->chunks[i], replicas);
     for (size_t r = 0; r < replicas; ++r) {
         if (layer_pass->ready)
             sbn__release_event(&layer_pass->ready[r]);
@@ -38,7 +29,7 @@ static void free_part(sbn_layer_pass *layer_pass)
     }
     sbn__channel_table_destroy(&layer_pass->gradients);
     sbn__free(layer_pass->shards);
-    sbn__free(layer_pass->geometries);
+    sbn__free(layer_pass->shapes);
     sbn__free(layer_pass->ready);
     sbn__free(layer_pass->last);
     sbn__free(layer_pass->repeat);
@@ -47,23 +38,7 @@ static void free_part(sbn_layer_pass *layer_pass)
     sbn__free(layer_pass);
 }
 
-void sbn__layer_passes_free(sbn_layer_pass *layer_passes)
-{
-    while (layer_passes) {
-        sbn_layer_pass *next = layer_passes->next;
-        free_part(layer_passes);
-        layer_passes = next;
-    }
-}
-
-static int make_piece(sbn_chunk *chunk, size_t replicas)
-{
-    chunk->geometries = sbn__allocate(sizeof *chunk->geometries * replicas);
-    chunk->work = sbn__allocate(sizeof *chunk->work * replicas);
-    return chunk->geometries && chunk->work;
-}
-
-static sbn_layer_pass *make_part(sbn_group *group)
+sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
 {
     sbn_layer_pass *layer_pass = sbn__allocate(sizeof *layer_pass);
     if (!layer_pass)
@@ -71,53 +46,29 @@ static sbn_layer_pass *make_part(sbn_group *group)
     const size_t replicas = group->replica_count;
     layer_pass->group = group;
     layer_pass->shards = sbn__allocate(sizeof *layer_pass->shards * replicas);
-    layer_pass->geometries = sbn__allocate(sizeof *layer_pass->geometries * replicas);
+    layer_pass->shapes = sbn__allocate(sizeof *layer_pass->shapes * replicas);
     layer_pass->ready = sbn__allocate(sizeof *layer_pass->ready * replicas);
     layer_pass->last = sbn__allocate(sizeof *layer_pass->last * replicas);
-    int made = layer_pass->shards && layer_pass->geometries && layer_pass->ready &&
-               layer_pass->last;
+    int made = layer_pass->shards && layer_pass->shapes && layer_pass->ready && layer_pass->last;
     for (int i = 0; i < SBN_CHUNKS && made; ++i)
-        made = make_piece(&layer_pass->chunks[i], replicas);
+        made = !sbn__chunk_open(&layer_pass->chunks[i], replicas);
     if (made)
         return layer_pass;
-    free_part(layer_pass);
+    sbn__layer_pass_destroy(layer_pass);
     return NULL;
 }
 
-int sbn__layer_passes_acquire(sbn_group *group, size_t count, sbn_layer_pass **layer_passes)
+void sbn__layer_pass_release(sbn_layer_pass *layer_pass)
 {
-    sbn_layer_pass **end = &group->idle_layer_passes;
-    for (; count > 0; --count) {
-        if (!*end)
-            *end = make_part(group);
-        if (!*end)
-            return sbn__fail_memory("a pass");
-        end = &(*end)->next;
+    sbn_saved *saved = layer_pass->saved;
+    if (saved) {
+        --saved->used;
+        saved->filling = saved->filling && !layer_pass->kind->fills;
     }
-    *layer_passes = group->idle_layer_passes;
-    group->idle_layer_passes = *end;
-    *end = NULL;
-    return SBN_SUCCESS;
-}
-
-/* In the same order: the next call of as many layers finds memory of the right size. */
-void sbn__layer_passes_release(sbn_layer_pass *layer_passes)
-{
-    sbn_layer_pass **end = &layer_passes;
-    for (; *end; end = &(*end)->next) {
-        sbn_saved *saved = (*end)->saved;
-        if (saved) {
-            --saved->used;
-            saved->filling = saved->filling && !(*end)->kind->fills;
-        }
-        (*end)->saved = NULL;
-        (*end)->layer = NULL;
-    }
-    if (!layer_passes)
-        return;
-    sbn_group *group = layer_passes->group;
-    *end = group->idle_layer_passes;
-    group->idle_layer_passes = layer_passes;
+    if (layer_pass->layer)
+        --layer_pass->layer->under_way;
+    layer_pass->saved = NULL;
+    layer_pass->layer = NULL;
 }
 
 /* Names the call in headers and sentences. */
@@ -153,6 +104,8 @@ int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const 
     sbn_branch call = *branch;
     int status = check_layer(call.layer, layer_pass->group);
     layer_pass->layer = status ? NULL : call.layer;
+    if (layer_pass->layer)
+        ++layer_pass->layer->under_way;
     layer_pass->kind = choose(&call, &status);
     layer_pass->flags = call.flags;
     layer_pass->place = 0;
@@ -169,49 +122,108 @@ void sbn__layer_pass_start(sbn_layer_pass *layer_pass)
 {
     layer_pass->pending = layer_pass->kind->reduce != NULL;
     layer_pass->count = layer_pass->own;
-    layer_pass->result = (sbn_result){sizeof layer_pass->result, 0, !layer_pass->group->alone, 0};
+    layer_pass->result = (sbn_result){sizeof layer_pass->result, 0,
+                                      !layer_pass->group->communicator.alone, 0};
     memset(layer_pass->repeat, 0, layer_pass->layer->channels);
+}
+
+static int prepare_channels(sbn_layer_pass *layer_pass)
+{
+    const size_t channels = layer_pass->layer->channels;
+    const sbn_group *group = layer_pass->group;
+    if (layer_pass->channels_size >= channels)
+        return SBN_SUCCESS;
+    layer_pass->channels_size = 0;
+    sbn__free(layer_pass->repeat);
+    layer_pass->repeat = sbn__allocate(channels);
+    int made = layer_pass->repeat != NULL;
+    for (int i = 0; i < SBN_COLUMNS; ++i) {
+        sbn__free(layer_pass->columns[i]);
+        layer_pass->columns[i] = sbn__allocate(sizeof(double) * channels);
+        made = made && layer_pass->columns[i];
+    }
+    if (!made)
+        return sbn__fail_memory("the channels of a pass");
+    sbn__channel_table_destroy(&layer_pass->gradients);
+    const int status = sbn__channel_table_create(&layer_pass->gradients, group->replicas,
+                                                 group->replica_count, SBN_GRADIENT_ROWS, channels,
+                                                 0);
+    if (status == SBN_SUCCESS)
+        layer_pass->channels_size = channels;
+    return status;
+}
+
+/* Working memory that is large enough, when its last use is over. */
+static int prepare_memory(sbn_layer_pass *layer_pass)
+{
+    const size_t replicas = layer_pass->group->replica_count;
+    for (int i = 0; i < SBN_CHUNKS; ++i)
+        sbn__chunk_clear(&layer_pass->chunks[i], replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_event(&layer_pass->ready[r]);
+        sbn__release_event(&layer_pass->last[r]);
+    }
+    int status = prepare_channels(layer_pass);
+    layer_pass->gradients.channels = layer_pass->layer->channels;
+    float *host;
+    for (size_t r = 0; r < replicas && !status; ++r)
+        status = sbn__channel_table_host(&layer_pass->gradients, r, &host);
+    if (!status && layer_pass->kind->fills && replicas > 0)
+        status = sbn__channel_table_host(&layer_pass->saved->table, 0, &host);
+    return status;
 }
 
 int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
 {
     const sbn_group *group = layer_pass->group;
     const char *operation = layer_pass->kind->operation;
-    int status = sbn__reduce_prepare(layer_pass);
+    int status = prepare_memory(layer_pass);
     if (!status)
         status = sbn__check_shards(layer_pass->layer, shards, layer_pass->kind->needs, operation,
-                                   layer_pass->geometries);
+                                   layer_pass->shapes);
     if (!status && !layer_pass->kind->fills)
-        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->geometries, operation);
+        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
     layer_pass->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_shard *shard = &layer_pass->shards[r];
         layer_pass->shards[r] = sbn__shard_at(shards, r);
-        layer_pass->own += layer_pass->geometries[r].values;
+        layer_pass->own += layer_pass->shapes[r].values;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
                                  &layer_pass->ready[r]);
     }
     if (status)
         return status;
-    sbn__chunk_set(layer_pass, &layer_pass->chunks[0], 0, layer_pass->layer->channels);
+    layer_pass->chunk_channels = layer_pass->layer->channels;
     sbn__layer_pass_start(layer_pass);
     return SBN_SUCCESS;
 }
 
-void sbn__chunk_set(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, size_t first,
-                    size_t channels)
+sbn_chunk *sbn__chunk_at(sbn_layer_pass *layer_pass, size_t number)
 {
-    chunk->first = first;
-    chunk->channels = channels;
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        chunk->geometries[r] = sbn__shape_chunk(&layer_pass->geometries[r], first, channels);
+    return &layer_pass->chunks[number % SBN_CHUNKS];
 }
 
-void sbn__chunk_wait(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+static size_t smaller(size_t a, size_t b)
 {
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        sbn__reduce_wait(&chunk->work[r]);
+    return a < b ? a : b;
+}
+
+/* Step 3 of a chunk fetches the channels of the chunk after the next to the cache. */
+void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number)
+{
+    sbn_chunk *chunk = sbn__chunk_at(layer_pass, number);
+    const size_t all = layer_pass->layer->channels, channels = layer_pass->chunk_channels;
+    const size_t first = number * channels, ahead = SBN_CHUNKS * channels;
+    const size_t beyond = all - first > ahead ? all - first - ahead : 0;
+    chunk->first = first;
+    chunk->channels = smaller(channels, all - first);
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
+        sbn_shape *shape = &chunk->shapes[r];
+        *shape = sbn__shape_chunk(&layer_pass->shapes[r], first, chunk->channels);
+        shape->ahead = beyond > 0 ? ahead : 0;
+        shape->ahead_channels = smaller(channels, beyond);
+    }
 }
 
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica)
@@ -235,7 +247,7 @@ int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica)
 /* Gradients may meet: those of one layer add up. */
 static size_t list_tensors(sbn_use *uses, const sbn_layer_pass *layer_pass, size_t replica)
 {
-    return sbn__list_uses(uses, &layer_pass->shards[replica], &layer_pass->geometries[replica],
+    return sbn__list_uses(uses, &layer_pass->shards[replica], &layer_pass->shapes[replica],
                           layer_pass->kind->needs & ~(unsigned)SBN_MAY_GRADIENTS,
                           layer_pass->layer->affine);
 }

@@ -1,36 +1,9 @@
 #include "pass/pass.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <time.h>
-
 #include "pass/combine.h"
-#include "pass/chunks.h"
-#include "pass/reduce.h"
+#include "pass/fallback.h"
+#include "pass/pipeline.h"
 #include "pass/shard.h"
-
-int sbn__pass_is_local(const sbn_pass *pass)
-{
-    int local = 1;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next)
-        local = local && layer_pass->kind->local;
-    return local;
-}
-
-int sbn__pass_is_joined(const sbn_pass *pass)
-{
-    return sbn__group_is_joined(pass->group) && !sbn__pass_is_local(pass);
-}
-
-void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status)
-{
-    if (!status || pass->error)
-        return;
-    pass->error = status;
-    pass->culprit = layer_pass;
-    snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
-}
 
 /* In a call of several layers a sentence says which. */
 static int of_branch(int status, size_t i, size_t count)
@@ -55,12 +28,14 @@ static int check_results(const sbn_result *results, size_t count)
 
 static int check_failed(const sbn_pass *pass)
 {
-    return sbn__pass_is_local(pass) ? SBN_SUCCESS : sbn__group_check(pass->group, "the group");
+    return sbn__pass_is_local(pass)
+               ? SBN_SUCCESS
+               : sbn__communicator_check(&pass->group->communicator, "the group");
 }
 
 /* All that needs no device. */
-static void open_parts(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
-                       size_t count, const sbn_result *results)
+static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
+                              size_t count, const sbn_result *results)
 {
     sbn_layer_pass *layer_pass = pass->layer_passes;
     for (size_t i = 0; i < count; ++i, layer_pass = layer_pass->next) {
@@ -72,7 +47,7 @@ static void open_parts(sbn_pass *pass, sbn__choose *choose, const sbn_branch *br
     sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
 }
 
-static void prepare_parts(sbn_pass *pass, const sbn_branch *branches, size_t count)
+static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, size_t count)
 {
     sbn_layer_pass *layer_pass = pass->layer_passes;
     for (size_t i = 0; i < count && !pass->error; ++i, layer_pass = layer_pass->next) {
@@ -85,17 +60,17 @@ static void prepare_parts(sbn_pass *pass, const sbn_branch *branches, size_t cou
 }
 
 /* The others count a call once, however many layers it has. */
-static void number_parts(sbn_pass *pass)
+static void number_layer_passes(sbn_pass *pass)
 {
     if (sbn__pass_is_local(pass))
         return;
     uint32_t place = 0;
     for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
          layer_pass = layer_pass->next) {
-        layer_pass->call.number = pass->group->sequence;
+        layer_pass->call.number = pass->group->communicator.calls;
         layer_pass->place = layer_pass->kind->local ? 0 : place++;
     }
-    ++pass->group->sequence;
+    ++pass->group->communicator.calls;
 }
 
 static void wait_until_settled(sbn_pass *pass);
@@ -103,16 +78,15 @@ static void wait_until_settled(sbn_pass *pass);
 /* Enqueues step 1 and starts step 2, or, joined, tells the others why not. */
 static int launch(sbn_pass *pass)
 {
-    sbn_group *group = pass->group;
-    group->under_way[group->under_way_count++] = pass;
+    sbn__pass_enter(pass);
     if (!sbn__pass_is_joined(pass)) {
         sbn__combine_start(pass);
         if (pass->stage == SBN_STAGE_LOCAL)
-            sbn__reduce_enqueue(pass);
+            sbn__pipeline_start(pass);
         return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
     }
     if (!pass->error)
-        sbn__reduce_enqueue(pass);
+        sbn__pipeline_start(pass);
     sbn__combine_start(pass);
     if (pass->error)
         wait_until_settled(pass);
@@ -141,11 +115,34 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
         if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
             sbn__forget_events(branch.layer->group, branch.shards);
     }
-    if (group->under_way_count == SBN_MAX_PASSES)
+    if (group->passes_under_way == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
                          SBN_MAX_PASSES);
     sbn__error_clear();
     return SBN_SUCCESS;
+}
+
+/* Would all layers of the call be of this rank alone, as far as the call is right? */
+static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t count)
+{
+    int local = 1;
+    for (size_t i = 0; i < count; ++i) {
+        sbn_branch branch = branch_at(branches, i);
+        int status = sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer");
+        const sbn_layer_pass_kind *kind = choose(&branch, &status);
+        local = local && !status && kind->local;
+    }
+    return local;
+}
+
+/* Without memory for a pass its other ranks cannot be told, and this one is out of step with them. */
+static int acquire(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    sbn_communicator *c = &branches->layer->group->communicator;
+    const int status = sbn__pass_acquire(branches->layer->group, count, pass);
+    if (!status || !sbn__communicator_is_joined(c) || is_local_call(choose, branches, count))
+        return status;
+    return sbn__communicator_die_of_memory(c, "a pass");
 }
 
 /* `at_once`: the caller ends the pass before it does anything else. */
@@ -156,21 +153,18 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     int status = check_begin(branches, count, begun);
     if (status)
         return status;
-    sbn_group *group = branches->layer->group;
     sbn_pass *pass = NULL;
-    status = sbn__pass_acquire(group, count, &pass);
+    status = acquire(choose, branches, count, &pass);
     if (status)
         return status;
-    open_parts(pass, choose, branches, count, results);
-    const int told = sbn__pass_is_joined(pass) && !group->unreachable;
+    open_layer_passes(pass, choose, branches, count, results);
+    const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
     if (!pass->error || told)
-        number_parts(pass);
-    prepare_parts(pass, branches, count);
-    const size_t channels = at_once && !pass->error ? sbn__chunks_channels(pass) : 0;
-    if (channels > 0)
-        status = sbn__chunks_run(pass, channels);
-    else
-        status = pass->error && !told ? pass->error : launch(pass);
+        number_layer_passes(pass);
+    prepare_layer_passes(pass, branches, count);
+    if (!pass->error)
+        sbn__pipeline_plan(pass, at_once);
+    status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;
         return SBN_SUCCESS;
@@ -192,52 +186,34 @@ int sbn__pass_run(sbn__choose *choose, const sbn_branch *branches, size_t count,
     return status ? status : sbn_pass_end(pass, results);
 }
 
-static sbn_pass *oldest_unsettled(const sbn_group *group)
+static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
 {
-    for (size_t i = 0; i < group->under_way_count; ++i)
-        if (group->under_way[i]->stage != SBN_STAGE_SETTLED)
-            return group->under_way[i];
+    for (size_t i = 0; i < pool->count; ++i)
+        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
+            return pool->under_way[i];
     return NULL;
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /*
- * Waits for devices by sleeping in the driver, for other ranks by testing
- * and yielding: transports progress only when called. The timeout counts from
- * the last sign of life, a pass that moved on.
+ * Waits for devices by sleeping in the driver, for other ranks by testing and yielding: transports
+ * progress only when called.
  */
 static void wait_until_settled(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
-    const sbn_pass *watched = NULL;
-    sbn_stage stage = SBN_STAGE_HEADER;
-    double since = 0.0;
+    const sbn_communicator *c = &group->communicator;
+    sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
         sbn__combine_progress(group);
         if (pass->stage == SBN_STAGE_SETTLED)
             return;
-        sbn_pass *oldest = oldest_unsettled(group);
+        sbn_pass *oldest = oldest_unsettled(group->passes);
         if (oldest->stage == SBN_STAGE_LOCAL) {
-            for (const sbn_layer_pass *layer_pass = oldest->layer_passes; layer_pass;
-                 layer_pass = layer_pass->next)
-                sbn__chunk_wait(layer_pass, &layer_pass->chunks[0]);
-            watched = NULL;
-            continue;
+            sbn__pipeline_wait(oldest);
+            deadline = sbn__deadline_start(c);
+        } else if (sbn__deadline_passed(c, &deadline, sbn__pass_request(oldest))) {
+            sbn__passes_time_out(group, oldest);
         }
-        if (oldest != watched || oldest->stage != stage) {
-            watched = oldest;
-            stage = oldest->stage;
-            since = seconds();
-        } else if (sbn__group_is_aborted(group) || seconds() - since > group->timeout) {
-            sbn__combine_timeout(group);
-        }
-        sched_yield();
     }
 }
 
@@ -266,36 +242,35 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     int status = SBN_SUCCESS;
-    for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass && !status;
-         layer_pass = layer_pass->next) {
-        if (!pass->applied)
-            status = layer_pass->kind->apply(layer_pass, &layer_pass->chunks[0], replica);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
+        status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
         if (!status)
-            status = sbn__layer_pass_finish(layer_pass, replica);
+            status = sbn__layer_pass_finish(lp, replica);
     }
     return status ? status : sbn__flush(replica);
 }
 
-/* Step 3 on every replica. From here on a failure is the group's, where it takes part. */
+/*
+ * Step 3 of the last chunk, on every replica. From here on a failure is the group's, where it takes
+ * part.
+ */
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     int status = SBN_SUCCESS;
-    for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass && !pass->applied;
-         layer_pass = layer_pass->next)
-        layer_pass->kind->fill(layer_pass, &layer_pass->chunks[0]);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)
         return SBN_SUCCESS;
     /* Some device may lack what the host has. */
-    for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        if (layer_pass->kind->fills)
-            layer_pass->saved->filled = 0;
-        sbn__withdraw_events(group, layer_pass->shards);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        if (lp->kind->fills)
+            lp->saved->filled = 0;
+        sbn__withdraw_events(group, lp->shards);
     }
-    return sbn__pass_is_local(pass) ? status : sbn__group_fail(group, status);
+    return sbn__pass_is_local(pass) ? status : sbn__communicator_fail(&group->communicator, status);
 }
 
 /* The statistics have moved on: a wrong result cannot stop the outputs. */

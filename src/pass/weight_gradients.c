@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "pass/backward.h"
-#include "pass/reduce.h"
+#include "pass/sums.h"
 
 /* layer_pass->columns */
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
@@ -34,8 +34,8 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *dy = layer_pass->columns[OWN_DY], *dy_xmu = layer_pass->columns[OWN_DY_XMU];
-    if (chunk->geometries[replica].values > 0) {
-        const sbn_accumulators accumulators = sbn__reduce_words(chunk, replica, format);
+    if (chunk->shapes[replica].values > 0) {
+        const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
         sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
                               layer_pass->saved->mean + first, dy + first, dy_xmu + first);
     } else {
@@ -68,8 +68,8 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
                    sbn__gradient_row(layer_pass, 0, row) + first, sizeof(float) * chunk->channels);
 }
 
-int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                       const sbn_accumulators *accumulators)
+int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                         const sbn_accumulators *accumulators)
 {
     const sbn_saved *saved = layer_pass->saved;
     const size_t first = chunk->first, channels = chunk->channels;
@@ -80,7 +80,8 @@ int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
     if (layer_pass->group->replica_count > 0)
         put_means(layer_pass, chunk, dy, dy_xmu);
     /* A replica that is the whole group has the group's sums. */
-    const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS || !sbn__reduce_must_add(layer_pass);
+    const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS ||
+                    !sbn__layer_pass_has_peers(layer_pass);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
         if (all)
             put_gradients(layer_pass, chunk, r, only, dy, dy_xmu);
@@ -91,7 +92,7 @@ int sbn__backward_take(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
 }
 
 /* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
-void sbn__backward_fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     for (size_t r = 0; layer_pass->count == 0 && r < layer_pass->group->replica_count; ++r)
         for (int row = 0; row < SBN_GRADIENT_ROWS; ++row)

@@ -1,71 +1,38 @@
-/* The group keeps the memory of ended passes for those to come. */
-#include <string.h>
+#include "pass/workspace.h"
 
+#include "base/error.h"
 #include "base/memory.h"
-#include "pass/pass.h"
 
-static void free_pass(sbn_pass *pass)
+int sbn__chunk_open(sbn_chunk *chunk, size_t replicas)
 {
-    sbn__free(pass->header);
-    sbn__free(pass->sums);
-    sbn__free(pass->mismatch);
-    pass->tag = 0;
-    sbn__free(pass);
+    chunk->shapes = sbn__allocate(sizeof *chunk->shapes * replicas);
+    chunk->work = sbn__allocate(sizeof *chunk->work * replicas);
+    return chunk->shapes && chunk->work ? SBN_SUCCESS : sbn__fail_memory("a pass");
 }
 
-void sbn__passes_free(sbn_group *group)
+void sbn__chunk_close(sbn_chunk *chunk, size_t replicas)
 {
-    sbn__layer_passes_free(group->idle_layer_passes);
-    group->idle_layer_passes = NULL;
-    while (group->idle) {
-        sbn_pass *pass = group->idle;
-        group->idle = pass->next_idle;
-        free_pass(pass);
+    if (chunk->work)
+        sbn__chunk_clear(chunk, replicas);
+    for (size_t r = 0; chunk->work && r < replicas; ++r) {
+        sbn__release_buffer(&chunk->work[r].partial);
+        sbn__release_buffer(&chunk->work[r].accumulators);
+        sbn__staging_release(&chunk->work[r].on_host);
     }
+    sbn__free(chunk->work);
+    sbn__free(chunk->shapes);
 }
 
-void sbn__pass_release(sbn_pass *pass)
+void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas)
 {
-    sbn_group *group = pass->group;
-    size_t i = 0;
-    while (i < group->under_way_count && group->under_way[i] != pass)
-        ++i;
-    if (i < group->under_way_count) {
-        --group->under_way_count;
-        memmove(group->under_way + i, group->under_way + i + 1,
-                sizeof(sbn_pass *) * (group->under_way_count - i));
-    }
-    sbn__layer_passes_release(pass->layer_passes);
-    pass->layer_passes = NULL;
-    pass->next_idle = group->idle;
-    group->idle = pass;
+    for (size_t r = 0; r < replicas; ++r)
+        if (chunk->work[r].last)
+            clWaitForEvents(1, &chunk->work[r].last);
 }
 
-int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
+void sbn__chunk_clear(sbn_chunk *chunk, size_t replicas)
 {
-    sbn_pass *pass = group->idle;
-    if (pass)
-        group->idle = pass->next_idle;
-    else
-        pass = sbn__allocate(sizeof *pass);
-    if (!pass)
-        return sbn__fail_memory("a pass");
-    pass->tag = SBN_HANDLE_PASS;
-    pass->group = group;
-    pass->stage = SBN_STAGE_HEADER;
-    pass->format = SBN_NARROW;
-    pass->error = SBN_SUCCESS;
-    pass->culprit = NULL;
-    pass->request = NULL;
-    pass->applied = 0;
-    pass->sent = 0;
-    pass->place = 0;
-    if (!pass->header)
-        pass->header = sbn__allocate(sizeof(int64_t) * SBN_HEADER_WORDS);
-    const int status = pass->header ? sbn__layer_passes_acquire(group, count, &pass->layer_passes)
-                                    : sbn__fail_memory("a pass");
-    if (status)
-        sbn__pass_release(pass);
-    *found = pass;
-    return status;
+    sbn__chunk_wait(chunk, replicas);
+    for (size_t r = 0; r < replicas; ++r)
+        sbn__release_event(&chunk->work[r].last);
 }

@@ -6,6 +6,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include <syncbn/data_parallel.h>
+
+#include "base/clock.h"
 #include "base/memory.h"
 #include "support/ranks.h"
 
@@ -72,7 +75,13 @@ static void check_absent(void)
         rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
                     "afterwards the group is dead");
     ranks_do(&all, come_late);
-    rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited|for rank 0, 1", "the late rank");
+    /* It is told, and does not wait for its own timeout. */
+    rank_expect(&all.of[2], SBN_REMOTE_ERROR,
+                "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
+                "the late rank");
+    ranks_do(&all, come_late);
+    rank_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
+                "the late rank afterwards");
     tap_ok(ranks_state(&all) == before, "nothing has changed");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics needs nobody");
@@ -153,6 +162,102 @@ static void check_local(void)
     ranks_close(&all);
 }
 
+/* With SBN_TIMEOUT_LOCAL: a rank that comes later is told, and leaves nothing pending. */
+static void check_local_late(void)
+{
+    test_ranks all;
+    const long before = sbn__handles_open();
+    open_three(&all, 5, SBN_TIMEOUT_LOCAL);
+    ranks_do(&all, come_again);
+    const double start = sbn__seconds();
+    ranks_do(&all, come_late);
+    const double waited = sbn__seconds() - start;
+    for (int rank = 0; rank < 3; ++rank) {
+        const test_rank *m = &all.of[rank];
+        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
+                   m->result.count == m->slices[0].samples * RANK_PLANE,
+               "one late: rank %d: %s %s, not synchronised, %d values", rank,
+               sbn_strerror(m->status), m->sentence, (int)m->result.count);
+    }
+    tap_ok(waited < 5, "the late rank does not wait for its own timeout: %g s of 5", waited);
+    ranks_do(&all, rank_train);
+    for (int rank = 0; rank < 3; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "all go on alone");
+    ranks_close(&all);
+    tap_ok(sbn__handles_open() == before, "no request is left: %ld blocks",
+           sbn__handles_open() - before);
+}
+
+/* A split that a rank does not come to. */
+static sbn_group *parts[3];
+
+static int split(test_rank *m)
+{
+    const int colour = 0;
+    expect_leaks();
+    parts[m->rank] = NULL;
+    return rank_says(m, sbn_group_split(m->group, &colour, &parts[m->rank]));
+}
+
+static int split_without_2(test_rank *m)
+{
+    return m->rank == 2 ? SBN_SUCCESS : split(m);
+}
+
+static int split_late(test_rank *m)
+{
+    return m->rank == 2 ? split(m) : SBN_SUCCESS;
+}
+
+/* The layer moves to its rank's part. */
+static int train_in_part(test_rank *m)
+{
+    expect_leaks();
+    int status = sbn_batchnorm_set_group(m->layer, parts[m->rank]);
+    status = status ? rank_says(m, status) : rank_forward(m);
+    must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_convert");
+    sbn_group_destroy(parts[m->rank]);
+    return status;
+}
+
+static int join(test_rank *m)
+{
+    sbn_data_parallel *parallel;
+    return rank_says(m, sbn_data_parallel_create(m->group, NULL, &parallel));
+}
+
+static void check_split(sbn_timeout_action action)
+{
+    const int local = action == SBN_TIMEOUT_LOCAL;
+    test_ranks all;
+    open_three(&all, 0.5, action);
+    ranks_do(&all, split_without_2);
+    for (int rank = 0; rank < 2; ++rank) {
+        rank_expect(&all.of[rank], local ? SBN_SUCCESS : SBN_TIMEOUT,
+                    local ? "" : "waited 0.5 s in sbn_group_split for rank 2",
+                    "a split, one absent");
+        tap_ok((parts[rank] != NULL) == local, "rank %d: %s", rank, local ? "a part" : "no part");
+    }
+    ranks_do(&all, split_late);
+    rank_expect(&all.of[2], local ? SBN_SUCCESS : SBN_TIMEOUT,
+                local ? "" : "rank 2 waited 0.5 s in sbn_group_split for ranks 0, 1",
+                "the late rank");
+    if (local) {
+        ranks_do(&all, train_in_part);
+        for (int rank = 0; rank < 3; ++rank)
+            tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
+                   "rank %d: its part is alone: %s %s", rank, sbn_strerror(all.of[rank].status),
+                   all.of[rank].sentence);
+    }
+    ranks_do(&all, join);
+    for (int rank = 0; rank < 3; ++rank)
+        rank_expect(&all.of[rank], SBN_GROUP_FAILED,
+                    local ? "after a timeout the group goes on with this rank's statistics alone"
+                          : "the group failed earlier",
+                    "no exchanges of tensors afterwards");
+    ranks_close(&all);
+}
+
 static void check_branches(void)
 {
     const size_t one[] = {1}, samples[] = {3};
@@ -230,7 +335,7 @@ static void check_many(void)
     config.timeout = 0.3;
     ranks_open(&all, &device, 1, one, samples, &config);
     rank_forward(&all.of[0]);
-    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for rank 2, 3, 4, 5,| and | more",
+    expect(all.of[0].status, SBN_TIMEOUT, "waited 0.3 s|for ranks 2, 3, 4, 5,| and | more",
            "many are missing");
     ranks_close(&all);
 }
@@ -275,6 +380,9 @@ int main(void)
     check_many();
     check_absent();
     check_local();
+    check_local_late();
+    check_split(SBN_TIMEOUT_FAIL);
+    check_split(SBN_TIMEOUT_LOCAL);
     check_branches();
     tap_note("timeouts and errors have left %ld blocks allocated", sbn__handles_open() - at_start);
     fixture_close(&device);

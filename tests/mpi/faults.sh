@@ -114,6 +114,8 @@ for fault in sleep staggered stop late between words; do
     says $fault '0 2 3' SBN_TIMEOUT 'waited 10 s in forward of layer "first" for rank 1'
     says $fault '0 2 3' 'afterwards: ' 'SBN_GROUP_FAILED' 'failed earlier' 'for rank 1'
     names_alone $fault
+done
+for fault in sleep staggered stop words; do
     ends $fault 3
 done
 for fault in sleep staggered stop; do
@@ -124,29 +126,40 @@ says local '0 2 3' 'afterwards: ' 'SBN_SUCCESS'
 says local '0 2 3' 'local statistics'
 ends local 3
 
-# What the late rank sees. With the header of the others it waits for their words; with
-# their words it succeeds, and waits in its next call.
-says late 1 SBN_TIMEOUT 'rank 1 waited 10 s in forward of layer "first" for rank 0, 2, 3'
-says late 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier'
+# What the late rank sees. With the header of the others it sends its words and is told;
+# with their words it succeeds, and waits in its next call.
+told='ranks 0, 2, 3 called forward of layer "first" with 3 channels and reported SBN_TIMEOUT'
+says late 1 SBN_REMOTE_ERROR "$told"
+says late 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier' "$told"
+says late '0 1 2 3' 'in time: ' SBN_SUCCESS
 says words 1 SBN_SUCCESS
-says words 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for rank 0, 2, 3'
+says words 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for ranks 0, 2, 3'
 says late_local '0 1 2 3' SBN_SUCCESS
+says late_local '0 1 2 3' 'in time: ' SBN_SUCCESS
 says late_local '0 1 2 3' 'afterwards: ' SBN_SUCCESS
 says late_local '0 1 2 3' 'local statistics'
-ends late_local 3
-for fault in late late_local words; do
-    # It came after all: only the rank itself has something pending.
-    says $fault '0 2 3' 'the transport: ' SBN_SUCCESS
-    says $fault 1 'the transport: ' SBN_TIMEOUT "$pending"
+for fault in late late_local; do
+    # All have joined all reductions: the job ends normally.
+    says $fault '0 1 2 3' 'the transport: ' SBN_SUCCESS
+    ends $fault 0
 done
-# Which of the others had gone on without it is up to MPI.
+# It came after all: only the rank itself has something pending.
+says words '0 2 3' 'the transport: ' SBN_SUCCESS
+says words 1 'the transport: ' SBN_TIMEOUT "$pending"
+# Which of the others had gone on without it is up to MPI: it succeeds, is told, or waits.
 case $(grep ': rank 1: SBN' "$work/between") in
 *SBN_SUCCESS*) says between 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for rank' ;;
+*SBN_REMOTE_ERROR*)
+    says between 1 SBN_REMOTE_ERROR 'reported SBN_TIMEOUT'
+    says between 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier' ;;
 *)
     says between 1 SBN_TIMEOUT 'rank 1 waited 10 s in forward of layer "first" for rank'
     says between 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier' ;;
 esac
-says between 1 'the transport: ' SBN_TIMEOUT "$pending"
+case $(grep ': the transport: ' "$work/between") in
+*SBN_TIMEOUT*) ends between 3 ;;
+*) ends between 0 ;;
+esac
 
 # Averaging dies alone: batch norm goes on, on communicators of its own.
 for fault in average_late average_between; do

@@ -9,7 +9,7 @@
 
 #include "support/fixture.h"
 #include "base/memory.h"
-#include "pass/pass.h"
+#include "pass/pool.h"
 #include "support/wraps.h"
 
 enum { REPLICAS = 2, CHANNELS = 17, PLANE = 48, STEPS = 9, PIECE_STEPS = 2 };
@@ -62,7 +62,7 @@ static void end_layer(life *l)
 static void renew(sbn_group *group)
 {
     sbn__passes_free(group);
-    group->failed = 0;
+    group->communicator.status = 0;
 }
 
 /* 1 if all the events came; they are waited for, then released. */

@@ -34,7 +34,7 @@ static int missing(void *context, void *request, int *ranks)
 
 static void count_starts(branch_set *set, sbn_group *group)
 {
-    sbn_transport *transport = &group->transport;
+    sbn_transport *transport = &group->communicator.transport;
     set->inner = *transport;
     if (!transport->start)
         return;
@@ -106,7 +106,7 @@ void branch_set_close(const test_rank *m)
             sbn_batchnorm_destroy(set->layers[i]);
     }
     if (set->inner.start)
-        m->group->transport = set->inner;
+        m->group->communicator.transport = set->inner;
 }
 
 void branch_set_reset(const test_rank *m)

@@ -1,0 +1,122 @@
+#include "collective/communicator.h"
+
+#include <stdio.h>
+
+#include "base/memory.h"
+
+void sbn__communicator_open(sbn_communicator *c, const sbn_transport *transport, double timeout,
+                            sbn_timeout_action on_timeout)
+{
+    *c = (sbn_communicator){.timeout = timeout, .on_timeout = on_timeout};
+    if (transport)
+        c->transport = *transport;
+}
+
+void sbn__communicator_close(sbn_communicator *c)
+{
+    sbn__communicator_sweep(c);
+    if (c->owns_transport && c->transport.end)
+        c->transport.end(c->transport.context);
+    sbn__free(c->names);
+    *c = (sbn_communicator){.timeout = c->timeout};
+}
+
+int sbn__communicator_is_joined(const sbn_communicator *c)
+{
+    return c->transport.start && c->transport.world_size > 1 && !c->alone;
+}
+
+int sbn__communicator_rank(const sbn_communicator *c)
+{
+    return c->transport.start ? c->transport.rank : 0;
+}
+
+int sbn__communicator_world_size(const sbn_communicator *c)
+{
+    return c->transport.start ? c->transport.world_size : 1;
+}
+
+int sbn__communicator_name(const sbn_communicator *c, int rank)
+{
+    return c->names ? c->names[rank] : rank;
+}
+
+void sbn__communicator_adopt(sbn_communicator *c, sbn_request_block *block)
+{
+    block->next = c->abandoned;
+    c->abandoned = block;
+}
+
+void sbn__communicator_sweep(sbn_communicator *c)
+{
+    sbn_request_block **at = &c->abandoned;
+    while (*at && !c->broken) {
+        sbn_request_block *block = *at;
+        int done = 0;
+        c->broken = c->transport.test(c->transport.context, block->handle, &done) != 0;
+        if (c->broken || !done) {
+            at = &block->next;
+        } else {
+            *at = block->next;
+            sbn__free(block);
+        }
+    }
+}
+
+int sbn__communicator_fail(sbn_communicator *c, int status)
+{
+    if (!c->status) {
+        c->status = status;
+        snprintf(c->reason, sizeof c->reason, "%s", sbn_last_error());
+    }
+    return status;
+}
+
+int sbn__communicator_die(sbn_communicator *c, int status)
+{
+    c->dead = 1;
+    return sbn__communicator_fail(c, status);
+}
+
+int sbn__communicator_part(sbn_communicator *c, int status)
+{
+    c->alone = c->on_timeout == SBN_TIMEOUT_LOCAL;
+    if (!c->alone)
+        return sbn__communicator_die(c, status);
+    snprintf(c->reason, sizeof c->reason, "%s", sbn_last_error());
+    return status;
+}
+
+int sbn__communicator_die_of_memory(sbn_communicator *c, const char *what)
+{
+    sbn__fail(SBN_OUT_OF_MEMORY,
+              "rank %d: the host has no memory left for %s, nor to tell the other ranks so",
+              sbn__communicator_name(c, sbn__communicator_rank(c)), what);
+    return sbn__communicator_die(c, SBN_OUT_OF_MEMORY);
+}
+
+int sbn__communicator_die_of_transport(sbn_communicator *c, int code, const char *function)
+{
+    const char *reason = sbn_last_error();
+    const int status = code == SBN_OUT_OF_MEMORY ? code : SBN_TRANSPORT_ERROR;
+    sbn__fail(status, "rank %d: the transport's %s returned %d%s%s",
+              sbn__communicator_name(c, sbn__communicator_rank(c)), function, code,
+              *reason ? ": " : "", reason);
+    c->broken = 1;
+    return sbn__communicator_die(c, status);
+}
+
+int sbn__communicator_is_aborted(const sbn_communicator *c)
+{
+    return c->abort_flag && atomic_load_explicit(c->abort_flag, memory_order_acquire);
+}
+
+int sbn__communicator_check(sbn_communicator *c, const char *what)
+{
+    if (!c->status && sbn__communicator_is_aborted(c))
+        sbn__communicator_die(c, sbn__fail(SBN_ABORTED, "sbn_group_abort was called"));
+    if (!c->status)
+        return SBN_SUCCESS;
+    return sbn__fail(SBN_GROUP_FAILED, "rank %d: %s failed earlier: %s",
+                     sbn__communicator_name(c, sbn__communicator_rank(c)), what, c->reason);
+}

@@ -1,0 +1,145 @@
+#include "collective/request.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "collective/ranks.h"
+
+int sbn__request_reserve(sbn_request *request, size_t count, const char *what)
+{
+    if (request->block && request->capacity >= count)
+        return SBN_SUCCESS;
+    sbn_request_block *block = sbn__allocate(sizeof *block + sizeof(int64_t) * count);
+    if (!block)
+        return sbn__fail_memory(what);
+    sbn__free(request->block);
+    *request = (sbn_request){block, block->words, count, 0};
+    return SBN_SUCCESS;
+}
+
+void sbn__request_free(sbn_request *request)
+{
+    sbn__free(request->block);
+    *request = (sbn_request){0};
+}
+
+int sbn__request_start(sbn_communicator *c, sbn_request *request, int tag, size_t count)
+{
+    const sbn_transport *transport = &c->transport;
+    if (!sbn__communicator_is_joined(c))
+        return SBN_SUCCESS;
+    sbn__error_clear();
+    const int code = transport->start(transport->context, tag, request->words, count,
+                                      &request->block->handle);
+    if (code)
+        return sbn__communicator_die_of_transport(c, code, "start");
+    request->in_flight = 1;
+    return SBN_SUCCESS;
+}
+
+int sbn__request_poll(sbn_communicator *c, sbn_request *request, int *done)
+{
+    *done = 1;
+    if (!request->in_flight)
+        return SBN_SUCCESS;
+    sbn__error_clear();
+    *done = 0;
+    const int code = c->transport.test(c->transport.context, request->block->handle, done);
+    if (code) {
+        *done = 0;
+        return sbn__communicator_die_of_transport(c, code, "test");
+    }
+    request->in_flight = !*done;
+    c->completed += (uint64_t)*done;
+    return SBN_SUCCESS;
+}
+
+void sbn__request_abandon(sbn_communicator *c, sbn_request *request)
+{
+    if (!request->in_flight)
+        return;
+    sbn__communicator_adopt(c, request->block);
+    *request = (sbn_request){0};
+}
+
+/* Those who have not started it, as far as the transport knows: -1 if it does not. */
+static int list_missing(const sbn_communicator *c, const sbn_request *late, int *ranks)
+{
+    const sbn_transport *transport = &c->transport;
+    return ranks && late && late->in_flight && transport->missing
+               ? transport->missing(transport->context, late->block->handle, ranks)
+               : -1;
+}
+
+/* "ranks 1, 3" */
+static void name_missing(const sbn_communicator *c, const sbn_request *late, char *out, size_t size)
+{
+    int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
+    const int count = list_missing(c, late, ranks);
+    for (int i = 0; i < count; ++i)
+        ranks[i] = sbn__communicator_name(c, ranks[i]);
+    if (count > 0)
+        sbn__ranks_print(ranks, count, out, size);
+    else
+        snprintf(out, size, count ? "the other ranks" : "a sum that all ranks have begun");
+    sbn__free(ranks);
+}
+
+sbn_deadline sbn__deadline_start(const sbn_communicator *c)
+{
+    return (sbn_deadline){sbn__seconds(), c->completed, 0};
+}
+
+/* Some transports have to ask around who is missing: a second before, if there is one. */
+static int is_time_to_ask(const sbn_communicator *c, double waited)
+{
+    const double half = c->timeout / 2, ahead = half < 1.0 ? half : 1.0;
+    return waited > c->timeout - ahead;
+}
+
+int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, const sbn_request *late)
+{
+    const double waited = sbn__seconds() - deadline->since;
+    if (c->completed != deadline->completed) {
+        *deadline = sbn__deadline_start(c);
+    } else if (waited > c->timeout || sbn__communicator_is_aborted(c)) {
+        return 1;
+    } else if (!deadline->asked && is_time_to_ask(c, waited)) {
+        int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
+        list_missing(c, late, ranks);
+        sbn__free(ranks);
+        deadline->asked = 1;
+    }
+    sched_yield();
+    return 0;
+}
+
+int sbn__communicator_time_out(sbn_communicator *c, const sbn_request *late, const char *what)
+{
+    char missing[SBN_RANKS_SIZE];
+    name_missing(c, late, missing, sizeof missing);
+    const int rank = sbn__communicator_name(c, sbn__communicator_rank(c));
+    if (sbn__communicator_is_aborted(c))
+        return sbn__communicator_die(
+            c, sbn__fail(SBN_ABORTED,
+                         "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,
+                         what, missing));
+    sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", rank, c->timeout, what, missing);
+    return sbn__communicator_part(c, SBN_TIMEOUT);
+}
+
+int sbn__request_wait(sbn_communicator *c, sbn_request *request, const char *what)
+{
+    sbn_deadline deadline = sbn__deadline_start(c);
+    int done = 0, status = SBN_SUCCESS;
+    while (!done && !status) {
+        status = sbn__request_poll(c, request, &done);
+        if (!status && !done && sbn__deadline_passed(c, &deadline, request))
+            status = sbn__communicator_time_out(c, request, what);
+    }
+    if (status)
+        sbn__request_abandon(c, request);
+    return status;
+}

@@ -1,0 +1,215 @@
+#include "collective/split.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "collective/mismatch.h"
+#include "collective/request.h"
+
+typedef struct splitting {
+    sbn_communicator *whole;
+    const char *operation;
+    sbn_subset *subsets;
+    size_t count;
+    int keep_names;
+    sbn_request request;
+    int64_t *counts; /* per rank: its colours */
+    size_t pairs;    /* of ranks and colours, over all ranks */
+    int *owners, *colours;
+} splitting;
+
+/* Adds `count` words over the ranks. */
+static int add(splitting *s, int tag, size_t count)
+{
+    const int status = sbn__request_start(s->whole, &s->request, tag, count);
+    return status ? status : sbn__request_wait(s->whole, &s->request, s->operation);
+}
+
+/* Room for `count` words of zeros. Without it this rank cannot even tell the others. */
+static int reserve(splitting *s, size_t count)
+{
+    if (sbn__request_reserve(&s->request, count, "a split"))
+        return sbn__communicator_die_of_memory(s->whole, s->operation);
+    memset(s->request.words, 0, sizeof(int64_t) * count);
+    return SBN_SUCCESS;
+}
+
+/* Who did what: the sentence of a disagreement. */
+static int explain(splitting *s, const sbn_call *call)
+{
+    const int rank = sbn__communicator_rank(s->whole);
+    const int world_size = sbn__communicator_world_size(s->whole);
+    const size_t count = sbn__mismatch_words(world_size);
+    char sentence[SBN_SENTENCE_SIZE];
+    int status = reserve(s, count);
+    if (!status) {
+        sbn__mismatch_fill(s->request.words, rank, call);
+        status = add(s, SBN_TAG_REPEAT, count);
+    }
+    if (status)
+        return status;
+    status = sbn__mismatch_read(s->request.words, 0, rank, world_size, sentence, sizeof sentence);
+    return sbn__fail(status, "%s", sentence);
+}
+
+/* All ranks are here and none has an error, or all get to know. */
+static int agree(splitting *s, sbn_call *call)
+{
+    call->number = s->whole->calls++;
+    char own[SBN_SENTENCE_SIZE];
+    snprintf(own, sizeof own, "%s", sbn_last_error());
+    int status = reserve(s, SBN_HEADER_WORDS);
+    if (!status) {
+        sbn__header_fill(s->request.words, call->error, call->number, 0,
+                         sbn__call_digest(SBN_DIGEST_START, call));
+        status = add(s, SBN_TAG_HEADER, SBN_HEADER_WORDS);
+    }
+    if (!status && !sbn__header_agrees(s->request.words, sbn__communicator_world_size(s->whole)))
+        status = explain(s, call);
+    return status && call->error ? sbn__fail(call->error, "%s", own) : status;
+}
+
+/* How many colours each rank has. */
+static int exchange_counts(splitting *s)
+{
+    const int world_size = sbn__communicator_world_size(s->whole);
+    int status = reserve(s, (size_t)world_size);
+    s->counts = sbn__allocate(sizeof *s->counts * (size_t)world_size);
+    if (!status && !s->counts)
+        status = sbn__communicator_die_of_memory(s->whole, s->operation);
+    if (status)
+        return status;
+    s->request.words[sbn__communicator_rank(s->whole)] = (int64_t)s->count;
+    status = add(s, SBN_TAG_WORDS, (size_t)world_size);
+    for (int rank = 0; rank < world_size && !status; ++rank) {
+        s->counts[rank] = s->request.words[rank];
+        s->pairs += (size_t)s->counts[rank];
+    }
+    return status;
+}
+
+/* Everybody's colours: pairs of a rank and one of its colours, by rank. */
+static int exchange_colours(splitting *s)
+{
+    if (s->pairs == 0)
+        return SBN_SUCCESS;
+    int status = reserve(s, s->pairs);
+    s->owners = sbn__allocate(sizeof *s->owners * s->pairs);
+    s->colours = sbn__allocate(sizeof *s->colours * s->pairs);
+    int made = s->owners && s->colours;
+    for (size_t i = 0; i < s->count; ++i) {
+        int **ranks = &s->subsets[i].communicator.names;
+        *ranks = sbn__allocate(sizeof **ranks * s->pairs);
+        made = made && *ranks;
+    }
+    if (!status && !made)
+        status = sbn__communicator_die_of_memory(s->whole, s->operation);
+    if (status)
+        return status;
+    for (size_t rank = 0, at = 0; at < s->pairs; ++rank)
+        for (int64_t i = 0; i < s->counts[rank]; ++i, ++at) {
+            s->owners[at] = (int)rank;
+            if ((int)rank == sbn__communicator_rank(s->whole))
+                s->request.words[at] = s->subsets[i].colour;
+        }
+    status = add(s, SBN_TAG_WORDS, s->pairs);
+    for (size_t at = 0; at < s->pairs && !status; ++at)
+        s->colours[at] = (int)s->request.words[at];
+    return status;
+}
+
+/* Joins a subset to the other ranks that have its colour. */
+static int connect(splitting *s, sbn_subset *subset, int number)
+{
+    const sbn_transport *transport = &s->whole->transport;
+    sbn_communicator *made = &subset->communicator;
+    int *ranks = made->names, count = 0, code = 0;
+    for (size_t i = 0; i < s->pairs; ++i)
+        if (s->colours[i] == subset->colour)
+            ranks[count++] = s->owners[i];
+    sbn__error_clear();
+    made->transport.size = sizeof made->transport;
+    if (count > 1)
+        code = transport->split(transport->context, ranks, count, number, &made->transport);
+    if (code)
+        return sbn__communicator_die_of_transport(s->whole, code, "split");
+    made->owns_transport = count > 1;
+    for (int i = 0; i < count; ++i)
+        ranks[i] = sbn__communicator_name(s->whole, ranks[i]);
+    if (!s->keep_names) {
+        sbn__free(made->names);
+        made->names = NULL;
+    }
+    return SBN_SUCCESS;
+}
+
+/* The least colour above `last`, of all ranks; -1: there is none. */
+static int next_colour(const splitting *s, int last)
+{
+    int next = -1;
+    for (size_t i = 0; i < s->pairs; ++i)
+        if (s->colours[i] > last && (next < 0 || s->colours[i] < next))
+            next = s->colours[i];
+    return next;
+}
+
+/* In the order of colours, so that ranks of several subsets do not wait for each other in a ring. */
+static int connect_all(splitting *s)
+{
+    int status = SBN_SUCCESS;
+    size_t own = 0;
+    for (int colour = next_colour(s, -1); colour >= 0; colour = next_colour(s, colour)) {
+        const int number = s->whole->subsets++;
+        if (own < s->count && s->subsets[own].colour == colour && !status)
+            status = connect(s, &s->subsets[own++], number);
+    }
+    return status;
+}
+
+static int split(splitting *s, sbn_call *call)
+{
+    int status = agree(s, call);
+    if (!status)
+        status = exchange_counts(s);
+    if (!status)
+        status = exchange_colours(s);
+    if (!status)
+        status = connect_all(s);
+    /* A dead communicator cannot tell; the others find that out by their timeout. */
+    return status ? status : agree(s, call);
+}
+
+int sbn__communicator_check_splits(const sbn_communicator *c)
+{
+    if (sbn__communicator_is_joined(c) && !c->transport.split)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "group: its transport cannot be split");
+    return SBN_SUCCESS;
+}
+
+int sbn__communicator_split(sbn_communicator *whole, sbn_call *call, sbn_subset *subsets,
+                            size_t count, int keep_names)
+{
+    splitting s = {.whole = whole,
+                   .operation = call->operation,
+                   .subsets = subsets,
+                   .count = count,
+                   .keep_names = keep_names};
+    for (size_t i = 0; i < count; ++i) {
+        sbn__communicator_open(&subsets[i].communicator, NULL, whole->timeout, whole->on_timeout);
+        subsets[i].communicator.alone = whole->alone;
+    }
+    if (!sbn__communicator_is_joined(whole))
+        return call->error;
+    const int status = split(&s, call);
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    for (size_t i = 0; i < count && status; ++i)
+        sbn__communicator_close(&subsets[i].communicator);
+    sbn__request_free(&s.request);
+    sbn__free(s.counts);
+    sbn__free(s.owners);
+    sbn__free(s.colours);
+    return status ? sbn__fail(status, "%s", sentence) : SBN_SUCCESS;
+}

@@ -1,0 +1,209 @@
+/* Making an sbn_data_parallel, and its end. */
+#include "parallel/parallel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/versioned_struct.h"
+#include "collective/split.h"
+#include "group/group.h"
+#include "parallel/average.h"
+#include "parallel/bucket.h"
+#include "parallel/exchange_pool.h"
+
+static const char *const operation = "sbn_data_parallel_create";
+
+int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size_t size)
+{
+    static const sbn_data_parallel_config defaults = SBN_DATA_PARALLEL_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_data_parallel_config),
+                            "config");
+}
+
+/* Copies and checks what the caller gives; NULL: the defaults. */
+static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_config *config)
+{
+    const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
+    *config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
+    const int status = given ? sbn__struct_read(config, given, SBN_STRUCT(sbn_data_parallel_config),
+                                                "config")
+                             : SBN_SUCCESS;
+    if (status)
+        return status;
+    if (config->bucket_bytes < least || config->bucket_bytes > most)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
+                         least, most, config->bucket_bytes);
+    return SBN_SUCCESS;
+}
+
+static int check_group(sbn_group *group)
+{
+    sbn_communicator *c = &group->communicator;
+    int status = sbn__communicator_check(c, "the group");
+    if (!status && c->alone)
+        status = sbn__fail(SBN_GROUP_FAILED,
+                           "rank %d: after a timeout the group goes on with this rank's statistics "
+                           "alone: there is nobody to exchange tensors with",
+                           sbn__communicator_rank(c));
+    if (!status && group->passes_under_way > 0)
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "group: no pass under way was expected, %zu have not ended",
+                           group->passes_under_way);
+    return status ? status : sbn__communicator_check_splits(c);
+}
+
+/* All that needs no other ranks. */
+static int open_parallel(sbn_data_parallel *made, const sbn_group *group,
+                         const sbn_data_parallel_config *config)
+{
+    const size_t count = group->replica_count;
+    int status = SBN_SUCCESS;
+    made->bucket_floats = config->bucket_bytes / sizeof(float);
+    made->replicas = sbn__allocate(sizeof *made->replicas * count);
+    if (!made->replicas)
+        return sbn__fail_memory("exchanges of tensors");
+    made->replica_count = count;
+    for (size_t r = 0; r < count && !status; ++r)
+        status = sbn__replica_open(&made->replicas[r], r, group->replicas[r].queue);
+    for (int i = 0; i < SBN_BUCKETS && !status && count > 0; ++i)
+        status = sbn__bucket_open(&made->buckets[i], count);
+    return status;
+}
+
+static void free_parallel(sbn_data_parallel *parallel)
+{
+    if (!parallel)
+        return;
+    sbn__exchanges_free(parallel);
+    for (int i = 0; i < SBN_BUCKETS; ++i)
+        sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
+    for (size_t r = 0; r < parallel->replica_count; ++r)
+        sbn__replica_close(&parallel->replicas[r]);
+    sbn__free(parallel->replicas);
+    sbn__communicator_close(&parallel->communicator);
+    parallel->tag = 0;
+    sbn__free(parallel);
+}
+
+/* A communicator between the ranks that have replicas. After a timeout it is dead, in any case. */
+static int join(sbn_data_parallel *made, sbn_group *group, int status)
+{
+    sbn_subset subset = {.colour = 0};
+    sbn_call call = {.operation = operation,
+                     .name = "",
+                     .code = SBN_CODE_PARALLEL,
+                     .error = status};
+    const size_t count = group->replica_count > 0 && !status;
+    status = sbn__communicator_split(&group->communicator, &call, &subset, count, 1);
+    if (status || count == 0)
+        return status;
+    made->communicator = subset.communicator;
+    made->communicator.on_timeout = SBN_TIMEOUT_FAIL;
+    made->communicator.abort_flag = group->communicator.abort_flag;
+    return SBN_SUCCESS;
+}
+
+/* Every rank's replicas, and whether its memory suffices. */
+enum { REPLICAS, FAILED, RANK_WORDS };
+
+static int add(sbn_data_parallel *made, sbn_request *request, int status)
+{
+    sbn_communicator *c = &made->communicator;
+    const size_t words = (size_t)sbn__communicator_world_size(c) * RANK_WORDS;
+    if (sbn__request_reserve(request, words, operation))
+        return sbn__communicator_die_of_memory(c, operation);
+    int64_t *own = request->words + (size_t)sbn__communicator_rank(c) * RANK_WORDS;
+    own[REPLICAS] = (int64_t)made->replica_count;
+    own[FAILED] = status;
+    status = sbn__request_start(c, request, SBN_TAG_WORDS, words);
+    return status ? status : sbn__request_wait(c, request, operation);
+}
+
+/* Numbers the replicas of all ranks. */
+static int number_replicas(sbn_data_parallel *made, const int64_t *words)
+{
+    const sbn_communicator *c = &made->communicator;
+    for (int rank = 0; rank < sbn__communicator_world_size(c); ++rank) {
+        const int64_t *its = words + (size_t)rank * RANK_WORDS;
+        if (its[FAILED])
+            return sbn__fail(SBN_REMOTE_ERROR,
+                             "rank %d called sbn_data_parallel_create and reported %s",
+                             sbn__communicator_name(c, rank), sbn_strerror((int)its[FAILED]));
+        if (rank == sbn__communicator_rank(c))
+            made->first = made->total;
+        made->total += (size_t)its[REPLICAS];
+    }
+    if (made->total > SBN_MAX_REPLICAS)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: at most %d replicas were expected over all ranks, %zu came",
+                         SBN_MAX_REPLICAS, made->total);
+    return SBN_SUCCESS;
+}
+
+/* The ranks meet for the first time. Either all of them have the memory to go on, or none does. */
+static int meet(sbn_data_parallel *made)
+{
+    char sentence[SBN_SENTENCE_SIZE];
+    sbn_request request = {0};
+    const int own = sbn__exchanges_prepare(made);
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    int status = add(made, &request, own);
+    if (!status)
+        status = own ? sbn__fail(own, "%s", sentence) : number_replicas(made, request.words);
+    sbn__request_free(&request);
+    return status;
+}
+
+int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *given,
+                             sbn_data_parallel **parallel)
+{
+    sbn__error_clear();
+    if (!parallel)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "parallel: a place for the handle was expected, NULL came");
+    *parallel = NULL;
+    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (status)
+        return status;
+    const sbn_communicator *whole = &group->communicator;
+    sbn_data_parallel *made = sbn__allocate(sizeof *made);
+    sbn_data_parallel_config config;
+    status = check_group(group);
+    if (!status)
+        status = read_config(given, &config);
+    if (!status)
+        status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
+    /* The other ranks are told of an error where they wait. */
+    if (sbn__communicator_is_joined(whole) && (whole->dead || group->passes_under_way > 0))
+        status = status ? status : SBN_GROUP_FAILED;
+    else
+        status = join(made, group, status);
+    if (!status && made->replica_count > 0)
+        status = meet(made);
+    if (!status) {
+        made->tag = SBN_HANDLE_PARALLEL;
+        *parallel = made;
+        return SBN_SUCCESS;
+    }
+    char sentence[SBN_SENTENCE_SIZE];
+    strcpy(sentence, sbn_last_error());
+    free_parallel(made);
+    return sbn__fail(status, "%s", sentence);
+}
+
+void sbn_data_parallel_destroy(sbn_data_parallel *parallel)
+{
+    if (parallel && parallel->tag == SBN_HANDLE_PARALLEL)
+        free_parallel(parallel);
+}
+
+size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel)
+{
+    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->total : 0;
+}
+
+size_t sbn_data_parallel_first(const sbn_data_parallel *parallel)
+{
+    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
+}

@@ -1,0 +1,101 @@
+#include "pass/fallback.h"
+
+#include <string.h>
+
+#include "collective/mismatch.h"
+#include "pass/describe.h"
+#include "pass/pipeline.h"
+#include "pass/settle.h"
+
+sbn_request *sbn__pass_request(sbn_pass *pass)
+{
+    sbn_request *of[] = {&pass->header, &pass->sums, &pass->mismatch};
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i)
+        if (of[i]->in_flight)
+            return of[i];
+    return NULL;
+}
+
+static void abandon(sbn_pass *pass)
+{
+    sbn_communicator *c = &pass->group->communicator;
+    sbn__request_abandon(c, &pass->header);
+    sbn__request_abandon(c, &pass->sums);
+    sbn__request_abandon(c, &pass->mismatch);
+}
+
+/* Begins the pass again with this rank's values alone. */
+static void restart_alone(sbn_pass *pass)
+{
+    abandon(pass);
+    pass->format = SBN_NARROW;
+    sbn__pipeline_wait(pass);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        sbn__layer_pass_start(lp);
+    sbn__pass_start_alone(pass);
+    if (pass->stage == SBN_STAGE_LOCAL)
+        sbn__pipeline_start(pass);
+}
+
+void sbn__passes_give_up(sbn_group *group, int status)
+{
+    const sbn_pass_pool *pool = group->passes;
+    for (size_t i = 0; i < pool->count; ++i) {
+        sbn_pass *pass = pool->under_way[i];
+        if (pass->stage == SBN_STAGE_SETTLED || sbn__pass_is_local(pass))
+            continue;
+        if (group->communicator.alone && !pass->error) {
+            restart_alone(pass);
+        } else {
+            abandon(pass);
+            sbn__pass_settle(pass, status);
+        }
+    }
+}
+
+/* Starts a request that this rank does not wait for; where that is impossible, there is none. */
+static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
+{
+    sbn_communicator *c = &pass->group->communicator;
+    if (!sbn__request_start(c, request, tag, count))
+        sbn__request_abandon(c, request);
+}
+
+/*
+ * For ranks that come to a pass when this one has given it up before they agreed on it: its words
+ * say that there is an error, and a mismatch that it is this rank's, SBN_TIMEOUT or SBN_ABORTED. So they need not
+ * wait for a timeout of their own, and no request of the pass is left without them.
+ */
+static void leave_word(sbn_pass *pass)
+{
+    const sbn_communicator *c = &pass->group->communicator;
+    const size_t words = sbn__mismatch_words(c->transport.world_size);
+    sbn_call call = sbn__pass_call(pass);
+    if (!pass->header.in_flight || sbn__request_reserve(&pass->mismatch, words, "a mismatch"))
+        return;
+    /* An error of its own has been in its header: then the ranks go on to the mismatch. */
+    if (!pass->error) {
+        call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
+        memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
+        pass->sums.words[0] = 1;
+        leave(pass, &pass->sums, SBN_TAG_WORDS, pass->sent);
+    }
+    memset(pass->mismatch.words, 0, sizeof(int64_t) * words);
+    sbn__mismatch_fill(pass->mismatch.words, c->transport.rank, &call);
+    leave(pass, &pass->mismatch, SBN_TAG_REPEAT, words);
+}
+
+void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest)
+{
+    char call[128];
+    sbn__pass_name(oldest, call, sizeof call);
+    leave_word(oldest);
+    sbn__passes_give_up(group, sbn__communicator_time_out(&group->communicator,
+                                                          sbn__pass_request(oldest), call));
+}
+
+void sbn__passes_left_behind(sbn_group *group, int status)
+{
+    sbn__communicator_part(&group->communicator, status);
+    sbn__passes_give_up(group, status);
+}

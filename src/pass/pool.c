@@ -1,0 +1,156 @@
+#include "pass/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static void free_pass(sbn_pass *pass)
+{
+    sbn__request_free(&pass->header);
+    sbn__request_free(&pass->sums);
+    sbn__request_free(&pass->mismatch);
+    pass->tag = 0;
+    sbn__free(pass);
+}
+
+static void free_pool(sbn_pass_pool *pool)
+{
+    while (pool->idle_layer_passes) {
+        sbn_layer_pass *next = pool->idle_layer_passes->next;
+        sbn__layer_pass_destroy(pool->idle_layer_passes);
+        pool->idle_layer_passes = next;
+    }
+    while (pool->idle) {
+        sbn_pass *pass = pool->idle;
+        pool->idle = pass->next_idle;
+        free_pass(pass);
+    }
+    sbn__free(pool);
+}
+
+void sbn__passes_free(sbn_group *group)
+{
+    if (group->passes)
+        free_pool(group->passes);
+    group->passes = NULL;
+}
+
+static int open_pool(sbn_group *group)
+{
+    if (group->passes)
+        return SBN_SUCCESS;
+    group->passes = sbn__allocate(sizeof *group->passes);
+    group->free_passes = free_pool;
+    return group->passes ? SBN_SUCCESS : sbn__fail_memory("a pass");
+}
+
+static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass **layer_passes)
+{
+    sbn_pass_pool *pool = group->passes;
+    sbn_layer_pass **end = &pool->idle_layer_passes;
+    for (; count > 0; --count) {
+        if (!*end)
+            *end = sbn__layer_pass_create(group);
+        if (!*end)
+            return sbn__fail_memory("a pass");
+        end = &(*end)->next;
+    }
+    *layer_passes = pool->idle_layer_passes;
+    pool->idle_layer_passes = *end;
+    *end = NULL;
+    return SBN_SUCCESS;
+}
+
+/* In the same order: the next call of as many layers finds memory of the right size. */
+static void release_layer_passes(sbn_pass_pool *pool, sbn_layer_pass *layer_passes)
+{
+    sbn_layer_pass **end = &layer_passes;
+    for (; *end; end = &(*end)->next)
+        sbn__layer_pass_release(*end);
+    *end = pool->idle_layer_passes;
+    pool->idle_layer_passes = layer_passes;
+}
+
+void sbn__pass_enter(sbn_pass *pass)
+{
+    sbn_pass_pool *pool = pass->group->passes;
+    pool->under_way[pool->count++] = pass;
+    pass->group->passes_under_way = pool->count;
+}
+
+void sbn__pass_release(sbn_pass *pass)
+{
+    sbn_pass_pool *pool = pass->group->passes;
+    size_t i = 0;
+    while (i < pool->count && pool->under_way[i] != pass)
+        ++i;
+    if (i < pool->count) {
+        --pool->count;
+        memmove(pool->under_way + i, pool->under_way + i + 1,
+                sizeof(sbn_pass *) * (pool->count - i));
+    }
+    pass->group->passes_under_way = pool->count;
+    release_layer_passes(pool, pass->layer_passes);
+    pass->layer_passes = NULL;
+    pass->next_idle = pool->idle;
+    pool->idle = pass;
+}
+
+int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
+{
+    int status = open_pool(group);
+    if (status)
+        return status;
+    sbn_pass *pass = group->passes->idle;
+    if (pass)
+        group->passes->idle = pass->next_idle;
+    else
+        pass = sbn__allocate(sizeof *pass);
+    if (!pass)
+        return sbn__fail_memory("a pass");
+    *pass = (sbn_pass){
+        .tag = SBN_HANDLE_PASS,
+        .group = group,
+        .stage = SBN_STAGE_HEADER,
+        .chunk_count = 1,
+        .format = SBN_NARROW,
+        .header = pass->header,
+        .sums = pass->sums,
+        .mismatch = pass->mismatch,
+    };
+    status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
+    if (!status)
+        status = acquire_layer_passes(group, count, &pass->layer_passes);
+    if (status)
+        sbn__pass_release(pass);
+    *found = pass;
+    return status;
+}
+
+int sbn__pass_is_local(const sbn_pass *pass)
+{
+    int local = 1;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        local = local && lp->kind->local;
+    return local;
+}
+
+int sbn__pass_is_joined(const sbn_pass *pass)
+{
+    return sbn__communicator_is_joined(&pass->group->communicator) && !sbn__pass_is_local(pass);
+}
+
+void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status)
+{
+    if (!status || pass->error)
+        return;
+    pass->error = status;
+    pass->culprit = layer_pass;
+    snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
+}
+
+sbn_sums sbn__pass_sums(const sbn_pass *pass)
+{
+    return (sbn_sums){pass->layer_passes, pass->chunk, pass->format};
+}

@@ -1,0 +1,72 @@
+/*
+ * The passes of a group: those under way, in the order they began, and ended ones, kept for their
+ * memory.
+ */
+#ifndef SBN_PASS_POOL_H
+#define SBN_PASS_POOL_H
+
+#include "collective/request.h"
+#include "pass/layer_pass.h"
+#include "pass/sums.h"
+
+/* Where a pass is in the state machine of src/pass/combine.h. */
+typedef enum sbn_stage {
+    SBN_STAGE_HEADER,
+    SBN_STAGE_LOCAL,
+    SBN_STAGE_SENT,
+    SBN_STAGE_MISMATCH,
+    SBN_STAGE_SETTLED
+} sbn_stage;
+
+struct sbn_pass {
+    enum sbn_handle_kind tag;
+    sbn_pass *next_idle;
+    sbn_group *group;
+    sbn_layer_pass *layer_passes; /* NULL: ended */
+
+    sbn_stage stage;
+    size_t chunk, chunk_count;     /* the one that is being combined; of all layer passes */
+    int format;                    /* of its pending layer passes */
+    int error;                     /* this rank cannot go on: a status that the others learn */
+    const sbn_layer_pass *culprit; /* the layer pass with the error */
+    sbn_request header, sums, mismatch;
+    size_t sent;    /* words of the sums that other ranks add to */
+    uint32_t place; /* of the layer whose mismatch is looked for */
+
+    int status;
+    char sentence[SBN_SENTENCE_SIZE];
+};
+
+typedef struct sbn_pass_pool {
+    sbn_pass *under_way[SBN_MAX_PASSES];
+    size_t count; /* of those: also group->passes_under_way */
+    sbn_pass *idle;
+    sbn_layer_pass *idle_layer_passes;
+} sbn_pass_pool;
+
+/* An idle pass of the group, or a new one, with `count` layer passes. */
+int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
+
+/* The pass is the last of those under way. */
+void sbn__pass_enter(sbn_pass *pass);
+
+/* Takes the pass out of those under way, if it is one, and keeps its memory. */
+void sbn__pass_release(sbn_pass *pass);
+
+/* Frees the group's memory for passes. */
+void sbn__passes_free(sbn_group *group);
+
+/*
+ * An error of this rank's own, in a layer pass: the first one is what the pass comes to, with the
+ * last sentence. SBN_SUCCESS is none.
+ */
+void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status);
+
+/* Does any layer pass combine with other ranks; are all of this rank alone, whatever the group? */
+int sbn__pass_is_joined(const sbn_pass *pass);
+int sbn__pass_is_local(const sbn_pass *pass);
+
+/* What is to be combined next. */
+sbn_sums sbn__pass_sums(const sbn_pass *pass);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Working memory of the first two steps of a pass: for each replica the accumulators of a chunk of
+ * channels, on the device and on the host. Kept from pass to pass.
+ */
+#ifndef SBN_PASS_WORKSPACE_H
+#define SBN_PASS_WORKSPACE_H
+
+#include "device/shape.h"
+#include "device/staging.h"
+
+/* Of one replica. */
+typedef struct sbn_work {
+    sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
+    sbn_staging on_host;                     /* a copy of them */
+    cl_event last;                           /* the last command that uses any of these */
+} sbn_work;
+
+/* Channels that are reduced, combined and applied together: all of the layer's, or some. */
+typedef struct sbn_chunk {
+    size_t first, channels;
+    sbn_shape *shapes; /* per replica */
+    sbn_work *work;    /* per replica */
+} sbn_chunk;
+
+int sbn__chunk_open(sbn_chunk *chunk, size_t replicas);
+void sbn__chunk_close(sbn_chunk *chunk, size_t replicas);
+
+/* Blocks until the commands that use its memory are over, or have failed. */
+void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas);
+
+/* The same, and forgets them: the memory is free for another pass. */
+void sbn__chunk_clear(sbn_chunk *chunk, size_t replicas);
+
+#endif

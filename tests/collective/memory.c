@@ -1,0 +1,160 @@
+/*
+ * Memory that runs out on one of two ranks, at every allocation of a pass that disagrees, of one in
+ * the wide format, of a split and of the making of an sbn_data_parallel: that rank returns
+ * SBN_OUT_OF_MEMORY and nothing else. Where it could tell, the other learns of it by name and both go
+ * on; where it could not, its group is dead, and the other learns by its timeout.
+ */
+#include <syncbn/data_parallel.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "support/ranks.h"
+#include "support/wraps.h"
+
+static fixture device;
+static int fault, failed; /* on rank 1; which function it was, or -1 */
+
+static void begin_fault(const test_rank *m)
+{
+    expect_leaks();
+    if (m->rank == 1)
+        wraps_fail(WRAP_ALLOCATE, fault);
+}
+
+static int end_fault(test_rank *m, int status)
+{
+    rank_says(m, status);
+    if (m->rank == 1) {
+        failed = wraps_failed();
+        wraps_fail(WRAP_ALLOCATE, 0);
+    }
+    return status;
+}
+
+/* Values that need the wide format. */
+static int wide_forward(test_rank *m)
+{
+    const slice *s = &m->slices[0];
+    buffer_fill(s, &s->shard.x, RANK_PLANE, 3e30f);
+    begin_fault(m);
+    return end_fault(m, sbn_forward(m->layer, m->shards, m->saved, 0, NULL));
+}
+
+static int disagree(test_rank *m)
+{
+    begin_fault(m);
+    return end_fault(m, sbn_forward(m->rank ? m->second : m->layer, m->shards,
+                                    m->rank ? m->second_saved : m->saved, 0, NULL));
+}
+
+static int split(test_rank *m)
+{
+    const int colours[RANK_REPLICAS] = {0};
+    sbn_group *part = NULL;
+    begin_fault(m);
+    end_fault(m, sbn_group_split(m->group, colours, &part));
+    if (m->status && part)
+        tap_ok(0, "a group after an error");
+    sbn_group_destroy(part);
+    return m->status;
+}
+
+static int make_parallel(test_rank *m)
+{
+    sbn_data_parallel *parallel = NULL;
+    begin_fault(m);
+    end_fault(m, sbn_data_parallel_create(m->group, NULL, &parallel));
+    if (m->status && parallel)
+        tap_ok(0, "an sbn_data_parallel after an error");
+    sbn_data_parallel_destroy(parallel);
+    return m->status;
+}
+
+typedef struct scenario {
+    const char *what;
+    int (*work)(test_rank *);
+    int usual; /* without a fault */
+    int least; /* allocations */
+} scenario;
+
+static int is_told(const test_rank *m)
+{
+    return m->status == SBN_REMOTE_ERROR &&
+           holds_words(m->sentence, "rank 1|reported SBN_OUT_OF_MEMORY");
+}
+
+/* The n-th allocation fails; 0 if there were fewer. */
+static int fails(const scenario *s, int n, int *told, int *late)
+{
+    const size_t ones[] = {1, 1}, samples[] = {2, 3};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    test_ranks all;
+    config.timeout = 0.5;
+    ranks_open(&all, &device, 2, ones, samples, &config);
+    fault = n;
+    ranks_do(&all, s->work);
+    const test_rank *first = &all.of[0], *second = &all.of[1];
+    const int any = failed >= 0;
+    const int timeout = first->status == SBN_TIMEOUT;
+    *told += is_told(first);
+    *late += timeout;
+    if (!any && (first->status != s->usual || second->status != s->usual))
+        tap_ok(0, "%s without a fault: %s: %s", s->what, sbn_strerror(second->status),
+               second->sentence);
+    /* A sentence may be shorter for lack of memory: then nothing has failed. */
+    if (any && second->status != s->usual &&
+        (second->status != SBN_OUT_OF_MEMORY || !holds_words(second->sentence, "memory")))
+        tap_ok(0, "%s, allocation %d: expected SBN_OUT_OF_MEMORY, got %s: %s", s->what, n,
+               sbn_strerror(second->status), second->sentence);
+    if (any && second->status != s->usual && !timeout && !is_told(first))
+        tap_ok(0, "%s, allocation %d: the other rank: %s: %s", s->what, n,
+               sbn_strerror(first->status), first->sentence);
+    /* Told, both go on; otherwise both are dead. */
+    fault = 0;
+    const int dead = timeout && second->status != s->usual;
+    if (dead) {
+        rank_forward(&all.of[1]);
+        if (second->status != SBN_GROUP_FAILED || !holds_words(second->sentence, "memory"))
+            tap_ok(0, "%s, allocation %d: afterwards: %s: %s", s->what, n,
+                   sbn_strerror(second->status), second->sentence);
+    } else {
+        ranks_do(&all, rank_train);
+        if (first->status || second->status)
+            tap_ok(0, "%s, allocation %d: afterwards: %s: %s", s->what, n,
+                   sbn_strerror(second->status), second->sentence);
+    }
+    ranks_close(&all);
+    return any;
+}
+
+static void checks(void)
+{
+    const scenario scenarios[] = {
+        {"a pass in the wide format", wide_forward, SBN_SUCCESS, 20},
+        {"a disagreement", disagree, SBN_DISAGREEMENT, 20},
+        {"a split", split, SBN_SUCCESS, 15},
+        {"sbn_data_parallel_create", make_parallel, SBN_SUCCESS, 15},
+    };
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
+        const scenario *s = &scenarios[i];
+        int n = 1, told = 0, late = 0;
+        while (fails(s, n, &told, &late))
+            ++n;
+        tap_ok(n > s->least && told > 0 && late > 0,
+               "%s: %d allocations failed; the other rank was told %d times, and waited %d times",
+               s->what, n - 1, told, late);
+    }
+}
+
+/* Those who wait in vain leave words allocated. */
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    expect_leaks();
+    checks();
+    fixture_close(&device);
+    return tap_done();
+}

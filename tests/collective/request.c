@@ -1,0 +1,280 @@
+/*
+ * Requests to other ranks, without passes: who is named in sentences, sums, deadlines, what becomes
+ * of words that are abandoned, transports that fail and memory that runs out. Two communicators of
+ * one hub, driven by one thread.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "collective/ranks.h"
+#include "collective/request.h"
+#include "support/fixture.h"
+#include "support/wraps.h"
+
+enum { RANKS = 2, WORDS = 3 };
+
+static sbn_hub *hub;
+static sbn_communicator joined[RANKS];
+
+static void open_ranks(double timeout, sbn_timeout_action action)
+{
+    must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
+    for (int rank = 0; rank < RANKS; ++rank) {
+        sbn_transport transport = SBN_TRANSPORT_INIT;
+        must(sbn_hub_transport(hub, rank, &transport), "sbn_hub_transport");
+        sbn__communicator_open(&joined[rank], &transport, timeout, action);
+    }
+}
+
+static void close_ranks(void)
+{
+    for (int rank = 0; rank < RANKS; ++rank)
+        sbn__communicator_close(&joined[rank]);
+    sbn_hub_destroy(hub);
+}
+
+static void fill(sbn_request *request, int64_t first)
+{
+    must(sbn__request_reserve(request, WORDS, "a test"), "sbn__request_reserve");
+    for (int i = 0; i < WORDS; ++i)
+        request->words[i] = first + i;
+}
+
+static void pause_for(double seconds)
+{
+    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&t, NULL);
+}
+
+/* --- sentences ---------------------------------------------------------------------- */
+
+static void check_list(const int *ranks, int count, size_t size, const char *expected)
+{
+    char out[SBN_RANKS_SIZE];
+    memset(out, '#', sizeof out);
+    const size_t length = sbn__ranks_print(ranks, count, out, size);
+    tap_ok(!strcmp(out, expected) && length == strlen(expected),
+           "%d ranks, %zu bytes: expected \"%s\", got \"%s\", length %zu", count, size, expected,
+           out, length);
+}
+
+static void check_lists(void)
+{
+    int ranks[4095];
+    for (int i = 0; i < 4095; ++i)
+        ranks[i] = i < 16 ? 2 * i : 3000 + i;
+    check_list(ranks + 1, 1, SBN_RANKS_SIZE, "rank 2");
+    check_list(ranks, 3, SBN_RANKS_SIZE, "ranks 0, 2, 4");
+    check_list(ranks, 16, SBN_RANKS_SIZE,
+               "ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30");
+    check_list(ranks, 17, SBN_RANKS_SIZE,
+               "ranks 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30 and 1 more");
+    check_list(
+        ranks + 16, 4079, SBN_RANKS_SIZE,
+        "ranks 3016, 3017, 3018, 3019, 3020, 3021, 3022, 3023, 3024, 3025, 3026, 3027, 3028, "
+        "3029, 3030, 3031 and 4063 more");
+    check_list(ranks, 3, 10, "ranks 0, ");
+}
+
+/* --- sums and deadlines -------------------------------------------------------------- */
+
+static void check_sum(void)
+{
+    sbn_request requests[RANKS] = {{0}};
+    int done = 1;
+    open_ranks(60, SBN_TIMEOUT_FAIL);
+    for (int rank = 0; rank < RANKS; ++rank) {
+        fill(&requests[rank], 10 + rank);
+        must(sbn__request_start(&joined[rank], &requests[rank], SBN_TAG_WORDS, WORDS), "start");
+        must(sbn__request_poll(&joined[rank], &requests[rank], &done), "poll");
+        tap_ok(done == rank, "rank %d has started: expected %s, got %s", rank,
+               rank ? "the sum" : "no sum", done ? "the sum" : "no sum");
+    }
+    must(sbn__request_wait(&joined[0], &requests[0], "a test"), "wait");
+    for (int i = 0; i < WORDS; ++i)
+        tap_ok(requests[0].words[i] == 21 + 2 * i && requests[1].words[i] == 21 + 2 * i,
+               "word %d: expected %d, got %d and %d", i, 21 + 2 * i, (int)requests[0].words[i],
+               (int)requests[1].words[i]);
+    for (int rank = 0; rank < RANKS; ++rank)
+        sbn__request_free(&requests[rank]);
+    close_ranks();
+}
+
+/* The time that a rank waits for one that does not come. */
+static void check_timeout(sbn_timeout_action action)
+{
+    sbn_request request = {0};
+    const int local = action == SBN_TIMEOUT_LOCAL;
+    open_ranks(0.5, action);
+    fill(&request, 0);
+    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
+    const double start = sbn__seconds();
+    expect(sbn__request_wait(&joined[0], &request, "a test"), SBN_TIMEOUT,
+           "rank 0 waited 0.5 s in a test for rank 1", "nobody comes");
+    const double waited = sbn__seconds() - start;
+    tap_ok(waited >= 0.5, "expected at least 0.5 s, waited %g s", waited);
+    tap_ok(sbn__communicator_is_joined(&joined[0]) == !local && joined[0].dead == !local,
+           "afterwards the communicator is %s", local ? "alone" : "dead");
+    tap_ok(!request.block && !request.in_flight, "its words are the communicator's");
+    sbn__error_clear();
+    expect(sbn__communicator_check(&joined[0], "the test"), local ? SBN_SUCCESS : SBN_GROUP_FAILED,
+           local ? "" : "rank 0: the test failed earlier: rank 0 waited 0.5 s", "and says so");
+
+    /* The late rank comes: then the words are free. */
+    sbn_request late = {0};
+    const long before = sbn__handles_open();
+    fill(&late, 5);
+    must(sbn__request_start(&joined[1], &late, SBN_TAG_WORDS, WORDS), "start");
+    must(sbn__request_wait(&joined[1], &late, "a test"), "the late rank");
+    sbn__communicator_sweep(&joined[0]);
+    tap_ok(!joined[0].abandoned, "the late rank has come: the words are free");
+    sbn__request_free(&late);
+    tap_ok(sbn__handles_open() < before, "fewer blocks than before it came");
+    close_ranks();
+}
+
+/* A request that completes, whichever, is a sign of life. */
+static void check_life(void)
+{
+    sbn_request waited = {0}, other[RANKS] = {{0}};
+    int done;
+    open_ranks(2, SBN_TIMEOUT_FAIL);
+    fill(&waited, 0);
+    must(sbn__request_start(&joined[0], &waited, SBN_TAG_WORDS, WORDS), "start");
+    sbn_deadline deadline = sbn__deadline_start(&joined[0]);
+    pause_for(1.5);
+    tap_ok(!sbn__deadline_passed(&joined[0], &deadline, &waited), "after 1.5 s of 2");
+    for (int rank = 0; rank < RANKS; ++rank) {
+        fill(&other[rank], 0);
+        must(sbn__request_start(&joined[rank], &other[rank], SBN_TAG_HEADER, WORDS), "start");
+    }
+    must(sbn__request_poll(&joined[0], &other[0], &done), "poll");
+    tap_ok(done && !sbn__deadline_passed(&joined[0], &deadline, &waited), "another completes");
+    pause_for(1);
+    tap_ok(!sbn__deadline_passed(&joined[0], &deadline, &waited), "a second after that");
+    pause_for(1.2);
+    tap_ok(sbn__deadline_passed(&joined[0], &deadline, &waited), "2.2 s after that");
+    sbn__request_abandon(&joined[0], &waited);
+    must(sbn__request_poll(&joined[1], &other[1], &done), "poll");
+    for (int rank = 0; rank < RANKS; ++rank)
+        sbn__request_free(&other[rank]);
+    close_ranks();
+}
+
+/* --- transports ------------------------------------------------------------------- */
+
+static int start_code, test_code, asked;
+static double asked_at[4];
+
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    (void)tag, (void)words, (void)count;
+    *request = context;
+    return start_code;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)context, (void)request;
+    *done = 0;
+    return test_code;
+}
+
+/* Nobody answers at first; by the end rank 1 has. */
+static int missing(void *context, void *request, int *ranks)
+{
+    (void)context, (void)request;
+    if (asked < 4)
+        asked_at[asked] = sbn__seconds();
+    ranks[0] = 2;
+    ranks[1] = asked++ ? 3 : 1;
+    return 2;
+}
+
+static sbn_communicator broken(void)
+{
+    static int context;
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &context,
+                                 .rank = 0,
+                                 .world_size = 4,
+                                 .start = start,
+                                 .test = test,
+                                 .missing = missing};
+    sbn_communicator c;
+    sbn__communicator_open(&c, &table, 1.6, SBN_TIMEOUT_FAIL);
+    return c;
+}
+
+static void check_code(int in_start, int code, int status, const char *words)
+{
+    sbn_communicator c = broken();
+    sbn_request request = {0};
+    int done, came;
+    start_code = in_start ? code : 0;
+    test_code = in_start ? 0 : code;
+    fill(&request, 0);
+    came = sbn__request_start(&c, &request, SBN_TAG_WORDS, WORDS);
+    if (!came)
+        came = sbn__request_poll(&c, &request, &done);
+    expect(came, status, words, in_start ? "start fails" : "test fails");
+    tap_ok(c.dead && c.status == status, "the communicator is dead: %s", sbn_strerror(c.status));
+    sbn__request_abandon(&c, &request);
+    sbn__request_free(&request);
+    sbn__communicator_close(&c);
+    start_code = test_code = 0;
+}
+
+/* Before the timeout is over, and when it is: the second answer counts. */
+static void check_asking(void)
+{
+    sbn_communicator c = broken();
+    sbn_request request = {0};
+    fill(&request, 0);
+    must(sbn__request_start(&c, &request, SBN_TAG_WORDS, WORDS), "start");
+    const double from = sbn__seconds();
+    expect(sbn__request_wait(&c, &request, "a test"), SBN_TIMEOUT,
+           "waited 1.6 s in a test for ranks 2, 3", "who is missing");
+    tap_ok(asked == 2 && asked_at[0] - from > 0.8 && asked_at[1] - from >= 1.6,
+           "asked %d times, first after %g s, last after %g s", asked, asked_at[0] - from,
+           asked_at[1] - from);
+    tap_ok(asked_at[0] - from < 1.5, "there is time for answers before the timeout is over");
+    sbn__communicator_close(&c);
+}
+
+static void check_memory(void)
+{
+    sbn_communicator c = broken();
+    sbn_request request = {0};
+    fill(&request, 7);
+    wraps_fail(WRAP_ALLOCATE, 1);
+    expect(sbn__request_reserve(&request, 100, "a test"), SBN_OUT_OF_MEMORY,
+           "no memory left for a test", "no memory for more words");
+    wraps_fail(WRAP_ALLOCATE, 0);
+    tap_ok(request.capacity == WORDS && request.words && request.words[2] == 9,
+           "the room that it had is kept, to tell the others");
+    sbn__request_free(&request);
+    expect(sbn__communicator_die_of_memory(&c, "a test"), SBN_OUT_OF_MEMORY,
+           "rank 0: the host has no memory left for a test, nor to tell the other ranks",
+           "no memory to tell the others");
+    expect(sbn__communicator_check(&c, "the test"), SBN_GROUP_FAILED, "failed earlier|memory",
+           "afterwards it is dead");
+    sbn__communicator_close(&c);
+}
+
+int main(void)
+{
+    check_lists();
+    check_sum();
+    check_timeout(SBN_TIMEOUT_FAIL);
+    check_timeout(SBN_TIMEOUT_LOCAL);
+    check_life();
+    check_code(1, 77, SBN_TRANSPORT_ERROR, "rank 0: the transport's start returned 77");
+    check_code(0, -5, SBN_TRANSPORT_ERROR, "rank 0: the transport's test returned -5");
+    check_code(1, SBN_OUT_OF_MEMORY, SBN_OUT_OF_MEMORY, "the transport's start returned");
+    check_asking();
+    check_memory();
+    return tap_done();
+}
