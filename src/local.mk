@@ -202,6 +202,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/command_bench.c \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
+	tools/syncbn/driver_advice.c \
+	tools/syncbn/driver_advice.h \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/inspect.c \
 	tools/syncbn/inspect.h \

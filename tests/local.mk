@@ -17,6 +17,10 @@ OCLGRIND_TESTS =
 dist_check_SCRIPTS += tests/tools/exports.sh
 TESTS += tests/tools/exports.sh
 
+# The archive itself, the order of the tests, and the script that comes with it.
+dist_check_SCRIPTS += tests/tools/dist.sh tests/order.sh tests/tools/quickstart.sh
+TESTS += tests/tools/dist.sh tests/order.sh tests/tools/quickstart.sh
+
 EXTRA_DIST += tests/support/drivers.supp tests/support/drivers.lsan
 
 # The checker itself: its problems' lines, and that its tolerances refuse faults.
@@ -45,6 +49,10 @@ EXTRA_DIST += \
 dist_check_SCRIPTS += tests/pass/golden.sh
 TESTS += tests/pass/golden.sh
 EXTRA_DIST += tests/pass/golden
+
+# The command's list of devices, where there are none.
+dist_check_SCRIPTS += tests/tools/devices.sh
+TESTS += tests/tools/devices.sh
 
 # Machines with a GPU have a script of their own; here it is tried without one.
 EXTRA_DIST += tests/gpu.sh
@@ -245,6 +253,11 @@ VALGRIND_TESTS += tests/pass/passes tests/collective/hub
 # The demo, a few steps of it.
 dist_check_SCRIPTS += tests/tools/demo.sh
 TESTS += tests/tools/demo.sh
+check_PROGRAMS += tests/tools/demo_progress
+tests_tools_demo_progress_SOURCES = tests/tools/demo_progress.c examples/fashion/progress.c \
+	examples/fashion/progress.h tests/support/tap.c tests/support/tap.h
+tests_tools_demo_progress_LDADD = -lm
+TESTS += tests/tools/demo_progress
 
 # Planes of one element, at the ends of what doubles and integers add exactly.
 check_PROGRAMS += tests/pass/planes_of_one
@@ -512,3 +525,11 @@ TESTS += $(mpi_scripts) $(mpich_scripts)
 ASAN_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh
 VALGRIND_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh
 endif
+
+# With make -jN check programs run side by side, but not these: they know deadlines, or start
+# more ranks than there are cores. They run when the others have ended, one by one (GNU make).
+alone_tests = tests/collective/hub_timeout tests/parallel/faults tests/parallel/timeout tests/tools/timeline.sh \
+	$(mpi_scripts) $(mpich_scripts)
+alone = $(addsuffix .log,$(patsubst %.sh,%,$(alone_tests)))
+before := $(filter-out $(alone),$(TEST_LOGS))
+$(foreach log,$(filter $(alone),$(TEST_LOGS)),$(eval $(log): | $(before))$(eval before += $(log)))
