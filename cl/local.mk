@@ -17,7 +17,8 @@ KERNELS = \
 	cl/tiles.cl \
 	cl/forward_apply.cl \
 	cl/backward_apply.cl \
-	cl/store_gradients.cl
+	cl/store_gradients.cl \
+	cl/self_test.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

@@ -12,6 +12,8 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/batchnorm.h \
 	src/device/binary.c \
 	src/device/binary.h \
+	src/device/build_options.c \
+	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
 	src/model/checkpoint.c \
@@ -29,6 +31,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/evaluate.c \
 	src/collective/mismatch.c \
 	src/collective/mismatch.h \
+	src/model/file_kind.c \
+	src/model/file_kind.h \
 	src/pass/fold.c \
 	src/pass/forward.c \
 	src/pass/forward.h \
@@ -80,6 +84,10 @@ libsyncbn_core_la_SOURCES = \
 	src/model/safetensors_header.c \
 	src/model/safetensors_write.c \
 	src/layer/saved.c \
+	src/device/self_test.c \
+	src/device/self_test.h \
+	src/device/self_test_rules.c \
+	src/device/self_test_rules.h \
 	src/collective/settings.c \
 	src/collective/settings.h \
 	src/pass/shard.c \
@@ -89,6 +97,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/staging.h \
 	src/exact/statistics.c \
 	src/exact/statistics.h \
+	src/base/status.c \
 	src/exact/big.c \
 	src/exact/big.h \
 	src/device/channel_table.c \
@@ -208,14 +217,21 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/device_choice.c \
 	tools/syncbn/device_choice.h \
 	tools/syncbn/json.h \
+	tools/syncbn/json_output.c \
+	tools/syncbn/json_output.h \
 	tools/syncbn/main.c \
 	tools/syncbn/options.c \
 	tools/syncbn/options.h \
 	tools/syncbn/problem_list.c \
 	tools/syncbn/problem_list.h \
+	tools/syncbn/progress.c \
+	tools/syncbn/progress.h \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
-	tools/syncbn/report_json.c
+	tools/syncbn/report_json.c \
+	tools/syncbn/standard_input.c \
+	tools/syncbn/standard_input.h \
+	tools/syncbn/usage.c
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 # The benchmark's kernels.

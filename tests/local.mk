@@ -96,6 +96,14 @@ tests_pass_arguments_shards_LDADD = $(on_fixture)
 TESTS += $(arguments)
 ASAN_TESTS += $(arguments)
 
+# Statuses by name.
+check_PROGRAMS += tests/base/statuses
+tests_base_statuses_SOURCES = tests/base/statuses.c tests/support/tap.c tests/support/tap.h
+tests_base_statuses_LDADD = libsyncbn_core.la
+TESTS += tests/base/statuses
+ASAN_TESTS += tests/base/statuses
+VALGRIND_TESTS += tests/base/statuses
+
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between.
 wraps_sources = tests/support/wraps.c tests/support/wraps.h
 wrap = -Wl,--wrap=
@@ -119,6 +127,16 @@ tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_faults_LDADD = $(on_fixture)
 TESTS += tests/device/embedded tests/pass/faults
 ASAN_TESTS += tests/device/embedded tests/pass/faults
+
+# Options that would break the contract; devices that do.
+check_PROGRAMS += tests/device/build_options tests/device/self_test
+tests_device_build_options_SOURCES = tests/device/build_options.c tests/support/tap.c tests/support/tap.h
+tests_device_build_options_LDADD = libsyncbn_core.la
+tests_device_self_test_SOURCES = tests/device/self_test.c $(wraps_sources)
+tests_device_self_test_LDFLAGS = $(wraps)
+tests_device_self_test_LDADD = $(on_fixture)
+TESTS += tests/device/build_options tests/device/self_test
+ASAN_TESTS += tests/device/build_options
 
 # Passes made a few channels at a time.
 check_PROGRAMS += tests/pass/chunks
@@ -345,6 +363,10 @@ tests_model_rewrite_LDADD = $(on_fixture)
 dist_check_SCRIPTS += tests/model/reference.sh
 EXTRA_DIST += tests/model/data/read_files.py
 TESTS += tests/model/reference.sh
+
+# The command's line.
+dist_check_SCRIPTS += tests/tools/command.sh
+TESTS += tests/tools/command.sh
 
 # The command's view of checkpoints.
 dist_check_SCRIPTS += tests/model/inspect.sh

@@ -55,7 +55,9 @@ typedef struct sbn_group_config {
     /*
      * Added to the OpenCL compiler's options; NULL: none. For experiments: with
      * "-cl-denorms-are-zero" bits may differ where the standard deviation of a
-     * channel's x or dy is below 2^-48.
+     * channel's x or dy is below 2^-48. Options that relax arithmetic, as
+     * "-cl-fast-relaxed-math" and "-cl-mad-enable" do, are SBN_INVALID_ARGUMENT. Quotes do not
+     * hold words together.
      */
     const char *build_options;
     /*
@@ -77,8 +79,10 @@ typedef struct sbn_group_config {
 
 /*
  * Makes a group and compiles its kernels, once per device and context. It does
- * not communicate. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE,
- * SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
+ * not communicate. Kernels that are compiled, and not read from the cache, are preceded by a
+ * self-test of the device's arithmetic; a device that breaks one of its rules is
+ * SBN_UNSUPPORTED_DEVICE, with a sentence that names the rule. Errors: SBN_INVALID_ARGUMENT,
+ * SBN_UNSUPPORTED_DEVICE, SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "device/binary.h"
+#include "device/build_options.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernels.h"
+#include "device/self_test.h"
 
 const sbn_format *sbn__forward_format(int format)
 {
@@ -56,7 +58,8 @@ static const char *const reduce_sources[] = {"common.cl",
                                              "backward_reduce_nchw.cl",
                                              "backward_reduce_nhwc.cl"};
 static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
-                                            "backward_apply.cl", "fold.cl",  "store_gradients.cl"};
+                                            "backward_apply.cl", "fold.cl",  "store_gradients.cl",
+                                            "self_test.cl"};
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)
 
 static const sbn_kernel_source *find_source(const char *name)
@@ -93,7 +96,10 @@ static int build_sources(cl_program *program, const sbn_program *owner, const sb
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
     code = clBuildProgram(*program, 1, &owner->device, options, NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : fail_build(*program, owner->device, code);
+    if (code != CL_SUCCESS)
+        return fail_build(*program, owner->device, code);
+    /* Before anything is cached: a program that comes from there has passed. */
+    return program == &owner->apply ? sbn__self_test(owner) : SBN_SUCCESS;
 }
 
 /* From the cache if it is there; else from source, and into the cache. */
@@ -132,24 +138,28 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
     char common[512], options[2048];
     if (!more)
         more = "";
+    int status = sbn__build_options_check(more);
+    if (status != SBN_SUCCESS)
+        return status;
+    /* The library's macros after the caller's: the later definition of two is the one that holds. */
     const int length = snprintf(common, sizeof common,
-                                "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
-                                "-D BLOCK_RECIPROCAL=%af %s ",
-                                form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
+                                "-cl-std=CL1.2 %s -D CPU_FORM=%d -D BLOCK=%d "
+                                "-D BLOCK_RECIPROCAL=%af ",
+                                more, form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));
-    for (int format = 0; format < SBN_FORMATS; ++format) {
+    status = build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    for (int format = 0; format < SBN_FORMATS && !status; ++format) {
         char forward[512], backward[512];
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
         snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, format, forward, backward);
-        const int status = build(&program->reduce[format], program, SOURCES(reduce_sources),
-                                 options, cache);
-        if (status != SBN_SUCCESS)
-            return status;
+        status = build(&program->reduce[format], program, SOURCES(reduce_sources), options, cache);
     }
-    return build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    if (status == SBN_UNSUPPORTED_DEVICE && *more)
+        return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), more);
+    return status;
 }
 
 static void release_program(cl_program program)

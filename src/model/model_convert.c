@@ -21,7 +21,7 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate replicate
         const int status = replicate(context, entry->name, entry->layer, r, &parameters[r]);
         if (status < 0)
             return sbn__fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
-                             entry->name, r, status, sbn_strerror(status));
+                             entry->name, r, status, sbn_status_name(status));
     }
     return SBN_SUCCESS;
 }

@@ -63,7 +63,7 @@ static size_t describe(const sbn_parallel *parallel, const int64_t *slot,
                            call, sizeof call);
     const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
                                               slot[AVERAGES] ? "averaging" : "broadcast",
-                                              sbn_strerror((int)slot[ERROR]))
+                                              sbn_status_name((int)slot[ERROR]))
                                    : snprintf(out, size, "%s began %s (settings %08x)", ranks, call,
                                               (unsigned)((uint64_t)slot[DIGEST] >> 32));
     return length > 0 ? (size_t)length : 0;
@@ -144,5 +144,6 @@ int sbn__status_read(const sbn_exchange *e, const int64_t *words)
     if (chosen)
         sbn__parallel_name_ranks(e->parallel, chosen, ranks, sizeof ranks);
     sbn__free(chosen);
-    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", ranks, sbn_strerror(first), e->name);
+    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", ranks, sbn_status_name(first),
+                     e->name);
 }

@@ -142,7 +142,7 @@ static int meet(sbn_parallel *parallel, int rank, int status)
         if (its[FAILED] && !remote)
             remote = sbn__fail(SBN_REMOTE_ERROR,
                                "rank %d called sbn_parallel_create and reported %s", (int)its[RANK],
-                               sbn_strerror((int)its[FAILED]));
+                               sbn_status_name((int)its[FAILED]));
     }
     sbn__free(words);
     if (status)

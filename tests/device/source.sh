@@ -112,9 +112,24 @@ lists=$(grep -c '_sources\[\] = {' "$srcdir/src/device/program.c")
 result "all $lists programs begin with common.cl" \
     "$(grep '_sources\[\] = {' "$srcdir/src/device/program.c" | grep -v '= {"common\.cl"'
        [ "$lists" -ge 2 ] || echo "$lists lists of sources in src/device/program.c, 2 expected")"
-result 'no option that lets the compiler contract or round freely' \
-    "$(grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' -e '-cl-finite' \
-        -e '-cl-no-signed-zeros' "$srcdir"/src/*.c)"
+# Options that relax arithmetic stand in the list of those refused, and nowhere else; no OpenCL call
+# is made where they stand.
+relaxing='-cl-mad-enable|-cl-fast|-cl-unsafe|-cl-finite|-cl-no-signed-zeros|-Ofast|-ffast-math'
+relaxing="$relaxing|-funsafe|-fassociative|-ffp-contract=[^o]|-ffinite|-fno-honor|-fno-signed"
+options_in() { # FILE...
+    grep -nE -e "$relaxing" "$@"
+}
+list=$(find "$srcdir/src" -name build_options.c)
+result 'no option that lets the compiler contract or round freely, but in the list of those refused' \
+    "$(find "$srcdir/src" -name '*.[ch]' ! -name build_options.c ! -path '*/cli/*' |
+        while read -r file; do options_in "$file" /dev/null; done)"
+result 'the list of those refused is found, and calls no OpenCL' \
+    "$([ "$(options_in "$list" | wc -l)" -ge 10 ] || echo "not found: '$list'"
+       grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
+# And the library asks it before it builds anything.
+program=$(find "$srcdir/src" -name program.c)
+result 'build options are looked at' \
+    "$(grep -q 'build_options_check(more)' "$program" || echo "$program does not ask")"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
@@ -136,5 +151,8 @@ printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a 
 result 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
 result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+
+printf '%s\n' '    build(program, "-cl-mad-enable");' > "$work/planted.c"
+result 'planted: an option is found' "$([ -n "$(options_in "$work/planted.c")" ] || echo 'not found')"
 
 echo "1..$number"

@@ -121,6 +121,10 @@ int main(void)
     expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
            "device|cannot build|error:", "kernels that do not compile: the compiler's log is told");
     tap_note("%s", sbn_last_error());
+    config.build_options = "-w -cl-fast-relaxed-math";
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+           "build_options: \"-cl-fast-relaxed-math\" is refused: it lets the compiler re-associate",
+           "an option that relaxes arithmetic");
     char long_options[1200];
     memset(long_options, ' ', sizeof long_options - 1);
     long_options[sizeof long_options - 1] = '\0';
