@@ -109,7 +109,7 @@ check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 # libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
 # from a corpus of the tests' files, whose beginnings are small. What it finds stays in fuzz/.
 FUZZ_SECONDS = 30
-fuzzed = model/safetensors_header base/error base/memory
+fuzzed = safetensors_header file_kind error handles
 check-fuzz:
 	@test -n '$(CLANG)' || { \
 	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }

@@ -15,7 +15,8 @@ KERNELS = \
 	cl/apply_walk.cl \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
-	cl/store_gradients.cl
+	cl/store_gradients.cl \
+	cl/self_test.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

@@ -22,6 +22,8 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/coefficients.h \
 	src/device/binary.c \
 	src/device/binary.h \
+	src/device/build_options.c \
+	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
 	src/model/checkpoint.c \
@@ -41,6 +43,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/evaluate.c \
 	src/collective/mismatch.c \
 	src/collective/mismatch.h \
+	src/model/file_kind.c \
+	src/model/file_kind.h \
 	src/pass/fold.c \
 	src/pass/forward.c \
 	src/pass/forward.h \
@@ -60,7 +64,7 @@ libsyncbn_core_la_SOURCES = \
 	src/base/memory.h \
 	src/base/object.c \
 	src/base/object.h \
-	src/base/opencl.h \
+	src/device/opencl.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
 	src/device/kernels.h \
@@ -114,6 +118,10 @@ libsyncbn_core_la_SOURCES = \
 	src/model/safetensors_header.c \
 	src/model/safetensors_write.c \
 	src/layer/saved.c \
+	src/device/self_test.c \
+	src/device/self_test.h \
+	src/device/self_test_rules.c \
+	src/device/self_test_rules.h \
 	src/collective/settings.c \
 	src/collective/settings.h \
 	src/pass/shard.c \
@@ -123,6 +131,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/staging.h \
 	src/exact/statistics.c \
 	src/exact/statistics.h \
+	src/base/status.c \
 	src/exact/bigint.c \
 	src/exact/bigint.h \
 	src/device/channel_table.c \

@@ -271,10 +271,8 @@ export XDG_CACHE_HOME
 
 say
 # It fails, after the list, where no device can be used.
-tools/syncbn/syncbn devices > "$out/devices.txt" || [ -s "$out/devices.txt" ] ||
-    die 'syncbn devices failed'
-tools/syncbn/syncbn devices --json > "$out/devices.json" || [ -s "$out/devices.json" ] ||
-    die 'syncbn devices --json failed'
+tools/syncbn/syncbn devices --json "$out/devices.json" > "$out/devices.txt" ||
+    [ -s "$out/devices.txt" ] || die 'syncbn devices failed'
 tee -a "$out/report.txt" < "$out/devices.txt"
 if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
     say 'There is no GPU here that OpenCL knows: nothing was run. (--any-device is a dry run.)'
@@ -286,8 +284,7 @@ fi
 
 say
 say '--- the recorded bits, and the results within their tolerances'
-check bits --file "$top/tests/pass/golden"
-syncbn check --json --file "$top/tests/pass/golden" > "$out/bits.json"
+check bits --json "$out/bits.json" --file "$top/tests/pass/golden"
 say "bits: $(grep -c '^ok .*; the recorded bits$' "$out/bits.txt") of $(
     grep -c '^mb' "$top/tests/pass/golden") problems have the recorded bits"
 # Three replicas share the devices, however few they are.

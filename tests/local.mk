@@ -18,6 +18,7 @@ OCLGRIND_TESTS =
 TSAN_TESTS =
 
 include $(srcdir)/tests/support/local.mk
+include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk
 include $(srcdir)/tests/device/local.mk
 include $(srcdir)/tests/collective/local.mk

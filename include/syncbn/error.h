@@ -23,7 +23,10 @@ enum {
     SBN_INVALID_ARGUMENT = -20001,
     /* The host has no memory left. */
     SBN_OUT_OF_MEMORY = -20002,
-    /* The device cannot run the kernels: embedded profile, no compiler, no 64-bit integers. */
+    /*
+     * The device cannot run the kernels: embedded profile, no compiler, no 64-bit integers, or
+     * arithmetic that breaks a rule of the self-test.
+     */
     SBN_UNSUPPORTED_DEVICE = -20003,
     /* Training needs more than one value per channel over the whole group. */
     SBN_TOO_FEW_VALUES = -20004,
@@ -51,8 +54,19 @@ enum {
     SBN_ABORTED = -20013
 };
 
-/* The name of a status, OpenCL's or the library's: "SBN_TIMEOUT", "CL_INVALID_KERNEL". Never NULL. */
+/*
+ * What a status means, with its identifier behind it: "invalid kernel (CL_INVALID_KERNEL)". It knows
+ * the library's codes, those of OpenCL 1.0 to 3.0 and of its extensions; of another one the text has
+ * the number: "unknown status -12345". Never NULL. The text of a known status stays valid until the
+ * program ends; that of an unknown one until the same thread's next call of this function.
+ */
 SBN_API const char *sbn_strerror(int status);
+
+/*
+ * The identifier alone: "SBN_TIMEOUT", "CL_INVALID_KERNEL"; of a status without one the number:
+ * "-12345". Never NULL; valid as the text of sbn_strerror is.
+ */
+SBN_API const char *sbn_status_name(int status);
 
 /*
  * The sentence behind the calling thread's last failed call: which rank,

@@ -62,7 +62,9 @@ typedef struct sbn_group_config {
     /*
      * Added to the OpenCL compiler's options; copied; NULL: none. For experiments:
      * with "-cl-denorms-are-zero" bits may differ where the standard deviation of a
-     * channel's x or dy is below 2^-48.
+     * channel's x or dy is below 2^-48. Options that relax arithmetic, such as
+     * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
+     * Options are separated by spaces; quotes do not hold words together.
      */
     const char *build_options;
     /*
@@ -88,7 +90,10 @@ SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
 
 /*
  * Makes a group and compiles its kernels, once per device and context. Does not
- * communicate with other ranks. Errors: SBN_INVALID_ARGUMENT,
+ * communicate with other ranks. If kernels are compiled, and not read from the
+ * cache, a self-test of the device's arithmetic runs first; a device that breaks
+ * one of its rules is SBN_UNSUPPORTED_DEVICE, with a sentence that names the
+ * rule. Errors: SBN_INVALID_ARGUMENT,
  * SBN_UNSUPPORTED_DEVICE, SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);

@@ -217,7 +217,7 @@ static void write_call(writer *w, const int64_t *words, size_t place, const sets
     else if (slot[CODE] < SBN_CODE_SPLIT && !slot[ERROR])
         say(w, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[ERROR])
-        say(w, " and reported %s", sbn_strerror((int)slot[ERROR]));
+        say(w, " and reported %s", sbn_status_name((int)slot[ERROR]));
     else if (slot[CHANNELS] > 0 && place > 0)
         say(w, " in place %zu", place + 1);
 }

@@ -4,7 +4,7 @@
 
 #include <syncbn/group.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "device/cache.h"
 
 /* Texts that are compiled together. */

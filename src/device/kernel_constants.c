@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "device/self_test_rules.h"
+
 /*
  * CPU: a work-item is a work-group, and takes vectors of 16 floats, a cache line. A strip of 128
  * channels keeps a block of 256 rows in 128 kB, a core's second cache; a tile of 2048 elements
@@ -45,9 +47,9 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
                     "-D NHWC_ITEMS=%d -D NHWC_ROWS=%d -D NHWC_STRIP=%d -D TILE_ITEMS=%d "
                     "-D TILE=%d -D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
-                    "-D ROW_BIAS_GRAD=%d ",
+                    "-D ROW_BIAS_GRAD=%d -D CASES=%d ",
                     form == SBN_FORM_CPU, s->width, s->nchw_items, s->batch, s->sets, s->nhwc_items,
                     s->nhwc_rows, s->nhwc_strip, s->tile_items, s->tile, SBN_ROW_MEAN_HIGH,
                     SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH, SBN_ROW_G_LOW, SBN_ROW_K,
-                    SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD);
+                    SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD, SBN_SELF_TEST_CASES);
 }

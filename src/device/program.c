@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "device/binary.h"
+#include "device/build_options.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernel_constants.h"
 #include "device/kernels.h"
+#include "device/self_test.h"
 
 const sbn_format *sbn__forward_format(int format)
 {
@@ -53,9 +55,12 @@ static const char *const reduce_sources[] = {
     "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
 };
 static const char *const apply_sources[] = {
-    "common.cl",         "apply_walk.cl",    "apply_forward.cl",
-    "apply_backward.cl", "reduce_slices.cl", "store_gradients.cl",
+    "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
+    "reduce_slices.cl", "store_gradients.cl", "self_test.cl",
 };
+/* Characters; the buffers of sbn__program_build have room for them and the library's own. */
+#define MAX_BUILD_OPTIONS 1000
+
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)
 
 static const sbn_kernel_source *find_source(const char *name)
@@ -92,7 +97,10 @@ static int build_sources(cl_program *program, const sbn_program *owner, sbn_sour
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
     code = clBuildProgram(*program, 1, &owner->device, options, NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : fail_build(*program, owner->device, code);
+    if (code != CL_SUCCESS)
+        return fail_build(*program, owner->device, code);
+    /* Before anything is cached: a program that comes from there has passed. */
+    return program == &owner->apply ? sbn__self_test(owner) : SBN_SUCCESS;
 }
 
 /* From the cache if it is there; else from source, and into the cache. */
@@ -131,24 +139,29 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
     char summation[512], sizes[512], common[2048], options[4096];
     if (!more)
         more = "";
+    int status = sbn__build_options_check(more);
+    if (status != SBN_SUCCESS)
+        return status;
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
-    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s%s%s ", summation, sizes,
-                                more);
-    if (length < 0 || (size_t)length >= sizeof common)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
-                         strlen(more));
-    for (int format = 0; format < SBN_FORMATS; ++format) {
+    /* The library's macros after the caller's: the later definition of two is the one that holds. */
+    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s %s%s", more, summation,
+                                sizes);
+    if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof common)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "build_options: expected at most %d characters, got %zu",
+                         MAX_BUILD_OPTIONS, strlen(more));
+    status = build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    for (int format = 0; format < SBN_FORMATS && !status; ++format) {
         char forward[512], backward[512];
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
         snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, format, forward, backward);
-        const int status = build(&program->reduce[format], program, SOURCES(reduce_sources),
-                                 options, cache);
-        if (status != SBN_SUCCESS)
-            return status;
+        status = build(&program->reduce[format], program, SOURCES(reduce_sources), options, cache);
     }
-    return build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    if (status == SBN_UNSUPPORTED_DEVICE && *more)
+        return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), more);
+    return status;
 }
 
 static void release_program(cl_program program)

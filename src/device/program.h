@@ -7,7 +7,7 @@
 
 #include <syncbn/batchnorm.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "exact/format.h"
 
 enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };

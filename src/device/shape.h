@@ -4,7 +4,7 @@
 
 #include <syncbn/pass.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 
 typedef struct sbn_shape {
     size_t samples, channels, plane; /* plane: elements of one channel of one sample */

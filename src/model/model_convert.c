@@ -22,7 +22,7 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replic
         parameters[r].size = sizeof *parameters; /* whatever the callback left there */
         if (status < 0)
             return sbn__fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
-                             entry->name, r, status, sbn_strerror(status));
+                             entry->name, r, status, sbn_status_name(status));
     }
     return SBN_SUCCESS;
 }

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "model/file_kind.h"
 #include "model/half.h"
 #include "base/memory.h"
 
@@ -34,6 +37,53 @@ static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_
     return SBN_SUCCESS;
 }
 
+/* What a file that is refused is instead, where its first bytes show it. */
+static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
+{
+    unsigned char start[SBN_FILE_KIND_SIZE];
+    char sentence[SBN_SENTENCE_SIZE];
+    const size_t count = size < sizeof start ? (size_t)size : sizeof start;
+    if (status != SBN_INVALID_FILE)
+        return status;
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    status = read_at(file, 0, start, count);
+    if (status)
+        return status;
+    /* A length and JSON: the file is what it should be, but not whole. */
+    if (count > 8 && start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
+        return sbn__fail(SBN_INVALID_FILE, "%s: the file is truncated", sentence);
+    const char *kind = sbn__file_kind(start, count);
+    return kind ? sbn__fail(SBN_INVALID_FILE, "%s: expected a safetensors file, got %s", file->path,
+                            kind)
+                : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
+}
+
+/*
+ * A header that fits more data than there is describes a file that was truncated: then the first
+ * tensor in it that is not whole is named, and not the first in the header.
+ */
+static int parse_header(sbn_tensor_file *file, const char *text, size_t length, uint64_t data_size)
+{
+    const int status = sbn__tensor_header_parse(&file->header, text, length, data_size, file->path);
+    const uint64_t described = sbn__described_size(text, length);
+    if (status != SBN_INVALID_FILE || described <= data_size)
+        return status;
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    if (sbn__tensor_header_parse(&file->header, text, length, described, file->path))
+        return sbn__fail(status, "%s", sentence);
+    const sbn_tensor *cut = NULL;
+    for (size_t i = 0; i < file->header.count; ++i) {
+        const sbn_tensor *tensor = &file->header.tensors[i];
+        if (tensor->end > data_size && (!cut || tensor->begin < cut->begin))
+            cut = tensor;
+    }
+    return sbn__fail(SBN_INVALID_FILE,
+                     "%s: the file is truncated: expected %" PRIu64 " bytes of data, got %" PRIu64
+                     "; tensor \"%s\" is the first that is not whole",
+                     file->path, described, data_size, sbn__show(cut->name).text);
+}
+
 static int read_header(sbn_tensor_file *file)
 {
     struct stat info;
@@ -45,11 +95,13 @@ static int read_header(sbn_tensor_file *file)
         return sbn__fail(SBN_IO_ERROR, "%s: it is not a regular file", file->path);
     const uint64_t size = (uint64_t)info.st_size;
     if (size < 8)
-        return sbn__fail(SBN_INVALID_FILE, "%s: 8 bytes at least were expected, %d came",
-                         file->path, (int)size);
+        return refuse(file,
+                      sbn__fail(SBN_INVALID_FILE, "%s: 8 bytes at least were expected, %d came",
+                                file->path, (int)size),
+                      size);
     int status = read_at(file, 0, first, sizeof first);
     if (!status)
-        status = sbn__tensor_header_length(first, size, file->path, &length);
+        status = refuse(file, sbn__tensor_header_length(first, size, file->path, &length), size);
     if (status)
         return status;
     char *text = sbn__allocate((size_t)length);
@@ -58,8 +110,7 @@ static int read_header(sbn_tensor_file *file)
     status = read_at(file, 8, text, (size_t)length);
     file->data = 8 + length;
     if (!status)
-        status = sbn__tensor_header_parse(&file->header, text, (size_t)length, size - file->data,
-                                          file->path);
+        status = parse_header(file, text, (size_t)length, size - file->data);
     sbn__free(text);
     return status;
 }

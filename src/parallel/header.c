@@ -72,7 +72,7 @@ static size_t describe(const int64_t *slot, const char *ranks, char *out, size_t
                            call, sizeof call);
     const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
                                               slot[AVERAGES] ? "averaging" : "broadcast",
-                                              sbn_strerror((int)slot[ERROR]))
+                                              sbn_status_name((int)slot[ERROR]))
                                    : snprintf(out, size, "%s began %s (settings %08x)", ranks, call,
                                               (unsigned)((uint64_t)slot[DIGEST] >> 32));
     return length > 0 ? (size_t)length : 0;
@@ -158,5 +158,6 @@ int sbn__status_read(const sbn_exchange *e, const int64_t *words)
     if (ranks)
         name_ranks(e->parallel, ranks, count, names, sizeof names);
     sbn__free(ranks);
-    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", names, sbn_strerror(first), e->name);
+    return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", names, sbn_status_name(first),
+                     e->name);
 }

@@ -16,3 +16,9 @@ OCLGRIND_TESTS += tests/device/kernels
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/device/source.sh
 TESTS += tests/device/source.sh
+
+# Options that would break the contract; devices that do.
+check_PROGRAMS += tests/device/build_options tests/device/self_test
+tests_device_self_test_LDFLAGS = $(wraps)
+TESTS += tests/device/build_options tests/device/self_test
+ASAN_TESTS += tests/device/build_options

@@ -20,6 +20,7 @@ static fixture device;
 static cl_command_queue queue;
 static slice data;
 static char folder[256];
+static const char *options;
 
 /* Makes a group and runs a forward and a backward: a digest of both. */
 static uint64_t run(const char *cache)
@@ -28,6 +29,7 @@ static uint64_t run(const char *cache)
     config.queues = &queue;
     config.replicas = 1;
     config.program_cache = cache;
+    config.build_options = options;
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
@@ -129,6 +131,12 @@ static void check_device(const char *name, int all)
     expect_counts(counted(NULL), PROGRAMS, 0, as_gpu, "a GPU, by default");
     expect_counts(counted(NULL), 0, PROGRAMS, as_gpu, "a GPU, by default, again");
     wraps_device_says(CL_DEVICE_TYPE, NULL, 0);
+
+    /* The caller's options do not change the library's own macros. */
+    options = "-D BLOCK=16 -D CPU_FORM=0 -D WIDE=1 -D FORWARD_LOW1=1 -D LANES=8";
+    expect_counts(counted(""), PROGRAMS, 0, without.digest,
+                  "macros of the library's in the options");
+    options = NULL;
 
     /* Another driver version is another key. */
     wraps_device_says(CL_DRIVER_VERSION, "another", 8);

@@ -127,12 +127,27 @@ lists() {
 }
 result 'all lists of sources begin with common.cl' "$(lists "$srcdir")"
 
-# options TREE: the options for the compiler of kernels, in src/, that let it round freely.
-options() {
-    find "$1/src" -name '*.[ch]' -exec grep -n -e '-cl-mad-enable' -e '-cl-fast' -e '-cl-unsafe' \
-        -e '-cl-finite' -e '-cl-no-signed-zeros' {} +
+# Options that relax arithmetic stand in the list of those refused, and nowhere else; no OpenCL call
+# is made where they stand.
+relaxing='-cl-mad-enable|-cl-fast|-cl-unsafe|-cl-finite|-cl-no-signed-zeros|-Ofast|-ffast-math'
+relaxing="$relaxing|-funsafe|-fassociative|-ffp-contract=[^o]|-ffinite|-fno-honor|-fno-signed"
+options_in() { # FILE...
+    grep -nE -e "$relaxing" "$@"
 }
-result 'no option lets the compiler contract or round freely' "$(options "$srcdir")"
+options() { # TREE
+    find "$1/src" -name '*.[ch]' ! -name build_options.c |
+        while read -r file; do options_in "$file" /dev/null; done
+}
+list=$srcdir/src/device/build_options.c
+result 'no option that lets the compiler contract or round freely, but in the list of those refused' \
+    "$(options "$srcdir")"
+result 'the list of those refused is found, and calls no OpenCL' \
+    "$([ "$(options_in "$list" | wc -l)" -ge 10 ] || echo "not found: '$list'"
+       grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
+# And the library asks it before it builds anything.
+result 'build options are looked at' \
+    "$(grep -q 'build_options_check(more)' "$srcdir/src/device/program.c" ||
+        echo 'src/device/program.c does not ask')"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {

@@ -1,11 +1,13 @@
 /*
- * For libFuzzer (make check-fuzz): any bytes as a safetensors file. A header that
+ * For libFuzzer (make check-fuzz): any bytes as a safetensors file, and as what a file
+ * that is refused looks like. A header that
  * is accepted must keep its promises: tensors of the size that shape and type
  * say, back to back within the data, each found by its name, none twice.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/file_kind.h"
 #include "model/safetensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -37,6 +39,7 @@ static void check(const sbn_tensor_header *header, uint64_t data_size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     uint64_t length;
+    sbn__file_kind(bytes, size < SBN_FILE_KIND_SIZE ? size : SBN_FILE_KIND_SIZE);
     if (size < 8 || sbn__tensor_header_length(bytes, size, "fuzz", &length))
         return 0;
     /* An exact copy: what reads beyond it is caught. */
@@ -48,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         check(&header, size - 8 - length);
         sbn__tensor_header_free(&header);
     }
+    sbn__described_size(text, length);
     free(text);
     return 0;
 }

@@ -57,7 +57,7 @@ for wrong in 'norm.2 .* ! variance: negative in 1 of 2 channels' \
     result "a line: $wrong" grep -q "^$wrong\$" "$work/out"
 done
 
-inspect 1 --json "$data/troubled.safetensors"
+inspect 1 --json - "$data/troubled.safetensors"
 result 'JSON: a range' grep -q '"min": -2.0,' "$work/out"
 result 'JSON: a count' grep -q '"num_batches_tracked": 123456,' "$work/out"
 result 'JSON: no count' grep -q '"num_batches_tracked": null,' "$work/out"
@@ -73,6 +73,120 @@ result 'a file without layers' grep -q 'no layer with running statistics' "$work
 printf '\003\000\000\000\000\000\000\000{}' > "$work/cut"
 inspect 1 "$work/cut"
 result 'a file that is cut' grep -q '^syncbn: .*/cut: its header is said to have 3 bytes' "$work/err"
+result 'is called truncated' grep -q ': the file is truncated$' "$work/err"
+
+# What is no safetensors is named for what it is.
+is() { # KIND FILE
+    inspect 1 "$work/$2"
+    result "$2 is $1" grep -qxF "syncbn: $work/$2: expected a safetensors file, got $1" "$work/err"
+}
+convert='convert it with safetensors.torch.save_file'
+zip='PK\003\004\000\000\010\010\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
+: > "$work/nothing"
+is 'an empty file' nothing
+printf "$zip\020\000\022\000archive/data.pkl" > "$work/zip.pt"
+is "a file of torch.save, a ZIP archive; $convert" zip.pt
+printf "$zip\005\000\022\000x.npy" > "$work/arrays.npz"
+is 'a NumPy archive (.npz)' arrays.npz
+printf "$zip\006\000\022\000README" > "$work/plain.zip"
+is 'a ZIP archive' plain.zip
+printf '\200\002\212\012\154\374\234\106\371\040\152\250\120\031.\200\002' > "$work/old.pt"
+is "a file of torch.save from before PyTorch 1.6; $convert" old.pt
+for protocol in 2 3 4 5; do
+    printf "\\200\\00${protocol}}q\\000." > "$work/pickle$protocol"
+    is 'a Python pickle' pickle$protocol
+done
+printf '\211HDF\r\n\032\n\000\000\000' > "$work/keras.h5"
+is 'an HDF5 file, as Keras writes' keras.h5
+printf '\223NUMPY\001\000v\000' > "$work/array.npy"
+is 'a NumPy array' array.npy
+printf 'GGUF\003\000\000\000\000\000\000\000' > "$work/model.gguf"
+is 'a GGUF file' model.gguf
+printf '\034\000\000\000TFL3\024\000\040\000' > "$work/model.tflite"
+is 'a TensorFlow Lite model' model.tflite
+printf '\037\213\010\000\000\000\000\000\000\003' > "$work/file.gz"
+is 'a file compressed by gzip' file.gz
+printf 'BZh91AY&SY' > "$work/file.bz2"
+is 'a file compressed by bzip2' file.bz2
+printf '\3757zXZ\000\000\004' > "$work/file.xz"
+is 'a file compressed by xz' file.xz
+printf '\050\265\057\375\004\000\001\002' > "$work/file.zst"
+is 'a file compressed by zstd' file.zst
+(cd "$work" && tar -cf file.tar file.gz)
+is 'a tar archive' file.tar
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' > "$work/pointer"
+is 'a Git LFS pointer: the file itself has not been downloaded' pointer
+printf '<!DOCTYPE html>\n<html>\n' > "$work/page"
+is 'an HTML page' page
+printf '{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\n' > "$work/index.json"
+is 'the index of several safetensors files; name one of those' index.json
+printf ' [1, 2, 3, 4, 5]\n' > "$work/list.json"
+is 'a JSON text' list.json
+printf 'int f() {\n\treturn 1; /* \303\244 */\n}\n' > "$work/text"
+is 'a text' text
+printf 'hi' > "$work/short"
+is 'a text' short
+dd if=/dev/zero of="$work/zeros" bs=1000 count=1 2> /dev/null
+is 'a file that begins with zeros' zeros
+printf '\377\376\001\002\003\004\005\006\007\010' > "$work/noise"
+inspect 1 "$work/noise"
+result 'of what is nothing known the length is shown' \
+    grep -q '/noise: a header of 100000000 bytes at most was expected' "$work/err"
+# A header of 35615 bytes begins as gzip does.
+printf '\037\213\000\000\000\000\000\000{"' > "$work/like_gzip"
+inspect 1 "$work/like_gzip"
+result 'a truncated file that begins as gzip does' \
+    grep -q 'said to have 35615 bytes, the file has 10: the file is truncated$' "$work/err"
+
+# Truncated: the first tensor in the file that is not whole is named, whatever the header's order.
+header='{"c":{"dtype":"F32","shape":[4],"data_offsets":[24,40]},'
+header=$header'"b":{"dtype":"F32","shape":[4],"data_offsets":[8,24]},'
+header=$header'"a":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}'
+whole() { # FILE BYTES_OF_DATA
+    printf "$(printf '\\%03o' ${#header})\\000\\000\\000\\000\\000\\000\\000" > "$1"
+    printf '%s' "$header" >> "$1"
+    dd if=/dev/zero bs=1 count="$2" 2> /dev/null >> "$1"
+}
+whole "$work/whole" 40
+inspect 0 "$work/whole"
+for cut in '20 b' '8 b' '7 a' '39 c'; do
+    whole "$work/truncated" "${cut% *}"
+    inspect 1 "$work/truncated"
+    result "cut to ${cut% *} bytes of data, ${cut#* } is named" grep -qF "/truncated: the file is \
+truncated: expected 40 bytes of data, got ${cut% *}; tensor \"${cut#* }\" is the first that is not whole" \
+        "$work/err"
+done
+# One tensor that lies is not a truncated file.
+header=$(printf '%s' "$header" | sed 's/24,40/24,4000/')
+whole "$work/lies" 40
+inspect 1 "$work/lies"
+result 'a tensor that lies' grep -q 'tensor "c": data_offsets: \[24, 4000\] came, of 40 bytes' "$work/err"
+
+# Standard input: a file, and a pipe, of which a copy is made and nothing left.
+"$SYNCBN" inspect "$data/network_f32.safetensors" > "$work/wanted"
+TMPDIR=$work/temporary
+export TMPDIR
+mkdir "$TMPDIR"
+"$SYNCBN" inspect - < "$data/network_f32.safetensors" > "$work/out" 2> "$work/err"
+result 'standard input, a file' cmp -s "$work/wanted" "$work/out"
+cat "$data/network_f32.safetensors" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
+result 'standard input, a pipe' cmp -s "$work/wanted" "$work/out"
+(cat "$data/network_f32.safetensors"; sleep 1) | "$SYNCBN" inspect - --json - > "$work/out" 2> "$work/err"
+result 'with JSON' grep -q '"file": "standard input"' "$work/out"
+cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
+result 'standard input that is none' grep -qxF \
+    "syncbn: standard input: expected a safetensors file, got a file of torch.save, a ZIP archive; $convert" \
+    "$work/err"
+"$SYNCBN" inspect - < /dev/null > "$work/out" 2> "$work/err"
+result 'empty' grep -qxF 'syncbn: standard input: expected a safetensors file, got an empty file' "$work/err"
+"$SYNCBN" inspect - <&- > "$work/out" 2> "$work/err"
+result 'closed' grep -q '^syncbn: standard input: reading it: ' "$work/err"
+result 'no copy is left' [ -z "$(ls "$TMPDIR")" ]
+rmdir "$TMPDIR"
+cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
+result 'no folder for a copy' \
+    grep -q '^syncbn: standard input: making a temporary file for it: No such file' "$work/err"
+unset TMPDIR
 inspect 1 "$work/none"
 result 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2

@@ -5,7 +5,7 @@
 
 int training_says(const training *t, const char *when, int status)
 {
-    printf("%s: rank %d: %s%s: %s\n", t->fault, t->rank, when, sbn_strerror(status),
+    printf("%s: rank %d: %s%s: %s\n", t->fault, t->rank, when, sbn_status_name(status),
            sbn_last_error());
     fflush(stdout);
     return status;

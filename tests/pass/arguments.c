@@ -125,11 +125,15 @@ int main(void)
     expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
            "device|cannot build|error:", "kernels that do not compile: the compiler's log is told");
     tap_note("%s", sbn_last_error());
+    config.build_options = "-w -cl-fast-relaxed-math";
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+           "build_options: \"-cl-fast-relaxed-math\" is refused: it lets the compiler re-associate",
+           "an option that relaxes arithmetic");
     char long_options[1200];
     memset(long_options, ' ', sizeof long_options - 1);
     long_options[sizeof long_options - 1] = '\0';
     config.build_options = long_options;
-    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT, "build_options|1199 came",
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT, "build_options|got 1199",
            "build options that are too long");
     tap_ok(group == NULL && sbn__handles_open() == at_start, "nothing is left of groups not built");
     config.build_options = NULL;

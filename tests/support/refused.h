@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_REFUSED_H
 #define TESTS_SUPPORT_REFUSED_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "support/fixture.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, SAMPLES = 4, PLANE = 7 };

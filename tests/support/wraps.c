@@ -1,7 +1,8 @@
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "support/wraps.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,63 @@ WRAP(void *, sbn__allocate, (size_t size))
     return fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
 }
 
+static const char *wanted_text, *text_instead, *more_options;
+static int replaced;
+
+void wraps_build_with(const char *options)
+{
+    more_options = options;
+}
+
+void wraps_replace(const char *text, const char *instead)
+{
+    wanted_text = text;
+    text_instead = instead;
+    replaced = 0;
+}
+
+int wraps_replaced(void)
+{
+    return replaced;
+}
+
+/* A copy of a source, with every wanted text replaced. */
+static char *source_copy(const char *text, size_t length)
+{
+    const size_t of_text = strlen(wanted_text), of_instead = strlen(text_instead);
+    char *copy = malloc(length * (of_instead + 1) + 1), *to = copy;
+    if (!copy)
+        abort();
+    for (size_t i = 0; i < length;) {
+        const int found = length - i >= of_text && memcmp(text + i, wanted_text, of_text) == 0;
+        memcpy(to, found ? text_instead : text + i, found ? of_instead : 1);
+        to += found ? of_instead : 1;
+        i += found ? of_text : 1;
+        replaced += found;
+    }
+    *to = '\0';
+    return copy;
+}
+
+cl_program __real_clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *,
+                                            cl_int *);
+
+static cl_program create_replaced(cl_context context, cl_uint count, const char **texts,
+                                  const size_t *lengths, cl_int *code)
+{
+    char *copies[32];
+    const char *replaced_texts[32];
+    if (count > 32)
+        abort();
+    for (cl_uint i = 0; i < count; ++i)
+        replaced_texts[i] = copies[i] = source_copy(texts[i], lengths[i]);
+    cl_program program = __real_clCreateProgramWithSource(context, count, replaced_texts, NULL,
+                                                          code);
+    for (cl_uint i = 0; i < count; ++i)
+        free(copies[i]);
+    return program;
+}
+
 WRAP(cl_program, clCreateProgramWithSource,
      (cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code))
 {
@@ -72,7 +130,8 @@ WRAP(cl_program, clCreateProgramWithSource,
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    return __real_clCreateProgramWithSource(context, count, texts, lengths, code);
+    return wanted_text ? create_replaced(context, count, texts, lengths, code)
+                       : __real_clCreateProgramWithSource(context, count, texts, lengths, code);
 }
 
 WRAP(cl_program, clCreateProgramWithBinary,
@@ -95,7 +154,12 @@ WRAP(cl_int, clBuildProgram,
 {
     if (fails(WRAP_BUILD))
         return CL_BUILD_PROGRAM_FAILURE;
-    return __real_clBuildProgram(program, count, devices, options, notify, data);
+    char all[4096];
+    if (more_options &&
+        snprintf(all, sizeof all, "%s %s", options, more_options) >= (int)sizeof all)
+        abort();
+    return __real_clBuildProgram(program, count, devices, more_options ? all : options, notify,
+                                 data);
 }
 
 WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))

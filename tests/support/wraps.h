@@ -57,4 +57,14 @@ int wraps_condemned(void);
  */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);
 
+/* Options that clBuildProgram is given behind the library's; NULL: none. */
+void wraps_build_with(const char *options);
+
+/*
+ * What programs are made of instead of every `text` in their sources; NULL: of their sources as they
+ * are. wraps_replaced: how often that was, since.
+ */
+void wraps_replace(const char *text, const char *instead);
+int wraps_replaced(void);
+
 #endif

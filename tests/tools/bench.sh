@@ -91,7 +91,7 @@ check 'JSON to stdout' run 0 --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
 check 'JSON that cannot be written' run 1 --repeats 1 --json "$work/none/json" mb4ic8
-check 'is said' grep -q "$work/none/json cannot be written: " "$work/err"
+check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
 

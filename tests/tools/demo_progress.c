@@ -1,7 +1,7 @@
 /* The demo's estimate of the time left: the first steps, which compile kernels, are no part of it. */
 #include <math.h>
 
-#include "../examples/fashion/progress.h"
+#include "fashion/progress.h"
 #include "support/tap.h"
 
 int main(void)

@@ -27,6 +27,7 @@ tools_scripts = \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
+	tests/tools/command.sh \
 	tests/tools/consumers.sh \
 	tests/tools/ctypes.sh \
 	tests/tools/demo.sh \
@@ -46,5 +47,6 @@ TIMED_TESTS += tests/tools/timeline.sh
 check_PROGRAMS += tests/tools/demo_progress
 tests_tools_demo_progress_SOURCES = tests/tools/demo_progress.c examples/fashion/progress.c \
 	examples/fashion/progress.h
+tests_tools_demo_progress_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/examples
 tests_tools_demo_progress_LDADD = $(LDADD) -lm
 TESTS += tests/tools/demo_progress

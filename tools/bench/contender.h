@@ -5,7 +5,7 @@
 #ifndef TOOLS_BENCH_CONTENDER_H
 #define TOOLS_BENCH_CONTENDER_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "check/job.h"
 
 typedef enum bench_pass {

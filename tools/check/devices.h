@@ -4,7 +4,7 @@
 
 #include <syncbn.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 
 typedef struct device_info {
     cl_device_id id;

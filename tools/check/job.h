@@ -2,7 +2,7 @@
 #ifndef TOOLS_CHECK_JOB_H
 #define TOOLS_CHECK_JOB_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "check/runner.h"
 #include "check/tensors.h"
 

@@ -32,7 +32,13 @@ static int parse_kind(parser *in, const char *name, const char *value, data_kind
             return 0;
         }
     }
-    return parser_fail(in, "%s=%s: there is no such kind of data", name, value);
+    char kinds[256] = "";
+    for (int k = 0; k < DATA_KINDS; ++k) {
+        size_t used = strlen(kinds);
+        snprintf(kinds + used, sizeof kinds - used, "%s%s", k ? ", " : "", data_kind_names[k]);
+    }
+    return parser_fail(in, "%s=%s: there is no such kind of data; there are %s", name, value,
+                       kinds);
 }
 
 static int parse_real(parser *in, const char *name, const char *value, double most, double *real)

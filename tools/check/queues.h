@@ -5,7 +5,7 @@
 #ifndef TOOLS_CHECK_QUEUES_H
 #define TOOLS_CHECK_QUEUES_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "check/runner.h"
 
 typedef struct queues queues;

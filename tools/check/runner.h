@@ -10,7 +10,7 @@
 #ifndef TOOLS_CHECK_RUNNER_H
 #define TOOLS_CHECK_RUNNER_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
 #include "check/ranks.h"

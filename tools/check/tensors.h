@@ -5,7 +5,7 @@
 #ifndef TOOLS_CHECK_TENSORS_H
 #define TOOLS_CHECK_TENSORS_H
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
 

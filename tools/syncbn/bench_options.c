@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "syncbn/command.h"
+#include "syncbn/json_output.h"
 
 static const char help[] =
     "usage: syncbn bench [options] [problem...]\n"
@@ -27,8 +28,8 @@ static const char help[] =
     "                        stands behind a problem is not looked at\n"
     "  --seconds S           to measure each problem (2), at least 7 rounds\n"
     "  --repeats N           so many rounds instead, 1 to 1024\n"
-    "  --json FILE           also writes all numbers to FILE, or to stdout if it is -,\n"
-    "                        and then no table\n"
+    "  --json FILE           also writes all numbers to FILE, or, if it is -, to standard\n"
+    "                        output and nothing else there\n"
     "\n"
     "Problems are those of syncbn check (see its --help), without r, split, sizes,\n"
     "ooo, passes, keep, accumulate and global.\n"
@@ -64,7 +65,7 @@ static int read_option(int option, bench_options *o, sbn_kernel_form *form)
                        o->budget.rounds > SPREAD_MAX
                    ? usage_error("--repeats %s: expected 1 to %d", optarg, SPREAD_MAX)
                    : 0;
-    default: o->json = optarg; return 0;
+    default: return json_output_read(optarg, &o->json);
     }
 }
 
@@ -99,13 +100,14 @@ static int read_all(int argc, char **argv, bench_options *o)
     sbn_kernel_form form = SBN_FORM_AUTO;
     int option, failed = 0, listed = 0;
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return 1;
         }
         listed |= option == 'l';
-        failed = option == '?' ? usage_unknown(argc, argv, "bench") : read_option(option, o, &form);
+        failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "bench", options)
+                                                : read_option(option, o, &form);
     }
     for (int i = optind; i < argc && !failed; ++i) {
         listed = 1;

@@ -3,6 +3,7 @@
 #define TOOLS_SYNCBN_BENCH_REPORT_H
 
 #include "bench/bench.h"
+#include "syncbn/json_output.h"
 
 /* The table, problem by problem, on stdout. */
 void bench_report_device(const device_info *device, size_t number);
@@ -10,8 +11,6 @@ void bench_report_wire(const bench *b);
 void bench_report_problem(const problem *p, const bench_result *result);
 
 /* JSON, collected and written at the end. */
-typedef struct json_t json_t;
-
 typedef struct bench_json {
     json_t *devices, *wire, *problems;
 } bench_json;
@@ -22,7 +21,7 @@ void bench_json_device(bench_json *j, const device_info *device, size_t number);
 void bench_json_wire(bench_json *j, const bench *b);
 void bench_json_problem(bench_json *j, const problem *p, const bench_result *result);
 
-/* Writes to a file, to stdout if it is "-", nowhere if it is NULL; frees. Returns 0, or -1 with errno set. */
-int bench_json_end(bench_json *j, const char *file);
+/* Writes it, where there is an output, and frees; returns as json_output_write. */
+int bench_json_end(bench_json *j, json_output *out);
 
 #endif

@@ -1,8 +1,6 @@
 /* The JSON report: one object with every device, problem and series. */
 #include "syncbn/bench_report.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "syncbn/json.h"
@@ -112,10 +110,8 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
     json_array_append_new(j->problems, object);
 }
 
-int bench_json_end(bench_json *j, const char *file)
+int bench_json_end(bench_json *j, json_output *out)
 {
-    int failed = 0;
-    FILE *to = !file ? NULL : strcmp(file, "-") == 0 ? stdout : fopen(file, "w");
     json_t *all = json_object();
     json_object_set_new(all, "version", json_string(sbn_version()));
     if (bench_onednn_version())
@@ -123,17 +119,5 @@ int bench_json_end(bench_json *j, const char *file)
     json_object_set_new(all, "devices", j->devices);
     json_object_set_new(all, "wire", j->wire);
     json_object_set_new(all, "problems", j->problems);
-    if (!file) {
-        failed = 0;
-    } else if (!to) {
-        failed = errno;
-    } else {
-        errno = 0;
-        failed = json_dumpf(all, to, JSON_INDENT(2)) || fputc('\n', to) == EOF || fflush(to);
-        failed |= to != stdout && fclose(to);
-        failed = failed ? (errno ? errno : EIO) : 0;
-    }
-    json_decref(all);
-    errno = failed;
-    return failed ? -1 : 0;
+    return json_output_write(out, all);
 }

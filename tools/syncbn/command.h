@@ -13,7 +13,11 @@ int command_inspect(int argc, char **argv);
 /* One sentence on stderr, "syncbn: ..."; returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The sentence for what getopt_long stopped at. */
-int usage_unknown(int argc, char **argv, const char *command);
+/*
+ * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
+ * returned as '?' or ':'; returns EXIT_USAGE.
+ */
+struct option;
+int usage_wrong_option(int option, char **argv, const char *command, const struct option *options);
 
 #endif

@@ -1,23 +1,26 @@
 /* syncbn bench */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "syncbn/bench_options.h"
 #include "syncbn/bench_report.h"
 #include "syncbn/command.h"
+#include "syncbn/progress.h"
 
-static int run_list(bench *b, const bench_options *o, bench_json *json)
+static int run_list(bench *b, const bench_options *o, bench_json *json, int table)
 {
-    int failed = 0;
+    size_t failed = 0;
     for (size_t i = 0; i < o->list.count; ++i) {
         const problem *p = &o->list.problems[i];
+        char line[PROBLEM_LINE];
         bench_result result;
+        problem_print(p, line, sizeof line);
+        /* A table is seen to grow. */
+        progress_show(i + 1, o->list.count, failed, line, !table);
         bench_run(b, p, &result);
-        failed |= !result.ok;
-        if (o->json)
-            bench_json_problem(json, p, &result);
-        if (!o->json || strcmp(o->json, "-") != 0)
+        progress_clear();
+        failed += !result.ok;
+        bench_json_problem(json, p, &result);
+        if (table)
             bench_report_problem(p, &result);
         else if (!result.ok)
             fprintf(stderr, "syncbn: %s\n", result.error);
@@ -26,7 +29,7 @@ static int run_list(bench *b, const bench_options *o, bench_json *json)
     return failed ? EXIT_FAILED : 0;
 }
 
-static int run(const device_list *list, const bench_options *o)
+static int run(const device_list *list, const bench_options *o, json_output *out)
 {
     size_t chosen[DEVICE_CHOICE_MAX];
     const device_info *devices[DEVICE_CHOICE_MAX];
@@ -34,6 +37,7 @@ static int run(const device_list *list, const bench_options *o)
     bench_config config = {.devices = devices,
                            .build_options = o->build_options,
                            .budget = o->budget};
+    const int table = !json_output_is_stdout(out);
     bench_json json;
     bench *b;
     int exit_status = device_choice_resolve(&o->devices, list, chosen, &config.num_devices);
@@ -52,19 +56,18 @@ static int run(const device_list *list, const bench_options *o)
     }
     for (size_t i = 0; i < config.num_devices; ++i) {
         bench_json_device(&json, devices[i], chosen[i]);
-        if (!o->json || strcmp(o->json, "-") != 0)
+        if (table)
             bench_report_device(devices[i], chosen[i]);
     }
     bench_json_wire(&json, b);
-    if (!o->json || strcmp(o->json, "-") != 0)
+    if (table) {
         bench_report_wire(b);
-    exit_status = run_list(b, o, &json);
-    bench_close(b);
-    if (bench_json_end(&json, o->json)) {
-        fprintf(stderr, "syncbn: %s cannot be written: %s\n", o->json, strerror(errno));
-        exit_status = EXIT_FAILED;
+        fflush(stdout);
     }
-    return exit_status;
+    exit_status = run_list(b, o, &json, table);
+    bench_close(b);
+    int unwritten = bench_json_end(&json, out);
+    return unwritten ? unwritten : exit_status;
 }
 
 int command_bench(int argc, char **argv)
@@ -74,14 +77,19 @@ int command_bench(int argc, char **argv)
     if (ended)
         return ended - 1;
     device_list list;
-    int status = devices_list(&list);
-    if (status) {
-        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-        bench_options_free(&options);
-        return EXIT_FAILED;
+    json_output json;
+    int exit_status = json_output_open(&json, options.json);
+    if (!exit_status) {
+        int status = devices_list(&list);
+        if (status) {
+            fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
+            exit_status = EXIT_FAILED;
+        } else {
+            exit_status = run(&list, &options, &json);
+            devices_free(&list);
+        }
+        json_output_close(&json);
     }
-    int exit_status = run(&list, &options);
-    devices_free(&list);
     bench_options_free(&options);
-    return fflush(stdout) ? EXIT_FAILED : exit_status;
+    return exit_status;
 }

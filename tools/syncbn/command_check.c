@@ -4,7 +4,7 @@
 #include "syncbn/command.h"
 #include "syncbn/report.h"
 
-static int run_list(const device_list *list, const check_options *o)
+static int run_list(const device_list *list, const check_options *o, json_output *json)
 {
     size_t chosen[DEVICE_CHOICE_MAX], count;
     cl_device_id ids[DEVICE_CHOICE_MAX];
@@ -22,7 +22,11 @@ static int run_list(const device_list *list, const check_options *o)
         fprintf(stderr, "syncbn: %s\n", error);
         return EXIT_FAILED;
     }
-    report to = {.options = o, .devices = list, .num_chosen = count, .chosen = chosen};
+    report to = {.options = o,
+                 .devices = list,
+                 .num_chosen = count,
+                 .chosen = chosen,
+                 .json = json};
     report_begin(&to);
     for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;
@@ -44,14 +48,19 @@ int command_check(int argc, char **argv)
     if (ended)
         return ended - 1;
     device_list list;
-    int status = devices_list(&list);
-    if (status) {
-        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-        options_free(&options);
-        return EXIT_FAILED;
+    json_output json;
+    int exit_status = json_output_open(&json, options.json);
+    if (!exit_status) {
+        int status = devices_list(&list);
+        if (status) {
+            fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
+            exit_status = EXIT_FAILED;
+        } else {
+            exit_status = run_list(&list, &options, &json);
+            devices_free(&list);
+        }
+        json_output_close(&json);
     }
-    int exit_status = run_list(&list, &options);
-    devices_free(&list);
     options_free(&options);
     return exit_status;
 }

@@ -6,15 +6,19 @@
 #include "check/devices.h"
 #include "syncbn/driver_advice.h"
 #include "syncbn/json.h"
+#include "syncbn/json_output.h"
 #include "check/problem.h"
 
 static const char help[] =
-    "usage: syncbn devices [--json]\n"
+    "usage: syncbn devices [--json FILE]\n"
     "\n"
     "Every OpenCL platform and device: the number that syncbn check --devices takes,\n"
     "what the device is, and whether syncbn can use it. \"form\" is the form of the\n"
     "kernels that is chosen for it. Where no device can be used it says what to install,\n"
-    "and the exit status is 1.\n";
+    "and the exit status is 1.\n"
+    "\n"
+    "  --json FILE  also writes the list to FILE, or, if it is -, to standard output and\n"
+    "               nothing else there\n";
 
 static void print_device(const device_list *list, size_t i)
 {
@@ -89,38 +93,49 @@ static json_t *list_json(const device_list *list)
     return all;
 }
 
-int command_devices(int argc, char **argv)
+static int run(json_output *json)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    int json = 0, option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        switch (option) {
-        case 'j': json = 1; break;
-        case 'h': fputs(help, stdout); return 0;
-        default: return usage_unknown(argc, argv, "devices");
-        }
-    }
-    if (optind < argc) {
-        return usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
-                           argv[optind]);
-    }
     device_list list;
     int status = devices_list(&list);
     if (status) {
         fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
         return EXIT_FAILED;
     }
-    int failed = !any_usable(&list);
-    if (json) {
-        failed |= json_print(list_json(&list));
-    } else {
+    const int failed = !any_usable(&list);
+    if (!json_output_is_stdout(json)) {
         print_list(&list);
         if (failed)
             fputs(driver_advice, stdout);
     }
+    int exit_status = json_output_write(json, list_json(&list)) | failed;
     devices_free(&list);
-    return failed ? EXIT_FAILED : 0;
+    return exit_status;
+}
+
+int command_devices(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", required_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    const char *path = NULL;
+    int option, failed = 0;
+    opterr = 0;
+    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+        switch (option) {
+        case 'j': failed = json_output_read(optarg, &path); break;
+        case 'h': fputs(help, stdout); return 0;
+        default: failed = usage_wrong_option(option, argv, "devices", options);
+        }
+    }
+    if (!failed && optind < argc) {
+        failed = usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
+                             argv[optind]);
+    }
+    json_output json;
+    failed = failed ? failed : json_output_open(&json, path);
+    if (!failed) {
+        failed = run(&json);
+        json_output_close(&json);
+    }
+    return failed;
 }

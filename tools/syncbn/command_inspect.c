@@ -7,17 +7,23 @@
 #include "syncbn/command.h"
 #include "syncbn/inspect.h"
 #include "syncbn/json.h"
+#include "syncbn/json_output.h"
+#include "syncbn/standard_input.h"
 
 static const char help[] =
-    "usage: syncbn inspect [--json] FILE\n"
+    "usage: syncbn inspect [--json FILE] FILE\n"
     "\n"
     "The batch normalisation layers of a checkpoint in safetensors format: channels, the\n"
     "ranges of weight, running mean and running variance, how many batches were tracked\n"
     "(- where the file does not say), and what looks wrong: NaN or Inf, a variance below\n"
     "or at 0, tensors of wrong shapes, a layer that was never trained. Layers are found by\n"
-    "their keys, NAME.running_mean and NAME.running_var. No device is needed.\n"
+    "their keys, NAME.running_mean and NAME.running_var. No device is needed. FILE may be\n"
+    "- for standard input.\n"
     "\n"
-    "Exit status: 0, or 1 if something looks wrong or the file cannot be read.\n";
+    "  --json FILE  also writes all of it to FILE, or, if it is -, to standard output and\n"
+    "               nothing else there\n"
+    "\n"
+    "Exit status: 0, 1 if something looks wrong or the file cannot be read, 2 wrong usage.\n";
 
 /* "-0.25 ... 3", or "-" for what is not there. */
 static const char *range_text(char text[48], const tensor_range *range, int there)
@@ -99,18 +105,21 @@ static int name_width(const sbn_checkpoint *checkpoint)
     return width < 60 ? (int)width : 60;
 }
 
-static void say(const char *path, int status)
+/* The library's sentence, in which standard input has its own name. */
+static void say(const char *path, const char *shown, int status)
 {
     const char *sentence = sbn_last_error();
-    fputs("syncbn: ", stderr);
-    if (*sentence)
-        fprintf(stderr, "%s\n", sentence);
+    const size_t length = strlen(path);
+    if (!*sentence)
+        fprintf(stderr, "syncbn: %s: %s\n", shown, sbn_strerror(status));
+    else if (strncmp(sentence, path, length) == 0)
+        fprintf(stderr, "syncbn: %s%s\n", shown, sentence + length);
     else
-        fprintf(stderr, "%s: %s\n", path, sbn_strerror(status));
+        fprintf(stderr, "syncbn: %s\n", sentence);
 }
 
-/* Every layer as a line or into the array; returns how many look wrong, or a negative status. */
-static long show(const sbn_checkpoint *checkpoint, json_t *array)
+/* Every layer as a line and into the array; returns how many look wrong, or a negative status. */
+static long show(const sbn_checkpoint *checkpoint, json_t *array, int table)
 {
     const int width = name_width(checkpoint);
     long wrong = 0;
@@ -119,39 +128,39 @@ static long show(const sbn_checkpoint *checkpoint, json_t *array)
         const int status = inspect_layer(checkpoint, i, &report);
         if (status)
             return status;
-        if (array)
-            json_array_append_new(array, layer_json(&report));
-        else
+        json_array_append_new(array, layer_json(&report));
+        if (table)
             print_layer(&report, width);
         wrong += *report.problems != '\0';
     }
     return wrong;
 }
 
-static int inspect(const char *path, int json)
+/* `path` is the file's, `shown` its name. */
+static int inspect(const char *path, const char *shown, json_output *json)
 {
+    const int table = !json_output_is_stdout(json);
     sbn_checkpoint *checkpoint;
     int status = sbn_checkpoint_create(path, &checkpoint);
     if (status) {
-        say(path, status);
+        say(path, shown, status);
         return EXIT_FAILED;
     }
-    json_t *layers = json ? json_array() : NULL;
-    if (!json && sbn_checkpoint_size(checkpoint) == 0) {
+    if (table && sbn_checkpoint_size(checkpoint) == 0) {
         puts("no layer with running statistics");
-    } else if (!json) {
+    } else if (table) {
         printf("%-*s  %8s  %-4s  %-22s  %-22s  %-22s  %8s\n", name_width(checkpoint), "layer",
                "channels", "type", "weight", "mean", "variance", "batches");
     }
-    const long wrong = show(checkpoint, layers);
+    json_t *layers = json_array(), *all = json_object();
+    const long wrong = show(checkpoint, layers, table);
+    json_object_set_new(all, "file", json_text(shown));
+    json_object_set_new(all, "layers", layers);
     if (wrong < 0) {
-        say(path, (int)wrong);
-        json_decref(layers);
-    } else if (json) {
-        json_t *all = json_object();
-        json_object_set_new(all, "file", json_text(path));
-        json_object_set_new(all, "layers", layers);
-        status = json_print(all);
+        say(path, shown, (int)wrong);
+        json_decref(all);
+    } else {
+        status = json_output_write(json, all);
     }
     sbn_checkpoint_destroy(checkpoint);
     return wrong || status ? EXIT_FAILED : 0;
@@ -159,21 +168,35 @@ static int inspect(const char *path, int json)
 
 int command_inspect(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+    static const struct option options[] = {{"json", required_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    int json = 0, option;
+    const char *json_path = NULL, *file;
+    char path[STANDARD_INPUT_PATH];
+    json_output json;
+    int option, failed = 0;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         switch (option) {
-        case 'j': json = 1; break;
+        case 'j': failed = json_output_read(optarg, &json_path); break;
         case 'h': fputs(help, stdout); return 0;
-        default: return usage_unknown(argc, argv, "inspect");
+        default: failed = usage_wrong_option(option, argv, "inspect", options);
         }
     }
-    if (argc - optind != 1) {
-        return usage_error("inspect takes one file, %d came; see syncbn inspect --help",
-                           argc - optind);
+    if (!failed && argc - optind != 1) {
+        failed = usage_error("inspect takes one file, %d came; see syncbn inspect --help",
+                             argc - optind);
     }
-    return inspect(argv[optind], json);
+    failed = failed ? failed : json_output_open(&json, json_path);
+    if (failed)
+        return failed;
+    file = argv[optind];
+    if (strcmp(file, "-") == 0) {
+        failed = standard_input_path(path);
+        failed = failed ? failed : inspect(path, "standard input", &json);
+    } else {
+        failed = inspect(file, file, &json);
+    }
+    json_output_close(&json);
+    return failed;
 }

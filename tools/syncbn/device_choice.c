@@ -24,9 +24,14 @@ int device_choice_read(const char *text, device_choice *choice)
         unsigned long index = strtoul(at, &end, 10);
         if (!isdigit((unsigned char)*at) || (*end && *end != ',') || index > 9999 ||
             choice->count == DEVICE_CHOICE_MAX) {
-            return usage_error("--devices %s: expected at most %d numbers as in 0,1, or cpu, "
-                               "gpu or accelerator",
-                               text, DEVICE_CHOICE_MAX);
+            return isalpha((unsigned char)*text)
+                       ? usage_error(
+                             "--devices %s: there is no such type of device; there are cpu, "
+                             "gpu and accelerator",
+                             text)
+                       : usage_error("--devices %s: expected at most %d numbers as in 0,1, or cpu, "
+                                     "gpu or accelerator",
+                                     text, DEVICE_CHOICE_MAX);
         }
         choice->numbers[choice->count++] = index;
         at = end;

@@ -3,7 +3,6 @@
 #define TOOLS_SYNCBN_JSON_H
 
 #include <math.h>
-#include <stdio.h>
 
 #include <jansson.h>
 
@@ -21,13 +20,6 @@ static inline json_t *json_text(const char *text)
 {
     json_t *string = json_string(text);
     return string ? string : json_string("");
-}
-
-static inline int json_print(json_t *value)
-{
-    int failed = json_dumpf(value, stdout, JSON_INDENT(2));
-    json_decref(value);
-    return putchar('\n') == EOF || failed;
 }
 
 #endif

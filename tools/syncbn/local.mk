@@ -18,12 +18,19 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/driver_advice.c \
 	tools/syncbn/driver_advice.h \
 	tools/syncbn/json.h \
+	tools/syncbn/json_output.c \
+	tools/syncbn/json_output.h \
 	tools/syncbn/main.c \
 	tools/syncbn/options.c \
 	tools/syncbn/options.h \
 	tools/syncbn/problem_list.c \
 	tools/syncbn/problem_list.h \
+	tools/syncbn/progress.c \
+	tools/syncbn/progress.h \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
-	tools/syncbn/report_json.c
+	tools/syncbn/report_json.c \
+	tools/syncbn/standard_input.c \
+	tools/syncbn/standard_input.h \
+	tools/syncbn/usage.c
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

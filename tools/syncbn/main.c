@@ -1,24 +1,51 @@
 /* The command `syncbn`: which part is meant. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <getopt.h>
 
 #include <syncbn.h>
 
 #include "syncbn/command.h"
 
 static const char help[] =
-    "usage: syncbn devices [--json]\n"
+    "usage: syncbn devices [options]\n"
     "       syncbn check [options] [problem...]\n"
     "       syncbn bench [options] [problem...]\n"
-    "       syncbn inspect [--json] FILE\n"
-    "       syncbn --help | --version\n"
+    "       syncbn inspect [options] FILE\n"
+    "       syncbn help [command]\n"
+    "       syncbn version\n"
     "\n"
     "devices  lists every OpenCL platform and device, and why one cannot be used\n"
-    "check    runs problems and compares with a float64 reference; see syncbn check --help\n"
-    "bench    measures how fast they run; see syncbn bench --help\n"
-    "inspect  shows the layers of a checkpoint, and what looks wrong with them\n";
+    "check    runs problems and compares with a float64 reference\n"
+    "bench    measures how fast they run\n"
+    "inspect  shows the layers of a checkpoint, and what looks wrong with them\n"
+    "\n"
+    "All take --json FILE (- for standard output). syncbn help COMMAND, or syncbn COMMAND\n"
+    "--help, has a command's options. --help, -h, --version and -V are understood too.\n";
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} command;
+
+static int command_help(int argc, char **argv);
+static int command_version(int argc, char **argv);
+
+static const command commands[] = {
+    {"devices", command_devices}, {"check", command_check},     {"bench", command_bench},
+    {"inspect", command_inspect}, {"help", command_help},       {"--help", command_help},
+    {"-h", command_help},         {"version", command_version}, {"--version", command_version},
+    {"-V", command_version},
+};
+
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
 
 int usage_error(const char *format, ...)
 {
@@ -31,38 +58,52 @@ int usage_error(const char *format, ...)
     return EXIT_USAGE;
 }
 
-int usage_unknown(int argc, char **argv, const char *command)
+static int no_command(const char *name)
 {
-    /* getopt has stepped over a long option, but not always over a short one. */
-    const char *word = optind > 1 && strncmp(argv[optind - 1], "--", 2) == 0 ? argv[optind - 1]
-                       : optind < argc                                       ? argv[optind]
-                                                                             : argv[argc - 1];
-    return usage_error("%s takes no option %s, or it lacks its value; see syncbn %s --help",
-                       command, word, command);
+    return usage_error("there is no command %s; there are devices, check, bench, inspect, help and "
+                       "version",
+                       name);
+}
+
+static int command_help(int argc, char **argv)
+{
+    static char option[] = "--help";
+    if (argc > 2)
+        return usage_error("help takes one command, got %d", argc - 1);
+    const command *of = argc == 2 ? find_command(argv[1]) : NULL;
+    if (argc == 2 && !of)
+        return no_command(argv[1]);
+    if (of && of->run != command_help && of->run != command_version) {
+        char *arguments[] = {argv[1], option, NULL};
+        return of->run(2, arguments);
+    }
+    fputs(help, stdout);
+    return 0;
+}
+
+static int command_version(int argc, char **argv)
+{
+    if (argc > 1)
+        return usage_error("%s takes no argument \"%s\"", argv[0], argv[1]);
+    printf("syncbn %s\n", sbn_version());
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    const char *command = argc > 1 ? argv[1] : "";
-    if (strcmp(command, "devices") == 0)
-        return command_devices(argc - 1, argv + 1);
-    if (strcmp(command, "check") == 0)
-        return command_check(argc - 1, argv + 1);
-    if (strcmp(command, "bench") == 0)
-        return command_bench(argc - 1, argv + 1);
-    if (strcmp(command, "inspect") == 0)
-        return command_inspect(argc - 1, argv + 1);
-    if (strcmp(command, "--version") == 0) {
-        printf("syncbn %s\n", sbn_version());
-        return 0;
+    if (argc < 2) {
+        return usage_error(
+            "a command is missing: devices, check, bench or inspect; see syncbn help");
     }
-    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0) {
-        fputs(help, stdout);
-        return 0;
+    const command *found = find_command(argv[1]);
+    if (!found)
+        return no_command(argv[1]);
+    int exit_status = found->run(argc - 1, argv + 1);
+    errno = 0;
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "syncbn: standard output cannot be written%s%s\n", errno ? ": " : "",
+                errno ? strerror(errno) : "");
+        exit_status = exit_status ? exit_status : EXIT_FAILED;
     }
-    return *command
-               ? usage_error("there is no command %s; there are devices, check, bench and inspect",
-                             command)
-               : usage_error(
-                     "a command is missing: devices, check, bench or inspect; see syncbn --help");
+    return exit_status;
 }

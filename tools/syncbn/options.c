@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "syncbn/command.h"
+#include "syncbn/json_output.h"
 
 static const char help[] =
     "usage: syncbn check [options] [problem...]\n"
@@ -24,8 +25,10 @@ static const char help[] =
     "  --build-options TEXT  for the OpenCL compiler\n"
     "  --file FILE           problems, one a line; # begins a comment. Digests behind\n"
     "                        a problem must come out bit by bit\n"
-    "  --json, --tap         other forms of the report\n"
+    "  --tap                 another form of the report\n"
     "  --digests             prints such a file instead, with the digests of here\n"
+    "  --json FILE           also writes all numbers to FILE, or, if it is -, to standard\n"
+    "                        output and nothing else there\n"
     "\n"
     "A problem is a shape and settings with commas between:\n"
     "\n"
@@ -79,7 +82,7 @@ static int read_option(int option, check_options *o, overrides *over)
                    : 0;
     case 'b': o->build_options = optarg; return 0;
     case 'l': over->listed = 1; return problem_list_read(&o->list, optarg);
-    case 'j': o->format = REPORT_JSON; return 0;
+    case 'j': return json_output_read(optarg, &o->json);
     case 'g': o->format = REPORT_DIGESTS; return 0;
     default: o->format = REPORT_TAP; return 0;
     }
@@ -90,18 +93,26 @@ static int read_all(int argc, char **argv, check_options *o)
     static const struct option options[] =
         {{"devices", required_argument, NULL, 'd'}, {"replicas", required_argument, NULL, 'r'},
          {"form", required_argument, NULL, 'f'},    {"build-options", required_argument, NULL, 'b'},
-         {"file", required_argument, NULL, 'l'},    {"json", no_argument, NULL, 'j'},
+         {"file", required_argument, NULL, 'l'},    {"json", required_argument, NULL, 'j'},
          {"tap", no_argument, NULL, 't'},           {"digests", no_argument, NULL, 'g'},
          {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     overrides over = {0, SBN_FORM_AUTO, 0};
     int option, failed = 0;
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return 1;
         }
-        failed = option == '?' ? usage_unknown(argc, argv, "check") : read_option(option, o, &over);
+        failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "check", options)
+                                                : read_option(option, o, &over);
+    }
+    if (!failed && o->json && strcmp(o->json, "-") == 0) {
+        failed = o->format == REPORT_TEXT
+                     ? 0
+                     : usage_error("--json - and --%s both write to standard output",
+                                   o->format == REPORT_TAP ? "tap" : "digests");
+        o->format = REPORT_NONE;
     }
     for (int i = optind; i < argc && !failed; ++i) {
         over.listed = 1;

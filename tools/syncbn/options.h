@@ -5,10 +5,12 @@
 #include "syncbn/device_choice.h"
 #include "syncbn/problem_list.h"
 
-typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_JSON, REPORT_DIGESTS } report_format;
+/* Of what is printed on standard output; JSON takes it alone. */
+typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NONE } report_format;
 
 typedef struct check_options {
     report_format format;
+    const char *json; /* a file, "-" for standard output, or NULL */
     device_choice devices;
     const char *build_options;
     problem_list list; /* with --replicas and --form in them */

@@ -3,9 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "syncbn/command.h"
+#include "syncbn/progress.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
 
@@ -40,24 +40,13 @@ void report_begin(report *r)
     fflush(stdout);
 }
 
-static void clear_progress(report *r)
-{
-    if (r->progress_shown) {
-        fputs("\r\033[K", stderr);
-        r->progress_shown = 0;
-    }
-}
-
 void report_progress(report *r, const problem *p)
 {
     char line[PROBLEM_LINE];
-    if (!isatty(STDERR_FILENO) || check_clock() - r->start < progress_after)
+    if (check_clock() - r->start < progress_after)
         return;
     problem_print(p, line, sizeof line);
-    fprintf(stderr, "\r\033[K[%zu/%zu, %zu failed] %.50s", r->done, r->options->list.count,
-            r->failed, line);
-    fflush(stderr);
-    r->progress_shown = 1;
+    progress_show(r->done + 1, r->options->list.count, r->failed, line, 0);
 }
 
 /* "y 0.12 dx 0.08": the largest error / tolerance of each output. */
@@ -110,14 +99,16 @@ static void explain(const report *r, const problem *p, const check_result *resul
 void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
-    clear_progress(r);
+    progress_clear();
     problem_print(p, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
     digests_print(&result->digests, words, sizeof words);
     ++r->done;
     r->failed += !result->ok;
+    if (r->options->json)
+        report_json_result(r, p, result);
     switch (r->options->format) {
-    case REPORT_JSON: report_json_result(r, p, result); return;
+    case REPORT_NONE: return;
     case REPORT_TAP:
         printf("%s %zu - %s (%s)\n", result->ok ? "ok" : "not ok", r->done, line, ratios);
         break;
@@ -131,13 +122,11 @@ void report_result(report *r, const problem *p, const check_result *result)
 
 int report_end(report *r)
 {
-    int unwritten = 0;
-    clear_progress(r);
-    if (r->options->format == REPORT_JSON) {
-        unwritten = report_json_end(r);
-    } else if (r->options->format == REPORT_TEXT) {
+    progress_clear();
+    if (r->options->format == REPORT_TEXT) {
         printf("%zu problems, %zu failed; figures are the largest error / tolerance; %.1f s\n",
                r->done, r->failed, check_clock() - r->start);
     }
-    return r->failed || unwritten || fflush(stdout) ? EXIT_FAILED : 0;
+    int unwritten = r->options->json ? report_json_end(r) : 0;
+    return r->failed || unwritten ? EXIT_FAILED : 0;
 }

@@ -1,11 +1,10 @@
-/* What `syncbn check` prints: text, TAP or JSON, or digests on stdout, progress on a terminal's stderr. */
+/* What `syncbn check` prints: text, TAP or digests, progress on a terminal's stderr; and its JSON. */
 #ifndef TOOLS_SYNCBN_REPORT_H
 #define TOOLS_SYNCBN_REPORT_H
 
 #include "check/check.h"
+#include "syncbn/json_output.h"
 #include "syncbn/options.h"
-
-typedef struct json_t json_t;
 
 typedef struct report {
     const check_options *options;
@@ -14,7 +13,7 @@ typedef struct report {
     const size_t *chosen;
     size_t done, failed;
     double start;
-    int progress_shown;
+    json_output *json;
     json_t *problems; /* JSON: the results so far */
 } report;
 

@@ -36,7 +36,7 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     json_object_set_new(object, "problem", json_string(text));
     json_object_set_new(object, "ok", json_boolean(result->ok));
     json_object_set_new(object, "refused", json_boolean(result->refused));
-    json_object_set_new(object, "status", json_string(sbn_strerror(result->status)));
+    json_object_set_new(object, "status", json_string(sbn_status_name(result->status)));
     if (*result->error)
         json_object_set_new(object, "error", json_text(result->error));
     json_object_set_new(object, "bits_compared", json_boolean(result->bits_known));
@@ -66,5 +66,5 @@ int report_json_end(report *r)
     json_object_set_new(all, "devices", devices);
     json_object_set_new(all, "failed", json_integer((json_int_t)r->failed));
     json_object_set_new(all, "problems", r->problems ? r->problems : json_array());
-    return json_print(all);
+    return json_output_write(r->json, all);
 }

@@ -11,7 +11,7 @@
 #include <syncbn-mpi.h>
 #include <syncbn.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 
 enum { TURNS = 10, TENSORS = 160 };
 

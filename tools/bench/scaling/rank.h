@@ -4,7 +4,7 @@
 
 #include <syncbn-mpi.h>
 
-#include "base/opencl.h"
+#include "device/opencl.h"
 #include "bench/contender.h"
 #include "bench/spread.h"
 

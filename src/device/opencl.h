@@ -2,8 +2,8 @@
  * OpenCL 1.2, for the library. The public headers do not include it; that their handles are its
  * own is checked here, where both are known.
  */
-#ifndef SBN_BASE_OPENCL_H
-#define SBN_BASE_OPENCL_H
+#ifndef SBN_DEVICE_OPENCL_H
+#define SBN_DEVICE_OPENCL_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120

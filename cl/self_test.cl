@@ -1,0 +1,107 @@
+/*
+ * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule of
+ * src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that file's order:
+ *
+ *   reals:    [row][3][CASES], real_results [row][CASES]
+ *   integers: [row][2][CASES], integer_results [row][CASES]
+ *
+ * One work-group: an item takes WIDTH cases in the types of the kernels, or one scalar after the
+ * other where they use scalars. `terms` is the count of a sum's terms after the first, so that its
+ * loop is one. Behind the last row of integers is 1 where the kernels use doubles.
+ */
+#if CPU_FORM
+#define SELF_TEST_ITEMS 1
+#else
+#define SELF_TEST_ITEMS CASES
+#endif
+
+#define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
+#define INTEGERS(row, operand) LOAD(integers + ((row) * 2 + (operand)) * CASES + at)
+#define PUT_REALS(row, v) put(v, real_results + (row) * CASES + at)
+#if CPU_FORM
+#define PUT_INTEGERS(row, v) vstore16(AS(ulong, v), 0, integer_results + (row) * CASES + at)
+#else
+#define PUT_INTEGERS(row, v) (integer_results[(row) * CASES + at] = AS(ulong, v))
+#endif
+
+static real self_test_sum(real first, real term, uint terms)
+{
+    real sum = first;
+    for (uint i = 0; i < terms; ++i)
+        sum += term;
+    return sum;
+}
+
+static ulong self_test_class(float v)
+{
+    return (isnan(v) ? 1 : 0) | (isinf(v) ? 2 : 0) | (v > 0.0f ? 4 : 0) | (v == v ? 8 : 0);
+}
+
+/* Rows of reals. */
+static void self_test_reals(global const float *reals, global float *real_results, uint terms,
+                            uint at)
+{
+    PUT_REALS(0, fma(REALS(0, 0), REALS(0, 1), REALS(0, 2)));
+    PUT_REALS(1, REALS(1, 0) * REALS(1, 1) + REALS(1, 2));
+    PUT_REALS(2, REALS(2, 0) + REALS(2, 1));
+    PUT_REALS(3, REALS(3, 0) * REALS(3, 1));
+    PUT_REALS(4, REALS(4, 0) + REALS(4, 1) - REALS(4, 0) - REALS(4, 1));
+    PUT_REALS(5, self_test_sum(REALS(5, 0), REALS(5, 1), terms));
+    PUT_REALS(6, REALS(6, 0) - REALS(6, 0));
+}
+
+static real self_test_real(uwides bits)
+{
+    return AS(float, CONVERT(uint, bits));
+}
+
+/* Rows of integers; in the last two operands are the bits of floats. */
+static void self_test_integers(global const ulong *integers, global ulong *integer_results, uint at)
+{
+    PUT_INTEGERS(0, INTEGERS(0, 0) << INTEGERS(0, 1));
+    PUT_INTEGERS(1, INTEGERS(1, 0) >> INTEGERS(1, 1));
+    PUT_INTEGERS(2, AS(long, INTEGERS(2, 0)) >> INTEGERS(2, 1));
+    PUT_INTEGERS(3, INTEGERS(3, 0) + INTEGERS(3, 1));
+    PUT_INTEGERS(4, INTEGERS(4, 0) * INTEGERS(4, 1));
+    PUT_INTEGERS(5, CONVERT(long, AS(int, CONVERT(uint, INTEGERS(5, 0)))));
+    PUT_INTEGERS(6, CONVERT(ulong, CONVERT(uint, INTEGERS(6, 0))));
+    for (uint i = at; i < at + WIDTH; ++i) {
+        global const ulong *operand = integers + i;
+        integer_results[7 * CASES + i] = quotient(operand[14 * CASES], operand[15 * CASES]);
+        integer_results[8 * CASES + i] = quotient_long(operand[16 * CASES], operand[17 * CASES]);
+        integer_results[9 * CASES + i] = self_test_class(as_float((uint)operand[18 * CASES]));
+    }
+    const real product = self_test_real(INTEGERS(10, 0)) * self_test_real(INTEGERS(10, 1));
+    PUT_INTEGERS(10, CONVERT(ulong, AS(uint, plus_zero(product))));
+}
+
+/* Rows of doubles: operands are the next rows of reals, results the next of integers. */
+#if NATIVE && defined(cl_khr_fp64)
+static void self_test_doubles(global const float *reals, global ulong *integer_results, uint at)
+{
+    const double16 splitter = convert_double16(REALS(8, 1));
+    const double16 sum = convert_double16(REALS(8, 0)) + splitter;
+    const double16 other_sum = convert_double16(REALS(9, 0)) + splitter;
+    PUT_INTEGERS(11, convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1)));
+    PUT_INTEGERS(12, as_long16(sum) - as_long16(splitter));
+    PUT_INTEGERS(13, convert_double16(REALS(9, 0)) - (other_sum - splitter));
+    PUT_INTEGERS(14, convert_long16(convert_double16(REALS(10, 0))));
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(SELF_TEST_ITEMS, 1, 1)))
+void self_test(global const float *restrict reals, global const ulong *restrict integers,
+               uint terms, global float *restrict real_results,
+               global ulong *restrict integer_results)
+{
+    const uint at = get_local_id(0) * WIDTH;
+    self_test_reals(reals, real_results, terms, at);
+    self_test_integers(integers, integer_results, at);
+#if NATIVE && defined(cl_khr_fp64)
+    self_test_doubles(reals, integer_results, at);
+    integer_results[15 * CASES] = 1;
+#else
+    if (at == 0)
+        integer_results[15 * CASES] = 0;
+#endif
+}

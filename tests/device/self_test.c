@@ -1,0 +1,205 @@
+/*
+ * The self-test of a device's arithmetic (src/device/self_test.h), in both forms of the kernels: a device
+ * that keeps the rules passes it once for each build, and never for programs from the cache; one that
+ * breaks a rule, by a fault planted in the kernels' source or by an option that the library refuses
+ * and the driver gets nevertheless, is an error that names the device and the rule.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+#include "base/memory.h"
+#include "support/wraps.h"
+
+static fixture device;
+static cl_command_queue queue;
+static char name[128];
+
+static int make(sbn_kernel_form form, const char *cache)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group = NULL;
+    config.queues = &queue;
+    config.replicas = 1;
+    config.form = form;
+    config.program_cache = cache;
+    const int status = sbn_group_create(&config, &group);
+    if (!status != (group != NULL))
+        tap_ok(0, "%s, and %s group", sbn_status_name(status), group ? "a" : "no");
+    sbn_group_destroy(group);
+    return status;
+}
+
+/* The words of a group that is refused, with the device's name among them. */
+static void expect_broken(sbn_kernel_form form, const char *rule, const char *what)
+{
+    char words[512];
+    const long before = sbn__handles_open();
+    snprintf(words, sizeof words, "device \"%s\" breaks a rule of arithmetic|%s", name, rule);
+    expect(make(form, ""), SBN_UNSUPPORTED_DEVICE, words, what);
+    if (sbn__handles_open() != before)
+        tap_ok(0, "%s: %ld handles left", what, sbn__handles_open() - before);
+}
+
+typedef struct fault {
+    const char *text, *instead, *rule;
+    int cpu_only;
+} fault;
+
+/* In the order of the rules; each replaces one place of cl/self_test.cl. */
+static const fault faults[] = {
+    {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))", "REALS(0, 0) * REALS(0, 1) + REALS(0, 2)",
+     "fma(a, b, c) rounds once: a 0x1.000002p+0, b 0x1.000002p+0, c -0x1.000004p+0: expected "
+     "0x1p-46, got 0x0p+0",
+     0},
+    {"REALS(1, 0) * REALS(1, 1) + REALS(1, 2)", "fma(REALS(1, 0), REALS(1, 1), REALS(1, 2))",
+     "a * b + c rounds twice: |got 0x1p-46", 0},
+    {"REALS(2, 0) + REALS(2, 1)", "nextafter(REALS(2, 0) + REALS(2, 1), (real)10.0f)",
+     "a + b is rounded to the nearest, ties to even: ", 0},
+    {"REALS(3, 0) * REALS(3, 1)", "nextafter(REALS(3, 0) * REALS(3, 1), (real)0.0f)",
+     "a * b is rounded to the nearest, ties to even: ", 0},
+    {"REALS(4, 0) + REALS(4, 1) - REALS(4, 0) - REALS(4, 1)", "REALS(4, 0) - REALS(4, 0)",
+     "a + b - a - b is computed in this order: |expected -0x1p+0, got 0x0p+0", 0},
+    {"sum += term", "sum = i ? sum : first + term * (float)terms",
+     "a sum adds its terms in order|: expected 0x1p+0, got 0x1.000008p+0", 0},
+    {"REALS(6, 0) - REALS(6, 0)", "(real)0.0f", "a - a is 0, and NaN of an infinity or NaN: |inf",
+     0},
+    {"INTEGERS(0, 0) << INTEGERS(0, 1)",
+     "CONVERT(ulong, CONVERT(uint, INTEGERS(0, 0))) << INTEGERS(0, 1)", "a << b of 64 bits: ", 0},
+    {"INTEGERS(1, 0) >> INTEGERS(1, 1)", "AS(ulong, AS(long, INTEGERS(1, 0)) >> INTEGERS(1, 1))",
+     "a >> b of 64 bits: ", 0},
+    {"AS(long, INTEGERS(2, 0)) >> INTEGERS(2, 1)", "INTEGERS(2, 0) >> INTEGERS(2, 1)",
+     "a >> b of signed 64 bits: ", 0},
+    {"INTEGERS(3, 0) + INTEGERS(3, 1)",
+     "(INTEGERS(3, 0) & 0xffffffff00000000UL) + ((INTEGERS(3, 0) + INTEGERS(3, 1)) & 0xffffffffUL)",
+     "a + b of 64 bits: |expected 0x100000000, got 0x0", 0},
+    {"INTEGERS(4, 0) * INTEGERS(4, 1)", "(INTEGERS(4, 0) * INTEGERS(4, 1)) & 0xffffffffUL",
+     "a * b of 64 bits: |expected 0xfffffffe00000001, got 0x1", 0},
+    {"CONVERT(long, AS(int, CONVERT(uint, INTEGERS(5, 0))))",
+     "CONVERT(ulong, CONVERT(uint, INTEGERS(5, 0)))",
+     "conversion of a signed integer to 64 bits: ", 0},
+    {"CONVERT(ulong, CONVERT(uint, INTEGERS(6, 0)))",
+     "CONVERT(long, AS(int, CONVERT(uint, INTEGERS(6, 0))))",
+     "conversion of an unsigned integer to 64 bits: ", 0},
+    {"quotient(operand[14 * CASES], operand[15 * CASES])",
+     "(operand[14 * CASES] + 2) / operand[15 * CASES]",
+     "a / b of 32 bits: a 0xfffffffe, b 0xffffffff: expected 0x0, got 0x1", 0},
+    {"quotient_long(operand[16 * CASES], operand[17 * CASES])",
+     "(ulong)(uint)(operand[16 * CASES] / operand[17 * CASES])", "a / b of 64 bits: ", 0},
+    {"isnan(v) ? 1 : 0", "0", "NaN and infinities are recognised: a 0x7fc00000|got 0x0", 0},
+    {"plus_zero(product)", "product", "a zero is stored as +0: |got 0x80000000", 0},
+    {"convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1))",
+     "convert_double16(REALS(7, 0) * REALS(7, 1))",
+     "a product of floats is exact in double precision: ", 1},
+    {"as_long16(sum) - as_long16(splitter)", "convert_long16(REALS(8, 0))",
+     "a + b in double precision, less b as integers: |expected 0x4, got 0x3", 1},
+    {"- (other_sum - splitter)", "- convert_double16(REALS(9, 0))",
+     "a - (a + b - b) in double precision is computed in this order: ", 1},
+    {"convert_long16(convert_double16(REALS(10, 0)))",
+     "convert_long16(convert_int16_sat(REALS(10, 0)))",
+     "conversion of double precision to integers: |expected 0x10000000000, got 0x7fffffff", 1},
+};
+
+static void planted(sbn_kernel_form form, const char *of_form)
+{
+    char what[160];
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+        /* Results are judged alike in both forms: of the GPU form a third of the faults. */
+        if (form != SBN_FORM_CPU && (faults[i].cpu_only || i % 3 != 0))
+            continue;
+        snprintf(what, sizeof what, "%s form, planted: %s", of_form, faults[i].instead);
+        wraps_replace(faults[i].text, faults[i].instead);
+        expect_broken(form, faults[i].rule, what);
+        if (wraps_replaced() != 1)
+            tap_ok(0, "%s: %d places replaced", what, wraps_replaced());
+        wraps_replace(NULL, NULL);
+    }
+    /* A kernel that does nothing has no right results. */
+    wraps_replace("self_test_reals(reals, real_results, terms, at);", "");
+    snprintf(what, sizeof what, "%s form: results that nobody wrote", of_form);
+    expect_broken(form, "fma(a, b, c) rounds once", what);
+    wraps_replace(NULL, NULL);
+}
+
+/* PoCL takes these at their word. */
+static void smuggled(sbn_kernel_form form, const char *of_form)
+{
+    static const char *const options[][2] = {
+        {"-cl-fast-relaxed-math", ""},
+        {"-cl-unsafe-math-optimizations", "in this order"},
+        {"-cl-finite-math-only", "NaN"},
+    };
+    char what[128];
+    for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
+        snprintf(what, sizeof what, "%s form, built with %s", of_form, options[i][0]);
+        wraps_build_with(options[i][0]);
+        expect_broken(form, options[i][1], what);
+        wraps_build_with(NULL);
+    }
+}
+
+static int files_in(const char *folder)
+{
+    int count = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+/* How many kernels were launched in the making of a group, or -1 where it failed. */
+static long launches(const char *cache)
+{
+    const long before = wraps_calls(WRAP_LAUNCH);
+    const int status = make(SBN_FORM_AUTO, cache);
+    return status ? -1 : wraps_calls(WRAP_LAUNCH) - before;
+}
+
+static void cached(void)
+{
+    char folder[256], command[512];
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/syncbn-self-test-XXXXXX", temporary ? temporary : "/tmp");
+    must(mkdtemp(folder) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "mkdtemp");
+    wraps_replace("isnan(v) ? 1 : 0", "0");
+    tap_ok(launches(folder) == -1 && files_in(folder) == 0,
+           "a program that does not pass is not cached: %d files", files_in(folder));
+    wraps_replace(NULL, NULL);
+    long count = launches("");
+    tap_ok(count == 1, "built without a cache: tested %ld times", count);
+    count = launches(folder);
+    tap_ok(count == 1 && files_in(folder) == 3, "built into the cache: tested %ld times, %d files",
+           count, files_in(folder));
+    count = launches(folder);
+    tap_ok(count == 0, "from the cache: tested %ld times", count);
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    must(system(command), command);
+}
+
+int main(void)
+{
+    if (fixture_open(&device))
+        return fixture_missing();
+    queue = fixture_queue(&device, 0);
+    clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    const long handles = sbn__handles_open();
+    static const struct {
+        sbn_kernel_form form;
+        const char *name;
+    } forms[] = {{SBN_FORM_CPU, "CPU"}, {SBN_FORM_GPU, "GPU"}};
+    for (size_t i = 0; i < 2; ++i) {
+        expect(make(forms[i].form, ""), SBN_SUCCESS, "", forms[i].name);
+        planted(forms[i].form, forms[i].name);
+        smuggled(forms[i].form, forms[i].name);
+    }
+    cached();
+    tap_ok(sbn__handles_open() == handles, "no handle is left open");
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+    return tap_done();
+}

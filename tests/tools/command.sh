@@ -1,0 +1,207 @@
+#!/bin/sh
+# The command's own line: help and version in every spelling, each mistake in its own words, and
+# --json alike in all commands: a file, or - for standard output and nothing else there; what
+# cannot be written is refused before anything runs, and a file is replaced whole or not at all.
+# Environment: srcdir, SYNCBN (the command). Runs in the build directory.
+set -u
+: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+
+# check WHAT CONDITION...: the condition is a command.
+check() {
+    number=$((number + 1))
+    what=$1
+    shift
+    if "$@"; then
+        echo "ok $number - $what"
+    else
+        echo "not ok $number - $what"
+        sed 's/^/# /' "$work/out" "$work/err"
+    fi
+}
+
+# run STATUS ARGUMENTS...: runs the command and says whether the status came.
+run() {
+    expected=$1
+    shift
+    "$SYNCBN" "$@" > "$work/out" 2> "$work/err" < /dev/null
+    status=$?
+    [ $status -eq "$expected" ]
+}
+
+# refuses SENTENCE ARGUMENTS...: wrong usage, with this one sentence, and no output.
+refuses() {
+    sentence=$1
+    shift
+    run 2 "$@" && [ "$(cat "$work/err")" = "syncbn: $sentence" ] && [ ! -s "$work/out" ]
+}
+
+# prints FIRST ARGUMENTS...: succeeds, and the output's first line begins so.
+prints() {
+    first=$1
+    shift
+    run 0 "$@" && [ ! -s "$work/err" ] && case $(head -n 1 "$work/out") in
+    "$first"*) true ;;
+    *) false ;;
+    esac
+}
+
+for word in help --help -h; do
+    check "$word" prints 'usage: syncbn devices' "$word"
+    check "$word names every command" \
+        [ "$(grep -cE '^(devices|check|bench|inspect)  ' "$work/out")" -eq 4 ]
+done
+for command in devices check bench inspect; do
+    check "help $command" prints "usage: syncbn $command" help "$command"
+    cp "$work/out" "$work/help"
+    check "$command --help" prints "usage: syncbn $command" "$command" --help
+    check "they are the same" cmp -s "$work/help" "$work/out"
+    check "and know --json FILE" grep -q '^  --json FILE ' "$work/out"
+    check "$command -h" prints "usage: syncbn $command" "$command" -h
+done
+check 'help help' prints 'usage: syncbn devices' help help
+version=$(sed -n 's/^PACKAGE_VERSION = //p' Makefile)
+for word in version --version -V; do
+    check "$word" prints "syncbn ${version:?}" "$word"
+done
+
+commands='devices, check, bench, inspect, help and version'
+check 'no command' refuses 'a command is missing: devices, check, bench or inspect; see syncbn help'
+check 'an unknown command' refuses "there is no command chekc; there are $commands" chekc
+check 'help of an unknown command' refuses "there is no command chekc; there are $commands" help chekc
+check 'help of two' refuses 'help takes one command, got 2' help check bench
+check 'version and more' refuses 'version takes no argument "now"' version now
+for command in devices check bench inspect; do
+    see="see syncbn $command --help"
+    check "$command: an unknown option" \
+        refuses "$command has no option --fast; $see" "$command" --fast
+    check "$command: an unknown option with a value" \
+        refuses "$command has no option --fast; $see" "$command" --fast=3
+    check "$command: an unknown letter" refuses "$command has no option -x; $see" "$command" -x
+    check "$command: a value that is missing" refuses "--json lacks its value; $see" "$command" --json
+    check "$command: a value too many" refuses "--help takes no value; $see" "$command" --help=3
+    check "$command: an option for a file" \
+        refuses '--json --help: expected a file'"'"'s name, or - for standard output' \
+        "$command" --json --help
+    check "$command: no name" \
+        refuses '--json : expected a file'"'"'s name, or - for standard output' "$command" --json=
+done
+for command in check bench; do
+    see="see syncbn $command --help"
+    for option in devices form build-options file; do
+        check "$command: --$option alone" \
+            refuses "--$option lacks its value; $see" "$command" mb2ic2 "--$option"
+    done
+    check "$command: an unknown type of device" \
+        refuses '--devices tpu: there is no such type of device; there are cpu, gpu and accelerator' \
+        "$command" --devices tpu
+    check "$command: an unknown form" \
+        refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
+    kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact'
+    check "$command: an unknown kind of data" \
+        refuses "data=foo: there is no such kind of data; there are $kinds" "$command" mb2ic2,data=foo
+done
+check 'the start of several options' \
+    refuses '--d: several options of check begin so; see syncbn check --help' check --d 0
+check 'a value for a switch' refuses '--tap takes no value; see syncbn check --help' check --tap=1
+for other in tap digests; do
+    check "JSON and --$other on one output" \
+        refuses "--json - and --$other both write to standard output" check --json - --$other mb2ic2
+done
+
+# JSON, in all commands. inspect needs no device.
+if "$SYNCBN" devices | grep -q '^     usable$'; then
+    commands='devices check bench inspect'
+else
+    [ "${CI-}" != true ] || check 'there is a usable device' false
+    commands='devices inspect'
+fi
+cp "$srcdir/tests/model/data/network_f32.safetensors" "$work/checkpoint"
+# What each command is given besides.
+arguments() {
+    case $1 in
+    check) echo mb2ic2 ;;
+    bench) echo '--repeats 1 mb2ic2' ;;
+    inspect) echo "$work/checkpoint" ;;
+    esac
+}
+is_json() {
+    [ "$(head -n 1 "$1")" = '{' ] && [ "$(tail -n 1 "$1")" = '}' ]
+}
+is_text() {
+    [ -s "$work/out" ] && ! grep -q '^{' "$work/out"
+}
+# of STATUS OPTIONS...: runs $command with options and its arguments.
+of() {
+    expected=$1
+    shift
+    run "$expected" "$command" "$@" $(arguments "$command")
+}
+replaces() { # PATH
+    echo old > "$work/file"
+    of 0 --json "$1" && is_json "$work/file"
+}
+permissions() {
+    ls -l "$1" | cut -c 1-10
+}
+for command in $commands; do
+    check "$command: text" of 0
+    check 'and no JSON' is_text
+    check "$command --json -" of 0 --json -
+    check 'and nothing else' is_json "$work/out"
+    rm -f "$work/file"
+    check "$command --json FILE" of 0 --json "$work/file"
+    check 'has JSON in the file' is_json "$work/file"
+    check 'and the text as ever' is_text
+    touch "$work/new"
+    check 'with the permissions of a new file' \
+        [ "$(permissions "$work/file")" = "$(permissions "$work/new")" ]
+    check 'an earlier file is replaced' replaces "$work/file"
+    ln -sf file "$work/link"
+    check 'and behind a link' replaces "$work/link"
+    check 'which stays one' [ -L "$work/link" ]
+    check "$command: a folder that is missing" of 1 --json "$work/none/file"
+    check 'refused before anything runs' [ ! -s "$work/out" ]
+    check 'with one sentence' [ "$(cat "$work/err")" = \
+        "syncbn: --json $work/none/file: it cannot be written: No such file or directory" ]
+    check "$command: a folder for a file" of 1 --json "$work"
+    check 'refused before anything runs' [ ! -s "$work/out" ]
+    if [ -w /dev/full ]; then
+        check "$command: no space left" of 1 --json /dev/full
+        check 'is said' grep -q '^syncbn: --json /dev/full: it cannot be written: No space' "$work/err"
+        "$SYNCBN" "$command" $(arguments "$command") > /dev/full 2> "$work/err"
+        status=$?
+        check "$command: no space on standard output: exit status 1, $status came" [ $status -eq 1 ]
+        check 'is said' grep -q '^syncbn: standard output cannot be written' "$work/err"
+    fi
+done
+check 'no temporary file is left' [ "$(find "$work" -name 'file.*' | wc -l)" -eq 0 ]
+
+# A report that fails keeps the earlier file.
+echo old > "$work/file"
+check 'a run that fails' run 1 inspect --json "$work/file" "$work/none"
+check 'leaves the earlier file' [ "$(cat "$work/file")" = old ]
+
+# Progress: bench says where it is where no table does; on a terminal the line is replaced.
+case $commands in
+*bench*)
+    check 'bench --json -' run 0 bench --json - --repeats 1 mb2ic2 mb4ic2
+    check 'a line for each problem' [ "$(cat "$work/err")" = "[1/2] mb2ic2
+[2/2] mb4ic2" ]
+    check 'bench with its table' run 0 bench --repeats 1 mb2ic2
+    check 'no line besides' [ ! -s "$work/err" ]
+    if command -v script > /dev/null && script -qc true /dev/null > /dev/null 2>&1; then
+        script -qc "'$SYNCBN' bench --repeats 1 mb2ic2 mb4ic2" /dev/null < /dev/null 2>&1 |
+            tr '\r' '\n' > "$work/out"
+        check 'on a terminal a line for each problem' [ "$(grep -cE '^.\[K\[[12]/2\] mb[24]ic2$' "$work/out")" -eq 2 ]
+        check 'erased before its table' [ "$(grep -cE '^.\[Kmb[24]ic2  ' "$work/out")" -eq 2 ]
+    else
+        number=$((number + 1))
+        echo "ok $number - on a terminal # SKIP script(1) makes none here"
+    fi
+    ;;
+esac
+echo "1..$number"

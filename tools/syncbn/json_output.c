@@ -1,0 +1,119 @@
+#include "syncbn/json_output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "syncbn/command.h"
+
+static int fail(const json_output *out, int why)
+{
+    fprintf(stderr, "syncbn: --json %s: it cannot be written: %s\n", out->path, strerror(why));
+    return EXIT_FAILED;
+}
+
+int json_output_read(const char *value, const char **path)
+{
+    if (!*value || (value[0] == '-' && value[1]))
+        return usage_error("--json %s: expected a file's name, or - for standard output", value);
+    *path = value;
+    return 0;
+}
+
+/* A temporary file beside the one to be written, with the permissions of a new file. */
+static FILE *open_temporary(json_output *out)
+{
+    snprintf(out->temporary, strlen(out->target) + sizeof ".XXXXXX", "%s.XXXXXX", out->target);
+    int file = mkstemp(out->temporary);
+    if (file < 0)
+        return NULL;
+    mode_t mask = umask(0);
+    umask(mask);
+    FILE *to = fchmod(file, 0666 & ~mask) ? NULL : fdopen(file, "w");
+    if (!to) {
+        int why = errno;
+        close(file);
+        unlink(out->temporary);
+        errno = why;
+    }
+    return to;
+}
+
+/* Could it be written? Nothing is left where the program is ended before it is. */
+static int try_temporary(json_output *out)
+{
+    out->target = realpath(out->path, NULL);
+    out->target = out->target ? out->target : strdup(out->path);
+    out->temporary = out->target ? malloc(strlen(out->target) + sizeof ".XXXXXX") : NULL;
+    FILE *to = out->temporary ? open_temporary(out) : NULL;
+    return !to || fclose(to) || unlink(out->temporary);
+}
+
+int json_output_open(json_output *out, const char *path)
+{
+    struct stat found;
+    *out = (json_output){.path = path};
+    if (!path)
+        return 0;
+    if (json_output_is_stdout(out)) {
+        out->to = stdout;
+        return 0;
+    }
+    int exists = stat(path, &found) == 0, failed;
+    if (exists && !S_ISREG(found.st_mode)) {
+        out->to = fopen(path, "w"); /* a device, a pipe: nothing to be renamed over */
+        failed = !out->to;
+    } else {
+        failed = (exists && access(path, W_OK)) || try_temporary(out);
+    }
+    int why = errno;
+    if (failed) {
+        json_output_close(out);
+        return fail(out, why);
+    }
+    return 0;
+}
+
+int json_output_is_stdout(const json_output *out)
+{
+    return out->path && strcmp(out->path, "-") == 0;
+}
+
+int json_output_write(json_output *out, json_t *value)
+{
+    if (!out->path) {
+        json_decref(value);
+        return 0;
+    }
+    errno = 0;
+    FILE *to = out->to ? out->to : open_temporary(out);
+    int failed = !to;
+    if (to) {
+        failed = !value || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
+                 fflush(to);
+    }
+    if (to && !out->to) {
+        failed |= fclose(to);
+        failed = failed || rename(out->temporary, out->target);
+        int why = errno;
+        if (failed)
+            unlink(out->temporary);
+        errno = why;
+    }
+    json_decref(value);
+    return failed ? fail(out, errno ? errno : EIO) : 0;
+}
+
+void json_output_close(json_output *out)
+{
+    if (out->to && out->to != stdout)
+        fclose(out->to);
+    free(out->target);
+    free(out->temporary);
+    out->target = out->temporary = NULL;
+    out->to = NULL;
+}

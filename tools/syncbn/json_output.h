@@ -1,0 +1,30 @@
+/* Where --json FILE writes: found to be writable before anything runs, whole or not at all. */
+#ifndef TOOLS_SYNCBN_JSON_OUTPUT_H
+#define TOOLS_SYNCBN_JSON_OUTPUT_H
+
+#include <stdio.h>
+
+typedef struct json_t json_t;
+
+typedef struct json_output {
+    const char *path;         /* NULL: no --json */
+    char *target, *temporary; /* the second is renamed to the first, */
+    FILE *to;                 /* or it is written as it is */
+} json_output;
+
+/* Is the option's value a FILE? 0, or EXIT_USAGE after a sentence: another option is none. */
+int json_output_read(const char *value, const char **path);
+
+/* `path`: a file, "-" for standard output, or NULL. 0, or EXIT_FAILED after a sentence. */
+int json_output_open(json_output *out, const char *path);
+
+/* Does JSON take standard output, so that nothing else may be written there? */
+int json_output_is_stdout(const json_output *out);
+
+/* Writes the value, which is released. 0, or EXIT_FAILED after a sentence. */
+int json_output_write(json_output *out, json_t *value);
+
+/* An earlier file of this name stays as it was where nothing has been written. */
+void json_output_close(json_output *out);
+
+#endif
