@@ -1,25 +1,34 @@
 /*
- * What every kernel shares: the constants of the summation order, the two
- * forms, and loads that stop at an edge.
+ * What every kernel shares: the two forms, the vector types, and loads that stop at an edge.
  *
  * The order (doc/order.md): a plane, one channel of one sample, is cut into
  * blocks of BLOCK elements; element i of a block belongs to lane i mod LANES;
  * a lane adds its elements in ascending order; lanes are folded 8, 4, 2, 1.
  * Which work-item holds which lane is free: both forms give the same bits.
  *
- * CPU_FORM 1: one work-item per group, vectors of 16. CPU_FORM 0: work-groups
- * whose items are one element wide and meet in local memory. `real` is what an
- * item holds of a block's lanes, or one value for each of its WIDTH blocks.
+ * CPU_FORM 1: one work-item per work-group, vectors of WIDTH = 16. CPU_FORM 0: work-groups whose
+ * work-items are one element wide and share local memory. `real` is what a work-item holds of a
+ * block's lanes, or one value for each of its WIDTH blocks.
+ *
+ * Sizes, flags and rows of tables are macros that the library defines when it builds a program:
+ * src/exact/format.c and src/device/kernel_constants.c.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-/* BLOCK, LANES and what follows from them come from src/exact/format.c. */
+#ifndef BLOCK
+#error "BLOCK and more is missing: sbn__summation_macros"
+#endif
+#ifndef WIDTH
+#error "WIDTH and more is missing: sbn__kernel_macros"
+#endif
 
 #if CPU_FORM
-#define WIDTH 16
+#if WIDTH != 16 || LANES != 16
+#error "the CPU form is written for vectors of 16, which hold the lanes of a block"
+#endif
 #define LOAD(p) vload16(0, p)
 #define VECTOR(type) type##16
 #define AS(type, v) as_##type##16(v)
@@ -31,7 +40,6 @@
 /* Additions wait for each other and not for the loop. */
 #define UNROLL_4
 #else
-#define WIDTH 1
 #define LOAD(p) (*(p))
 #define VECTOR(type) type
 #define AS(type, v) as_##type(v)
@@ -53,14 +61,14 @@
 #define NATIVE 0
 #endif
 
-/* Asks for the cache line at p, where the compiler can. */
+/* Prefetches the cache line at p, where the compiler can. */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
-#define FETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p), 0, 2)
+#define PREFETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p), 0, 2)
 #endif
 #endif
-#ifndef FETCH
-#define FETCH(p)
+#ifndef PREFETCH
+#define PREFETCH(p)
 #endif
 
 typedef VECTOR(float) real;

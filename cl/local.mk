@@ -2,21 +2,19 @@
 # of the table in src/device/kernels.h.
 KERNELS = \
 	cl/common.cl \
-	cl/sum.cl \
-	cl/sum_doubles.cl \
-	cl/batch.cl \
-	cl/rows.cl \
-	cl/forward_terms.cl \
-	cl/backward_terms.cl \
-	cl/rows_of_one.cl \
-	cl/forward_reduce_nchw.cl \
-	cl/forward_reduce_nhwc.cl \
-	cl/backward_reduce_nchw.cl \
-	cl/backward_reduce_nhwc.cl \
-	cl/fold.cl \
-	cl/tiles.cl \
-	cl/forward_apply.cl \
-	cl/backward_apply.cl \
+	cl/accumulator.cl \
+	cl/accumulator_doubles.cl \
+	cl/reduce_batch.cl \
+	cl/reduce_rows.cl \
+	cl/reduce_rows_of_one.cl \
+	cl/reduce_forward.cl \
+	cl/reduce_backward.cl \
+	cl/reduce_nchw.cl \
+	cl/reduce_nhwc.cl \
+	cl/reduce_slices.cl \
+	cl/apply_walk.cl \
+	cl/apply_forward.cl \
+	cl/apply_backward.cl \
 	cl/store_gradients.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh

@@ -18,6 +18,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/backward.h \
 	src/layer/batchnorm.c \
 	src/layer/batchnorm.h \
+	src/layer/coefficients.c \
+	src/layer/coefficients.h \
 	src/device/binary.c \
 	src/device/binary.h \
 	src/device/cache.c \
@@ -43,8 +45,12 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/forward.c \
 	src/pass/forward.h \
 	src/pass/frozen_backward.c \
-	src/device/geometry.c \
-	src/device/geometry.h \
+	src/device/kernel_constants.c \
+	src/device/kernel_constants.h \
+	src/device/launch_plan.c \
+	src/device/launch_plan.h \
+	src/device/shape.c \
+	src/device/shape.h \
 	src/pass/weight_gradients.c \
 	src/group/group.c \
 	src/group/group.h \

@@ -221,8 +221,8 @@ SBN_API int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_
 
 /*
  * Evaluation: the forward formula with running mean and variance. Does not wait for
- * other ranks, nor for the queues, unless the running statistics have changed while
- * an earlier copy of them to a device has not been made.
+ * other ranks, nor for the queues, unless the running statistics have changed while an
+ * earlier copy of them to a device is still under way.
  *
  * Reads x, weight, bias; writes y. Each rank calls it when it likes. A layer without
  * running statistics uses the batch's instead: then the call synchronises and blocks

@@ -68,20 +68,6 @@ int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **ho
     return SBN_SUCCESS;
 }
 
-/* The state of a command: negative if it failed. */
-static int query(const sbn_replica *replica, cl_event event, cl_int *state)
-{
-    *state = CL_COMPLETE;
-    if (!event)
-        return SBN_SUCCESS;
-    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
-                                       state, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "replica %zu: clGetEventInfo: %s", replica->index,
-                         sbn_strerror(code));
-    return SBN_SUCCESS;
-}
-
 static int fail_command(const sbn_replica *replica, cl_int state, const char *what)
 {
     return sbn__fail(state, "replica %zu: %s failed: %s", replica->index, what,
@@ -93,8 +79,8 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
                          sbn_wait *wait)
 {
     cl_event *last = &table->last[replica->index];
-    cl_int state;
-    const int status = query(replica, *last, &state);
+    cl_int state = CL_COMPLETE;
+    const int status = *last ? sbn__event_state(replica, *last, &state) : SBN_SUCCESS;
     if (status)
         return status;
     if (state >= 0)
@@ -109,8 +95,8 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)
 {
     const cl_event written = table->written[replica->index];
-    cl_int state;
-    const int status = query(replica, written, &state);
+    cl_int state = CL_COMPLETE;
+    const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
     if (!status && state < 0)
         return fail_command(replica, state, "writing a table");
     return status ? status

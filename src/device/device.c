@@ -120,13 +120,13 @@ static const cl_event *list_of(const sbn_wait *wait)
 }
 
 int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
-                size_t count, cl_uint dimensions, const size_t *groups, const sbn_wait *wait,
+                size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
                 cl_event *event)
 {
     size_t global[3];
     const int fixed = kernel->local[0] != 0;
     for (cl_uint i = 0; i < dimensions; ++i)
-        global[i] = groups[i] * (fixed ? kernel->local[i] : 1);
+        global[i] = work_groups[i] * (fixed ? kernel->local[i] : 1);
     cl_int code = CL_SUCCESS;
     for (size_t i = 0; i < count && code == CL_SUCCESS; ++i)
         code = clSetKernelArg(kernel->kernel, (cl_uint)i, arguments[i].size, arguments[i].value);
@@ -185,17 +185,21 @@ int sbn__flush(sbn_replica *replica)
     return code == CL_SUCCESS ? SBN_SUCCESS : fail_cl(replica, "clFlush", code);
 }
 
+int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)
+{
+    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
+                                       state, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS : fail_cl(replica, "clGetEventInfo", code);
+}
+
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
 {
-    cl_int state = CL_COMPLETE;
-    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                       &state, NULL);
-    if (code != CL_SUCCESS)
-        return fail_cl(replica, "clGetEventInfo", code);
-    if (state < 0)
-        return fail_cl(replica, "a command failed on the device", state);
+    cl_int state;
+    const int status = sbn__event_state(replica, event, &state);
+    if (status)
+        return status;
     *done = state == CL_COMPLETE;
-    return SBN_SUCCESS;
+    return state < 0 ? fail_cl(replica, "a command failed on the device", state) : SBN_SUCCESS;
 }
 
 void sbn__release_event(cl_event *event)

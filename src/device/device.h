@@ -11,8 +11,7 @@
 typedef struct sbn_replica {
     size_t index;
     cl_command_queue queue;
-    cl_command_queue
-        transfer_queue; /* one of our own: transfer_queue waits for none of the caller's commands */
+    cl_command_queue transfer_queue; /* our own: it waits for none of the caller's commands */
     cl_context context;
     cl_device_id device;
     size_t compute_units;
@@ -47,11 +46,11 @@ typedef struct sbn_argument {
     }
 
 /*
- * Enqueues a kernel over `groups` work-groups (of its own size, or single
- * items where it has none) in `dimensions`. The event is the caller's.
+ * Enqueues a kernel over `work_groups` work-groups (of its own size, or single work-items where it
+ * has none) in `dimensions`. The event is the caller's.
  */
 int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
-                size_t count, cl_uint dimensions, const size_t *groups, const sbn_wait *wait,
+                size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
                 cl_event *event);
 
 int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
@@ -65,6 +64,9 @@ int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 
 int sbn__flush(sbn_replica *replica);
+
+/* The state of a command: CL_COMPLETE to CL_QUEUED, negative if it failed. */
+int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
 
 /* Has the command ended? Sets *done; a failed command is an error. */
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);

@@ -6,6 +6,7 @@
 #include "device/binary.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/kernel_constants.h"
 #include "device/kernels.h"
 
 const sbn_format *sbn__forward_format(int format)
@@ -42,21 +43,19 @@ int sbn__program_is_worth_caching(cl_device_id device)
            !(type & CL_DEVICE_TYPE_CPU);
 }
 
-/* The sources of a program, found by name among the embedded ones. */
-static const char *const reduce_sources[] = {"common.cl",
-                                             "sum.cl",
-                                             "sum_doubles.cl",
-                                             "batch.cl",
-                                             "rows.cl",
-                                             "forward_terms.cl",
-                                             "backward_terms.cl",
-                                             "rows_of_one.cl",
-                                             "forward_reduce_nchw.cl",
-                                             "forward_reduce_nhwc.cl",
-                                             "backward_reduce_nchw.cl",
-                                             "backward_reduce_nhwc.cl"};
-static const char *const apply_sources[] = {"common.cl",         "tiles.cl", "forward_apply.cl",
-                                            "backward_apply.cl", "fold.cl",  "store_gradients.cl"};
+/*
+ * The sources of a program, found by name among the embedded ones. A pass's file comes before the
+ * kernels that both passes share.
+ */
+static const char *const reduce_sources[] = {
+    "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
+    "reduce_rows.cl", "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
+    "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
+};
+static const char *const apply_sources[] = {
+    "common.cl",         "apply_walk.cl",    "apply_forward.cl",
+    "apply_backward.cl", "reduce_slices.cl", "store_gradients.cl",
+};
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)
 
 static const sbn_kernel_source *find_source(const char *name)
@@ -129,12 +128,13 @@ int sbn__program_build(sbn_program *program, cl_context context, cl_device_id de
                        sbn_kernel_form form, const char *more, int cache)
 {
     *program = (sbn_program){.context = context, .device = device, .form = form};
-    char summation[512], common[1024], options[4096];
+    char summation[512], sizes[512], common[2048], options[4096];
     if (!more)
         more = "";
     sbn__summation_macros(summation, sizeof summation);
-    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 -D CPU_FORM=%d %s%s ",
-                                form == SBN_FORM_CPU, summation, more);
+    sbn__kernel_macros(form, sizes, sizeof sizes);
+    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s%s%s ", summation, sizes,
+                                more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));
@@ -207,8 +207,8 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
     const size_t needed = kernel->local[0] * kernel->local[1] * kernel->local[2];
     if (most < needed)
         return sbn__fail(SBN_UNSUPPORTED_DEVICE,
-                         "the device has groups of %zu items at most; %s needs %zu", most, name,
-                         needed);
+                         "the device has work-groups of %zu work-items at most; %s needs %zu", most,
+                         name, needed);
     return SBN_SUCCESS;
 }
 
@@ -240,7 +240,7 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
                                    names[3][walk]);
     }
     if (!status)
-        status = create_kernel(&kernels->fold, program->apply, device, "fold");
+        status = create_kernel(&kernels->add_slices, program->apply, device, "add_slices");
     if (!status)
         status = create_kernel(&kernels->store_gradients, program->apply, device,
                                "store_gradients");
@@ -267,6 +267,6 @@ void sbn__kernels_release(sbn_kernels *kernels)
         release_kernel(&kernels->forward_apply[walk]);
         release_kernel(&kernels->backward_apply[walk]);
     }
-    release_kernel(&kernels->fold);
+    release_kernel(&kernels->add_slices);
     release_kernel(&kernels->store_gradients);
 }

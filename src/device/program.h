@@ -12,10 +12,10 @@
 
 enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
 enum { SBN_LAYOUTS = 2 };
-/* How apply kernels go over a tensor: cl/tiles.cl. */
+/* How apply kernels go over a tensor: cl/apply_walk.cl. */
 enum { SBN_WALK_FLAT = 0, SBN_WALK_ROWS = 1, SBN_WALKS = 2 };
 
-/* A kernel with the group size it was built for. */
+/* A kernel with the work-group size it was built for. */
 typedef struct sbn_kernel {
     cl_kernel kernel;
     const char *name;
@@ -26,7 +26,7 @@ typedef struct sbn_kernel {
 typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_FORMATS], backward_reduce[SBN_LAYOUTS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    sbn_kernel fold, store_gradients;
+    sbn_kernel add_slices, store_gradients;
 } sbn_kernels;
 
 /* The programs of a device in a context, shared by replicas. */

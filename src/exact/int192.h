@@ -37,7 +37,7 @@ static inline int sbn__int192_from_limbs(sbn_int192 *a, const int64_t *limbs, in
     a->high = (two >> 64) + sbn__int128_scale(limbs[2], 2 * SBN_LIMB_BITS - 64);
     if (count == 3)
         return 1;
-    /* The fourth lies 80 bits above the lowest 64: it must leave room for its sum with the others. */
+    /* The fourth lies 80 bits above the lowest 64, and leaves room for its sum with the others. */
     if (limbs[3] >> 45 != limbs[3] >> 63)
         return 0;
     a->high += sbn__int128_scale(limbs[3], 3 * SBN_LIMB_BITS - 64);

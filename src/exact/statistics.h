@@ -26,7 +26,7 @@ int sbn__is_clamped(double var, sbn_eps eps);
 void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
                      const unsigned char *only, uint64_t count, double *mean, double *var);
 
-/* sum dy and sum dy (x - mean); the kernels' x - mean lacks what the mean's upper float left out. */
+/* sum dy and sum dy (x - mean); the kernels' x - mean lacks what the mean's upper float lacks. */
 void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels,
                            const unsigned char *only, const double *mean, double *dy,
                            double *dy_xmu);

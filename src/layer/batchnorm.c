@@ -54,13 +54,12 @@ static int allocate(sbn_batchnorm *layer, const char *name)
     layer->running_mean = sbn__allocate(sizeof(float) * layer->channels);
     layer->running_var = sbn__allocate(sizeof(float) * layer->channels);
     layer->running_fresh = sbn__allocate(group->replica_count);
-    layer->geometry = sbn__allocate(sizeof *layer->geometry * group->replica_count);
+    layer->shapes = sbn__allocate(sizeof *layer->shapes * group->replica_count);
     if (!layer->name || !layer->running_mean || !layer->running_var || !layer->running_fresh ||
-        !layer->geometry)
+        !layer->shapes)
         return sbn__fail_memory("a layer");
     strcpy(layer->name, name);
-    return layer->tracks ? sbn__channel_table_create(&layer->running, group->replicas,
-                                                     group->replica_count, 3, layer->channels, 1)
+    return layer->tracks ? sbn__coefficients_create(&layer->running, group, layer->channels)
                          : SBN_SUCCESS;
 }
 
@@ -136,12 +135,11 @@ void sbn_batchnorm_destroy(sbn_batchnorm *layer)
         return;
     sbn_saved_destroy(layer->batch);
     sbn__channel_table_destroy(&layer->running);
-    sbn__channel_table_destroy(&layer->scale);
     sbn__free(layer->name);
     sbn__free(layer->running_mean);
     sbn__free(layer->running_var);
     sbn__free(layer->running_fresh);
-    sbn__free(layer->geometry);
+    sbn__free(layer->shapes);
     layer->tag = 0;
     sbn__free(layer);
 }
@@ -227,17 +225,4 @@ void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double
                                         weight * (var[c] * unbiased));
     }
     touch(layer);
-}
-
-void sbn__fill_statistics(const sbn_channel_table *table, size_t first, size_t channels,
-                          const double *mean, const double *invstd)
-{
-    float *high = sbn__channel_table_rows(table, 0), *low = high + table->channels;
-    float *scale = low + table->channels;
-    for (size_t c = first; c < first + channels; ++c) {
-        const sbn_double_float m = sbn__split_double(mean[c]);
-        high[c] = m.high;
-        low[c] = m.low;
-        scale[c] = (float)invstd[c];
-    }
 }

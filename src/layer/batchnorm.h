@@ -5,10 +5,9 @@
 #include <syncbn/pass.h>
 
 #include "collective/settings.h"
-#include "device/channel_table.h"
-#include "device/geometry.h"
-#include "exact/statistics.h"
+#include "device/shape.h"
 #include "group/group.h"
+#include "layer/coefficients.h"
 
 struct sbn_batchnorm {
     enum sbn_handle_kind tag;
@@ -27,13 +26,12 @@ struct sbn_batchnorm {
 
     float *running_mean, *running_var;
     int64_t batches;
-    sbn_channel_table running; /* means, zeros, invstds for evaluation */
+    sbn_channel_table running; /* coefficients of the running statistics */
     int running_filled;        /* the table's host copy is up to date */
     char *running_fresh;       /* per replica: the device's copy is */
-    sbn_geometry *geometry;    /* per replica, of the evaluation being enqueued */
+    sbn_shape *shapes;         /* per replica, of the evaluation being enqueued */
 
-    sbn_channel_table scale; /* for folding: zeros, zeros, invstds; made when first needed */
-    sbn_saved *batch;        /* for evaluation by batch statistics; made when first needed */
+    sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
 };
 
 struct sbn_saved {
@@ -48,8 +46,8 @@ struct sbn_saved {
     uint32_t place;      /* and the layer's place in it */
     uint64_t count;
     double *mean, *var, *invstd;
-    sbn_geometry *geometry;  /* per replica */
-    sbn_channel_table table; /* means, means_low, invstds */
+    sbn_shape *shapes;       /* per replica */
+    sbn_channel_table table; /* coefficients */
 };
 
 /* Moves saved statistics to the group that their layer belongs to now; they are empty then. */
@@ -65,15 +63,10 @@ int sbn__check_idle(const sbn_batchnorm *layer, const char *what);
 int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
 
 /* The shards must have the shapes of the forward that filled `saved`. */
-int sbn__check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
-                           const char *operation);
+int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, const char *operation);
 
 /* The batch's moments enter the running statistics. */
 void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                           uint64_t count);
-
-/* Fills means, means_low, invstds, of some channels, of a table that is shared by the replicas. */
-void sbn__fill_statistics(const sbn_channel_table *table, size_t first, size_t channels,
-                          const double *mean, const double *invstd);
 
 #endif

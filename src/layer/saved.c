@@ -20,12 +20,11 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     made->mean = sbn__allocate(sizeof(double) * layer->channels);
     made->var = sbn__allocate(sizeof(double) * layer->channels);
     made->invstd = sbn__allocate(sizeof(double) * layer->channels);
-    made->geometry = sbn__allocate(sizeof(sbn_geometry) * layer->group->replica_count);
-    if (!made->mean || !made->var || !made->invstd || !made->geometry)
+    made->shapes = sbn__allocate(sizeof(sbn_shape) * layer->group->replica_count);
+    if (!made->mean || !made->var || !made->invstd || !made->shapes)
         status = sbn__fail_memory("saved statistics");
     else
-        status = sbn__channel_table_create(&made->table, layer->group->replicas,
-                                           layer->group->replica_count, 3, layer->channels, 1);
+        status = sbn__coefficients_create(&made->table, layer->group, layer->channels);
     if (status) {
         sbn_saved_destroy(made);
         return status;
@@ -42,7 +41,7 @@ void sbn_saved_destroy(sbn_saved *saved)
     sbn__free(saved->mean);
     sbn__free(saved->var);
     sbn__free(saved->invstd);
-    sbn__free(saved->geometry);
+    sbn__free(saved->shapes);
     saved->tag = 0;
     sbn__free(saved);
 }
@@ -53,20 +52,18 @@ int sbn__saved_follow(sbn_saved *saved)
     if (saved->generation == saved->layer->generation)
         return SBN_SUCCESS;
     sbn_channel_table table = {0};
-    sbn_geometry *geometry = sbn__allocate(sizeof *geometry * group->replica_count);
-    const int status = geometry ? sbn__channel_table_create(&table, group->replicas,
-                                                            group->replica_count, 3,
-                                                            saved->layer->channels, 1)
-                                : sbn__fail_memory("saved statistics");
+    sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
+    const int status = shapes ? sbn__coefficients_create(&table, group, saved->layer->channels)
+                              : sbn__fail_memory("saved statistics");
     if (status) {
         sbn__channel_table_destroy(&table);
-        sbn__free(geometry);
+        sbn__free(shapes);
         return status;
     }
     sbn__channel_table_destroy(&saved->table);
-    sbn__free(saved->geometry);
+    sbn__free(saved->shapes);
     saved->table = table;
-    saved->geometry = geometry;
+    saved->shapes = shapes;
     saved->filled = 0;
     saved->generation = saved->layer->generation;
     return SBN_SUCCESS;
@@ -114,17 +111,16 @@ int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
-int sbn__check_same_shapes(const sbn_saved *saved, const sbn_geometry *geometry,
-                           const char *operation)
+int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, const char *operation)
 {
     for (size_t r = 0; r < saved->layer->group->replica_count; ++r) {
-        const sbn_geometry *was = &saved->geometry[r];
-        if (was->samples != geometry[r].samples || was->plane != geometry[r].plane)
+        const sbn_shape *was = &saved->shapes[r];
+        if (was->samples != shapes[r].samples || was->plane != shapes[r].plane)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s of layer \"%s\", replica %zu: shape: %zu samples of %zu positions "
                              "were expected, as in the forward pass, %zu of %zu came",
                              operation, saved->layer->name, r, was->samples, was->plane,
-                             geometry[r].samples, geometry[r].plane);
+                             shapes[r].samples, shapes[r].plane);
     }
     return SBN_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* A layer generation to another group. Its saved statistics follow when they are next used. */
+/* A layer changes its group. Its saved statistics follow when they are next used. */
 #include "layer/batchnorm.h"
 #include "base/memory.h"
 
@@ -12,25 +12,23 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
 {
     sbn_channel_table running = {0};
     char *fresh = sbn__allocate(group->replica_count);
-    sbn_geometry *geometry = sbn__allocate(sizeof *geometry * group->replica_count);
-    int status = fresh && geometry ? SBN_SUCCESS : sbn__fail_memory("a layer");
+    sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
+    int status = fresh && shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status && layer->tracks)
-        status = sbn__channel_table_create(&running, group->replicas, group->replica_count, 3,
-                                           layer->channels, 1);
+        status = sbn__coefficients_create(&running, group, layer->channels);
     if (status) {
         sbn__channel_table_destroy(&running);
         sbn__free(fresh);
-        sbn__free(geometry);
+        sbn__free(shapes);
         return status;
     }
     sbn__channel_table_destroy(&layer->running);
-    sbn__channel_table_destroy(&layer->scale);
     sbn__free(layer->running_fresh);
-    sbn__free(layer->geometry);
+    sbn__free(layer->shapes);
     layer->running = running;
     layer->running_fresh = fresh;
     layer->running_filled = 0;
-    layer->geometry = geometry;
+    layer->shapes = shapes;
     layer->group = group;
     ++layer->generation;
     return SBN_SUCCESS;

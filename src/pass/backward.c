@@ -6,45 +6,41 @@
 #include "pass/shard.h"
 
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                         int format, const sbn_slices *slices, const sbn_wait *wait,
+                         int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
                          cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
-    const sbn_geometry *g = &chunk->geometries[r];
-    sbn_channel_table *statistics = &layer_pass->saved->table;
+    const sbn_shape *g = &chunk->shapes[r];
+    sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
-        SBN_ARG(statistics->device[r].mem),
+        SBN_ARG(coefficients->device[r].mem),
     };
     sbn_wait all = *wait;
-    int status = sbn__channel_table_wait(statistics, replica, &all);
+    int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica,
                                     &replica->kernels.backward_reduce[g->layout][format], arguments,
-                                    5, slices, &all, event);
+                                    5, plan, &all, event);
     if (!status)
-        sbn__channel_table_touched(statistics, r, *event);
+        sbn__channel_table_touched(coefficients, r, *event);
     return status;
 }
 
-static int stores(const sbn_layer_pass *layer_pass, const sbn_shard *shard)
+int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica)
 {
+    const sbn_shard *shard = &layer_pass->shards[replica];
     return layer_pass->layer->affine && (shard->weight_grad.mem || shard->bias_grad.mem);
 }
 
-int sbn__backward_write(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
-                        int *applies)
+int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica)
 {
-    const sbn_shard *shard = &layer_pass->shards[replica->index];
-    *applies = chunk->geometries[replica->index].elements > 0 && shard->dx.mem;
-    if (!*applies && !stores(layer_pass, shard))
-        return SBN_SUCCESS;
-    return sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first, chunk->channels);
+    return chunk->shapes[replica].elements > 0 && layer_pass->shards[replica].dx.mem;
 }
 
 static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
@@ -52,12 +48,13 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
-    const sbn_geometry *g = &chunk->geometries[r];
-    sbn_channel_table *statistics = &layer_pass->saved->table, *gradients = &layer_pass->gradients;
+    const sbn_shape *g = &chunk->shapes[r];
+    sbn_channel_table *coefficients = &layer_pass->saved->table,
+                      *gradients = &layer_pass->gradients;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
     const cl_uint affine = (cl_uint)layer_pass->layer->affine;
-    const cl_mem weight = affine ? shard->weight.mem : statistics->device[r].mem;
+    const cl_mem weight = affine ? shard->weight.mem : coefficients->device[r].mem;
     sbn_argument arguments[11 + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
@@ -65,7 +62,7 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
         SBN_ARG(dy_offset),
         SBN_ARG(shard->dx.mem),
         SBN_ARG(dx_offset),
-        SBN_ARG(statistics->device[r].mem),
+        SBN_ARG(coefficients->device[r].mem),
         SBN_ARG(gradients->device[r].mem),
         SBN_ARG(weight),
         SBN_ARG(weight_offset),
@@ -73,14 +70,14 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
     };
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
-    int status = sbn__channel_table_wait(statistics, replica, &wait);
+    int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
                                    &wait, event);
     if (!status) {
-        sbn__channel_table_touched(statistics, r, *event);
+        sbn__channel_table_touched(coefficients, r, *event);
         sbn__channel_table_touched(gradients, r, *event);
     }
     return status;
@@ -88,51 +85,56 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
 
 static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
 {
-    cl_event *last = &layer_pass->last[replica->index];
-    int applies;
-    const int status = sbn__backward_write(layer_pass, chunk, replica, &applies);
+    const size_t r = replica->index;
+    const int applies = sbn__backward_has_dx(layer_pass, chunk, r);
+    int status = SBN_SUCCESS;
+    if (applies || sbn__backward_stores(layer_pass, r))
+        status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
+                                          chunk->channels);
     if (status || !applies)
         return status;
-    sbn__release_event(last);
-    return launch(layer_pass, chunk, replica, last);
+    sbn__release_event(&layer_pass->last[r]);
+    return launch(layer_pass, chunk, replica, &layer_pass->last[r]);
 }
 
-/* The last command that touches the gradients' table: its event stands for all. */
+/* It waits for the last command of step 3, so that its event stands for all of them. */
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
     sbn_channel_table *gradients = &layer_pass->gradients;
     const cl_mem table = gradients->device[r].mem;
-    if (!stores(layer_pass, shard))
+    if (!sbn__backward_stores(layer_pass, r))
         return SBN_SUCCESS;
     /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
     const cl_uint has_weight = shard->weight_grad.mem != NULL,
                   has_bias = shard->bias_grad.mem != NULL;
     const cl_mem weight = has_weight ? shard->weight_grad.mem : table;
     const cl_mem bias = has_bias ? shard->bias_grad.mem : table;
-    const cl_ulong from = (cl_ulong)SBN_ROW_WEIGHT * layer_pass->layer->channels;
     const cl_ulong weight_offset = shard->weight_grad.offset, bias_offset = shard->bias_grad.offset;
     const cl_uint accumulate = (layer_pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     const sbn_argument arguments[] = {
-        SBN_ARG(table),         SBN_ARG(from),       SBN_ARG(weight),
-        SBN_ARG(weight_offset), SBN_ARG(has_weight), SBN_ARG(bias),
-        SBN_ARG(bias_offset),   SBN_ARG(has_bias),   SBN_ARG(accumulate),
+        SBN_ARG(table), SBN_ARG(weight),      SBN_ARG(weight_offset), SBN_ARG(has_weight),
+        SBN_ARG(bias),  SBN_ARG(bias_offset), SBN_ARG(has_bias),      SBN_ARG(accumulate),
     };
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
+    sbn__wait_add(&wait, layer_pass->last[r]);
     int status = sbn__layer_pass_check_last(layer_pass, replica);
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (status)
         return status;
-    sbn__release_event(&layer_pass->last[r]);
+    cl_event stored;
     status = sbn__launch(replica, &replica->kernels.store_gradients, arguments,
                          sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
-                         &wait, &layer_pass->last[r]);
-    if (!status)
-        sbn__channel_table_touched(gradients, r, layer_pass->last[r]);
-    return status;
+                         &wait, &stored);
+    if (status)
+        return status;
+    sbn__release_event(&layer_pass->last[r]);
+    layer_pass->last[r] = stored;
+    sbn__channel_table_touched(gradients, r, stored);
+    return SBN_SUCCESS;
 }
 
 static const sbn_layer_pass_kind backward = {

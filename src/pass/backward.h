@@ -13,16 +13,16 @@ float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int w
 
 /* Of the layer pass's kind: sums of dy and dy (x - mean), and the gradients of weight and bias. */
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                         int format, const sbn_slices *slices, const sbn_wait *wait,
+                         int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
                          cl_event *event);
 int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                          const sbn_accumulators *accumulators);
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
-/* Enqueues the rows of a chunk to the device, if it needs them; *applies: is there dx to compute? */
-int sbn__backward_write(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
-                        int *applies);
+/* Is there dx of a replica's chunk to compute; are there gradients of weight or bias to store? */
+int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
+int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica);
 
 /* The kind of a checked call whose saved statistics are constants. */
 const sbn_layer_pass_kind *sbn__frozen_kind(const sbn_branch *branch);

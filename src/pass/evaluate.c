@@ -4,16 +4,17 @@
 
 #define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard, sbn_channel_table *statistics,
-                         sbn_replica *replica)
+static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
+                         sbn_channel_table *coefficients, sbn_replica *replica)
 {
-    const sbn_geometry *g = &layer->geometry[replica->index];
+    const sbn_shape *shape = &layer->shapes[replica->index];
     cl_event ready = NULL, applied = NULL;
     int status = SBN_SUCCESS;
     if (shard.num_wait > 0)
         status = sbn__marker(replica, shard.num_wait, shard.wait_list, &ready);
-    if (!status && g->elements > 0)
-        status = sbn__forward_launch(replica, layer, &shard, g, statistics, ready, &applied);
+    if (!status && shape->elements > 0)
+        status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
+                                     ready, &applied);
     if (!status)
         status = sbn__hand_over(replica, &shard, applied);
     sbn__release_event(&ready);
@@ -24,18 +25,14 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard, sbn_channe
 /* The running statistics as the kernels want them. */
 static int fill(sbn_batchnorm *layer)
 {
-    const size_t channels = layer->channels;
     if (layer->running_filled || layer->group->replica_count == 0)
         return SBN_SUCCESS;
     float *host;
     const int status = sbn__channel_table_host(&layer->running, 0, &host);
     if (status)
         return status;
-    for (size_t c = 0; c < channels; ++c) {
-        host[c] = layer->running_mean[c];
-        host[channels + c] = 0.0f;
-        host[2 * channels + c] = (float)sbn__invstd(layer->running_var[c], layer->eps);
-    }
+    sbn__coefficients_write_running(&layer->running, layer->running_mean, layer->running_var,
+                                    layer->eps);
     layer->running_filled = 1;
     return SBN_SUCCESS;
 }
@@ -58,7 +55,7 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
         return sbn__forward_evaluation(layer, shards);
     sbn_group *group = layer->group;
     sbn__forget_events(group, shards);
-    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->geometry);
+    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->shapes);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);
@@ -81,9 +78,9 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *save
         return status;
     sbn_group *group = layer->group;
     sbn__forget_events(group, shards);
-    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->geometry);
+    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->shapes);
     if (!status)
-        status = sbn__check_same_shapes(saved, layer->geometry, "recomputation");
+        status = sbn__check_same_shapes(saved, layer->shapes, "recomputation");
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r]);
     if (status)

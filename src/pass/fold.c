@@ -1,47 +1,22 @@
 /*
- * Batch norm folded into the layer before it. Both parts are forward's formula
- * and use its kernel: of the bias with the running statistics, and of the
- * weights, (outer, channels, inner) as if outer were samples, with mean 0 and
- * bias 0.
+ * Batch norm folded into the layer before it, by the forward kernel and the running statistics: the
+ * bias is normalised like an activation of one sample; the weights, (outer, channels, inner) as if
+ * outer were samples, are only scaled.
  */
 #include <syncbn/fold.h>
 
 #include <stdio.h>
 
-#include "pass/forward.h"
 #include "base/memory.h"
+#include "device/kernel_constants.h"
+#include "pass/forward.h"
 #include "pass/shard.h"
 
-/* A replica's two applications of the formula. */
-typedef struct parts {
+/* A replica's two launches. */
+typedef struct launches {
     sbn_shard weight, bias;
-    sbn_geometry of_weight, of_bias;
-} parts;
-
-/* The weights' table: means 0, means_low 0, invstds. Its zeros serve as missing biases too. */
-static int fill(sbn_batchnorm *layer)
-{
-    const size_t channels = layer->channels;
-    float *host;
-    int status = SBN_SUCCESS;
-    if (layer->group->replica_count == 0)
-        return status;
-    if (!layer->scale.device) {
-        status = sbn__channel_table_create(&layer->scale, layer->group->replicas,
-                                           layer->group->replica_count, 3, channels, 1);
-        if (status)
-            sbn__channel_table_destroy(&layer->scale);
-    }
-    if (!status)
-        status = sbn__channel_table_host(&layer->scale, 0, &host);
-    if (status)
-        return status;
-    for (size_t c = 0; c < channels; ++c) {
-        host[c] = host[channels + c] = 0.0f;
-        host[2 * channels + c] = (float)sbn__invstd(layer->running_var[c], layer->eps);
-    }
-    return SBN_SUCCESS;
-}
+    sbn_shape of_weight, of_bias;
+} launches;
 
 /* One of a checked array. */
 static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
@@ -53,11 +28,13 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
 
 /* Checks one replica's folding and says what is to be launched; nothing is enqueued. */
 static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_replica *replica,
-                   parts *p)
+                   launches *p)
 {
     char who[128];
     const size_t channels = layer->channels;
-    const sbn_buffer zeros = {layer->scale.device[replica->index].mem, 0};
+    /* Running means are floats: nothing is left for their lower part. */
+    const sbn_buffer zeros = {layer->running.device[replica->index].mem,
+                              SBN_ROW_MEAN_LOW * channels};
     snprintf(who, sizeof who, "folding of layer \"%.48s\", rank %d, replica %zu", layer->name,
              sbn_group_rank(layer->group), replica->index);
     if (f->outer < 1 || f->inner < 1)
@@ -70,7 +47,6 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
         .x = f->weight,
         .y = f->folded_weight,
         .weight = f->norm_weight,
-        .bias = zeros,
     };
     p->bias = (sbn_shard){
         .size = sizeof p->bias,
@@ -81,9 +57,9 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
         .weight = f->norm_weight,
         .bias = f->norm_bias,
     };
-    int status = sbn__geometry_of(&p->of_weight, &p->weight, channels, SBN_LAYOUT_NCHW, who);
+    int status = sbn__shape_of(&p->of_weight, &p->weight, channels, SBN_LAYOUT_NCHW, who);
     if (!status)
-        status = sbn__geometry_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
+        status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
     const sbn_use uses[] = {
         {"weight", &f->weight, p->of_weight.elements, 0, 0},
         {"bias", &f->bias, channels, 0, 1},
@@ -98,25 +74,22 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     return status ? status : sbn__check_uses(uses, layer->affine ? 6 : 4, &p->weight, replica, who);
 }
 
-static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *replica, const parts *p)
+static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *replica,
+                  const launches *p)
 {
     cl_event ready = NULL, weight = NULL, bias = NULL, done = NULL;
     int status = SBN_SUCCESS;
     if (f->num_wait > 0)
         status = sbn__marker(replica, f->num_wait, f->wait_list, &ready);
     if (!status)
-        status = sbn__channel_table_write(&layer->scale, replica, 0, layer->channels);
-    if (!status)
         status = sbn__running_write(layer, replica);
     if (!status)
-        status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->scale,
-                                     ready, &weight);
-    /* After the weights, for it may read zeros of their table. */
+        status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->running,
+                                     SBN_SCALE_ONLY, ready, &weight);
     if (!status)
-        status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->running, weight,
-                                     &bias);
+        status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->running,
+                                     SBN_NORMALISE, ready, &bias);
     if (!status) {
-        sbn__channel_table_touched(&layer->scale, replica->index, bias);
         const cl_event both[] = {weight, bias};
         status = sbn__marker(replica, 2, both, &done);
     }
@@ -159,8 +132,8 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
     for (size_t r = 0; r < group->replica_count; ++r)
         if (folding_at(foldings, r).event)
             *folding_at(foldings, r).event = NULL;
-    parts *all = sbn__allocate(sizeof *all * group->replica_count);
-    status = all ? fill(layer) : sbn__fail_memory("a folding");
+    launches *all = sbn__allocate(sizeof *all * group->replica_count);
+    status = all ? SBN_SUCCESS : sbn__fail_memory("a folding");
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         status = prepare(layer, &folding, &group->replicas[r], &all[r]);

@@ -13,14 +13,14 @@
 enum { MEAN, VAR, INVSTD };
 
 static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
-                  const sbn_slices *slices, const sbn_wait *wait, cl_event *event)
+                  const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &layer_pass->shards[replica->index];
-    const sbn_geometry *g = &chunk->geometries[replica->index];
+    const sbn_shape *g = &chunk->shapes[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
     return sbn__reduce_launch(chunk, replica, &replica->kernels.forward_reduce[g->layout][format],
-                              arguments, 2, slices, wait, event);
+                              arguments, 2, plan, wait, event);
 }
 
 static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
@@ -46,8 +46,8 @@ static void save(sbn_layer_pass *layer_pass)
     saved->pass = layer_pass->call.number;
     saved->place = layer_pass->place;
     saved->count = layer_pass->count;
-    memcpy(saved->geometry, layer_pass->geometries,
-           sizeof *saved->geometry * layer_pass->group->replica_count);
+    memcpy(saved->shapes, layer_pass->shapes,
+           sizeof *saved->shapes * layer_pass->group->replica_count);
     memcpy(saved->mean, layer_pass->columns[MEAN], bytes);
     memcpy(saved->var, layer_pass->columns[VAR], bytes);
     memcpy(saved->invstd, layer_pass->columns[INVSTD], bytes);
@@ -89,30 +89,32 @@ static void commit_frozen(sbn_layer_pass *layer_pass)
 }
 
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
-                        const sbn_geometry *g, sbn_channel_table *statistics, cl_event ready,
-                        cl_event *applied)
+                        const sbn_shape *shape, sbn_channel_table *coefficients,
+                        sbn_normalise normalise, cl_event ready, cl_event *applied)
 {
     const size_t r = replica->index;
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine;
-    const cl_mem table = statistics->device[r].mem;
+    const cl_uint scale_only = normalise == SBN_SCALE_ONLY;
+    const cl_mem table = coefficients->device[r].mem;
     /* Without an affine part any buffer will do: the kernel does not look. */
     const cl_mem weight = affine ? shard->weight.mem : table;
-    const cl_mem bias = affine ? shard->bias.mem : table;
-    sbn_argument arguments[10 + SBN_WALK_ARGUMENTS] = {
+    const cl_mem bias = affine && !scale_only ? shard->bias.mem : table;
+    enum { OWN_ARGUMENTS = 11 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->y.mem),  SBN_ARG(y_offset),
         SBN_ARG(table),        SBN_ARG(weight),   SBN_ARG(weight_offset), SBN_ARG(bias),
-        SBN_ARG(bias_offset),  SBN_ARG(affine),
+        SBN_ARG(bias_offset),  SBN_ARG(affine),   SBN_ARG(scale_only),
     };
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, ready);
-    int status = sbn__channel_table_wait(statistics, replica, &wait);
+    int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
-                                   applied);
+        status = sbn__launch_apply(replica, replica->kernels.forward_apply, shape, arguments,
+                                   OWN_ARGUMENTS, &wait, applied);
     if (!status)
-        sbn__channel_table_touched(statistics, r, *applied);
+        sbn__channel_table_touched(coefficients, r, *applied);
     return status;
 }
 
@@ -120,22 +122,22 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
 static void write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     if (layer_pass->group->replica_count > 0)
-        sbn__fill_statistics(&layer_pass->saved->table, chunk->first, chunk->channels,
-                             layer_pass->columns[MEAN], layer_pass->columns[INVSTD]);
+        sbn__coefficients_write(&layer_pass->saved->table, chunk->first, chunk->channels,
+                                layer_pass->columns[MEAN], layer_pass->columns[INVSTD]);
 }
 
 static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &layer_pass->saved->table;
-    if (chunk->geometries[r].elements == 0)
+    if (chunk->shapes[r].elements == 0)
         return SBN_SUCCESS;
     const int status = sbn__channel_table_write(table, replica, chunk->first, chunk->channels);
     if (status)
         return status;
     sbn__release_event(&layer_pass->last[r]);
     return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
-                               &chunk->geometries[r], table, layer_pass->ready[r],
+                               &chunk->shapes[r], table, SBN_NORMALISE, layer_pass->ready[r],
                                &layer_pass->last[r]);
 }
 

@@ -4,10 +4,13 @@
 
 #include "layer/batchnorm.h"
 
-/* Enqueues y from x, of a geometry that is not empty, and a table of statistics. */
+/* y = weight invstd (x - mean) + bias; or y = weight invstd x, of a shard without a bias. */
+typedef enum sbn_normalise { SBN_NORMALISE, SBN_SCALE_ONLY } sbn_normalise;
+
+/* Enqueues y from x, of a shape that is not empty, and a table of coefficients. */
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
-                        const sbn_geometry *geometry, sbn_channel_table *statistics, cl_event ready,
-                        cl_event *applied);
+                        const sbn_shape *shape, sbn_channel_table *coefficients,
+                        sbn_normalise normalise, cl_event ready, cl_event *applied);
 
 /*
  * Brings a replica's table of the running statistics up to date; the caller sets running_fresh

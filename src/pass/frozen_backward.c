@@ -1,41 +1,28 @@
 /*
- * Backward where mean and variance are constants: dx = weight invstd dy. That
- * is forward's formula of dy with mean 0 and bias 0, so its kernel computes it.
+ * Backward where mean and variance are constants: dx = weight invstd dy. That is forward's scaling
+ * of dy by the coefficients that the forward pass has left on the device.
  */
-#include <string.h>
-
 #include "pass/backward.h"
 #include "pass/forward.h"
-
-/* The first three rows become that kernel's statistics: means, means_low, invstds. */
-static void fill(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
-{
-    const size_t first = chunk->first, channels = chunk->channels;
-    sbn__backward_write_coefficients(layer_pass, chunk);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
-        float *invstd = sbn__gradient_row(layer_pass, r, SBN_ROW_K);
-        memset(sbn__gradient_row(layer_pass, r, SBN_ROW_G) + first, 0, sizeof(float) * channels);
-        memset(sbn__gradient_row(layer_pass, r, SBN_ROW_G_LOW) + first, 0,
-               sizeof(float) * channels);
-        for (size_t c = first; c < first + channels; ++c)
-            invstd[c] = (float)layer_pass->saved->invstd[c];
-    }
-}
 
 static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_shard shard = layer_pass->shards[r];
-    int applies;
-    const int status = sbn__backward_write(layer_pass, chunk, replica, &applies);
-    if (status || !applies)
-        return status;
+    if (sbn__backward_stores(layer_pass, r)) {
+        const int status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
+                                                    chunk->channels);
+        if (status)
+            return status;
+    }
+    if (!sbn__backward_has_dx(layer_pass, chunk, r))
+        return SBN_SUCCESS;
     shard.x = shard.dy;
     shard.y = shard.dx;
-    shard.bias = (sbn_buffer){layer_pass->gradients.device[r].mem, 0}; /* the row of zeros */
     sbn__release_event(&layer_pass->last[r]);
-    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->geometries[r],
-                               &layer_pass->gradients, layer_pass->ready[r], &layer_pass->last[r]);
+    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->shapes[r],
+                               &layer_pass->saved->table, SBN_SCALE_ONLY, layer_pass->ready[r],
+                               &layer_pass->last[r]);
 }
 
 /* Only the gradients of weight and bias are sums: of the group, ... */
@@ -47,7 +34,7 @@ static const sbn_layer_pass_kind global = {
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
     .finish = sbn__backward_finish,
-    .write_coefficients = fill,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -62,7 +49,7 @@ static const sbn_layer_pass_kind local = {
     .format = sbn__backward_format,
     .reduce = sbn__backward_reduce,
     .finish = sbn__backward_finish,
-    .write_coefficients = fill,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -73,7 +60,7 @@ static const sbn_layer_pass_kind input = {
     .code = SBN_CODE_FROZEN_BACKWARD,
     .needs = SBN_BACKWARD_NEEDS,
     .local = 1,
-    .write_coefficients = fill,
+    .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
     .store = sbn__backward_store,
 };

@@ -29,7 +29,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass)
     }
     sbn__channel_table_destroy(&layer_pass->gradients);
     sbn__free(layer_pass->shards);
-    sbn__free(layer_pass->geometries);
+    sbn__free(layer_pass->shapes);
     sbn__free(layer_pass->ready);
     sbn__free(layer_pass->last);
     sbn__free(layer_pass->repeat);
@@ -46,11 +46,10 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
     const size_t replicas = group->replica_count;
     layer_pass->group = group;
     layer_pass->shards = sbn__allocate(sizeof *layer_pass->shards * replicas);
-    layer_pass->geometries = sbn__allocate(sizeof *layer_pass->geometries * replicas);
+    layer_pass->shapes = sbn__allocate(sizeof *layer_pass->shapes * replicas);
     layer_pass->ready = sbn__allocate(sizeof *layer_pass->ready * replicas);
     layer_pass->last = sbn__allocate(sizeof *layer_pass->last * replicas);
-    int made = layer_pass->shards && layer_pass->geometries && layer_pass->ready &&
-               layer_pass->last;
+    int made = layer_pass->shards && layer_pass->shapes && layer_pass->ready && layer_pass->last;
     for (int i = 0; i < SBN_CHUNKS && made; ++i)
         made = !sbn__chunk_open(&layer_pass->chunks[i], replicas);
     if (made)
@@ -147,7 +146,8 @@ static int prepare_channels(sbn_layer_pass *layer_pass)
         return sbn__fail_memory("the channels of a pass");
     sbn__channel_table_destroy(&layer_pass->gradients);
     const int status = sbn__channel_table_create(&layer_pass->gradients, group->replicas,
-                                                 group->replica_count, SBN_ROWS, channels, 0);
+                                                 group->replica_count, SBN_GRADIENT_ROWS, channels,
+                                                 0);
     if (status == SBN_SUCCESS)
         layer_pass->channels_size = channels;
     return status;
@@ -180,14 +180,14 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
     int status = prepare_memory(layer_pass);
     if (!status)
         status = sbn__check_shards(layer_pass->layer, shards, layer_pass->kind->needs, operation,
-                                   layer_pass->geometries);
+                                   layer_pass->shapes);
     if (!status && !layer_pass->kind->fills)
-        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->geometries, operation);
+        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
     layer_pass->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_shard *shard = &layer_pass->shards[r];
         layer_pass->shards[r] = sbn__shard_at(shards, r);
-        layer_pass->own += layer_pass->geometries[r].values;
+        layer_pass->own += layer_pass->shapes[r].values;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
                                  &layer_pass->ready[r]);
@@ -219,10 +219,10 @@ void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number)
     chunk->first = first;
     chunk->channels = smaller(channels, all - first);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
-        sbn_geometry *geometry = &chunk->geometries[r];
-        *geometry = sbn__geometry_chunk(&layer_pass->geometries[r], first, chunk->channels);
-        geometry->ahead = beyond > 0 ? ahead : 0;
-        geometry->ahead_channels = smaller(channels, beyond);
+        sbn_shape *shape = &chunk->shapes[r];
+        *shape = sbn__shape_chunk(&layer_pass->shapes[r], first, chunk->channels);
+        shape->ahead = beyond > 0 ? ahead : 0;
+        shape->ahead_channels = smaller(channels, beyond);
     }
 }
 
@@ -247,7 +247,7 @@ int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica)
 /* Gradients may meet: those of one layer add up. */
 static size_t list_tensors(sbn_use *uses, const sbn_layer_pass *layer_pass, size_t replica)
 {
-    return sbn__list_uses(uses, &layer_pass->shards[replica], &layer_pass->geometries[replica],
+    return sbn__list_uses(uses, &layer_pass->shards[replica], &layer_pass->shapes[replica],
                           layer_pass->kind->needs & ~(unsigned)SBN_MAY_GRADIENTS,
                           layer_pass->layer->affine);
 }

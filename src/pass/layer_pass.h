@@ -7,6 +7,8 @@
 #define SBN_PASS_LAYER_PASS_H
 
 #include "collective/agreement.h"
+#include "device/kernel_constants.h"
+#include "device/launch_plan.h"
 #include "layer/batchnorm.h"
 #include "pass/workspace.h"
 
@@ -22,7 +24,7 @@ typedef struct sbn_layer_pass_kind {
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
-                  const sbn_slices *slices, const sbn_wait *wait, cl_event *event);
+                  const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
     /*
      * From the group's accumulators to what step 3 needs: of all the chunk's channels in the narrow
      * format, of layer_pass->repeat's in the wide one. Narrow, it fills layer_pass->repeat and returns
@@ -43,9 +45,6 @@ typedef struct sbn_layer_pass_kind {
 #define SBN_CHUNKS 2
 #define SBN_COLUMNS 4
 
-/* The rows of layer_pass->gradients: what dx needs, then weight_grad and bias_grad. */
-enum { SBN_ROW_G, SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT, SBN_ROW_BIAS, SBN_ROWS };
-
 struct sbn_layer_pass {
     sbn_layer_pass *next; /* of the pass, in the order of the call; or idle */
     sbn_group *group;
@@ -54,7 +53,7 @@ struct sbn_layer_pass {
     sbn_saved *saved;
     unsigned flags;
     sbn_shard *shards;
-    sbn_geometry *geometries;
+    sbn_shape *shapes;
     cl_event *ready;       /* per replica: after the caller's wait list */
     cl_event *last;        /* per replica: the last command of step 3 */
     size_t chunk_channels; /* of a chunk: all of them, where there is one */
@@ -70,7 +69,7 @@ struct sbn_layer_pass {
 
     unsigned char *repeat;        /* per channel: to be redone wide */
     double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
-    sbn_channel_table gradients;  /* backward */
+    sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
     size_t channels_size;         /* for which there is room */
 };
 

@@ -15,7 +15,7 @@ static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
     if (!lp->kind->fills && !lp->shards->dx.mem)
         return all; /* step 3 writes no tensor */
     const size_t tensors = lp->kind->needs & SBN_NEEDS_DY ? 2 : 1;
-    return sbn__chunk_channels(lp->geometries, group->replicas, tensors);
+    return sbn__plan_chunk(lp->shapes, group->replicas, tensors);
 }
 
 void sbn__pipeline_plan(sbn_pass *pass, int at_once)

@@ -10,52 +10,46 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
 }
 
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event)
 {
-    const sbn_geometry *g = &chunk->geometries[replica->index];
+    const sbn_shape *g = &chunk->shapes[replica->index];
     const sbn_work *work = &chunk->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
-    const cl_mem out = slices->count > 1 ? work->partial.mem : work->accumulators.mem;
+    const cl_mem out = plan->slices > 1 ? work->partial.mem : work->accumulators.mem;
     const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(first),
-        SBN_ARG(total),
-        SBN_ARG(samples),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(slices->strip),
-        SBN_ARG(slices->per_slice),
-        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(first),       SBN_ARG(total),           SBN_ARG(samples),
+        SBN_ARG(channels),    SBN_ARG(plane),           SBN_ARG(g->blocks),
+        SBN_ARG(plan->strip), SBN_ARG(plan->per_slice), SBN_ARG(g->last_reciprocal),
         SBN_ARG(out),
     };
     for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
         arguments[count++] = walk[i];
-    return sbn__launch(replica, kernel, arguments, count, 2, slices->groups, wait, event);
+    return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
 /* partial -> accumulators. A single slice has written those already. */
-static int fold(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
-                cl_uint slices, const sbn_wait *wait, cl_event *event)
+static int add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
+                      cl_uint slices, const sbn_wait *wait, cl_event *event)
 {
     const sbn_work *work = &chunk->work[replica->index];
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->accumulators.mem)};
     const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
-    return sbn__launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
+    return sbn__launch(replica, &replica->kernels.add_slices, arguments, 3, 2, items, wait, event);
 }
 
 int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format)
 {
     sbn_work *work = &chunk->work[replica->index];
-    const sbn_format *shape = layer_pass->kind->format(format);
-    const sbn_geometry *geometry = &chunk->geometries[replica->index];
-    if (geometry->values == 0)
+    const sbn_format *fixed = layer_pass->kind->format(format);
+    const sbn_shape *shape = &chunk->shapes[replica->index];
+    if (shape->values == 0)
         return SBN_SUCCESS;
-    const sbn_slices slices = sbn__slices_of(geometry, replica, sbn__accumulator_length(shape));
-    int status = reserve(chunk, replica, shape, slices.count);
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, sbn__accumulator_length(fixed));
+    int status = reserve(chunk, replica, fixed, plan.slices);
     if (status)
         return status;
     sbn_wait wait = {{NULL}, 0};
@@ -63,11 +57,11 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
     /* Of the narrow format, or of the chunk before: it uses the same memory. */
     sbn__wait_add(&wait, work->last);
-    status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &slices, &wait, &reduced);
-    if (!status && slices.count > 1) {
+    status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &reduced);
+    if (!status && plan.slices > 1) {
         sbn_wait done = {{NULL}, 0};
         sbn__wait_add(&done, reduced);
-        status = fold(chunk, replica, shape, slices.count, &done, &folded);
+        status = add_slices(chunk, replica, fixed, plan.slices, &done, &folded);
     }
     if (reduced)
         sbn__keep_event(&work->last, folded ? folded : reduced);

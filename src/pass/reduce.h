@@ -9,7 +9,7 @@
 
 /* Enqueues one of a kind's reductions, into partial, or accumulators where there is one slice. */
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_slices *slices,
+                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event);
 
 /* Enqueues a chunk's reduction on a replica, in a format; an empty shard has nothing to reduce. */

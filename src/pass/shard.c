@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 
-size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_geometry *geometry,
-                      unsigned needs, int affine)
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
+                      int affine)
 {
-    const size_t whole = geometry->elements, channels = geometry->channels;
+    const size_t whole = shape->elements, channels = shape->channels;
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X)
@@ -129,7 +129,7 @@ static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, 
 }
 
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
-                      const char *operation, sbn_geometry *geometries)
+                      const char *operation, sbn_shape *shapes)
 {
     const sbn_group *group = layer->group;
     if (!shards && group->replica_count > 0)
@@ -147,7 +147,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
-        int status = sbn__geometry_of(&geometries[r], shard, layer->channels, layer->layout, who);
+        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->layout, who);
         if (!status)
             status = check_dimensions(layer, shard, who);
         if (!status && shard->num_wait > 0 && !shard->wait_list)
@@ -157,7 +157,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (status)
             return status;
         sbn_use uses[SBN_MAX_USES];
-        const size_t count = sbn__list_uses(uses, shard, &geometries[r], needs, layer->affine);
+        const size_t count = sbn__list_uses(uses, shard, &shapes[r], needs, layer->affine);
         status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);
         if (status)
             return status;

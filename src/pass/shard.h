@@ -24,11 +24,11 @@ enum {
 };
 
 /*
- * Checks all shares against the layer and fills a geometry for each. Nothing
+ * Checks all shares against the layer and fills a shape for each. Nothing
  * is enqueued. `operation` opens the sentence.
  */
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
-                      const char *operation, sbn_geometry *geometries);
+                      const char *operation, sbn_shape *shapes);
 
 /* A buffer that a call touches. */
 typedef struct sbn_use {
@@ -41,8 +41,8 @@ typedef struct sbn_use {
 
 /* The buffers of a checked shard that a pass touches; returns how many there are. */
 #define SBN_MAX_USES 8
-size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_geometry *geometry,
-                      unsigned needs, int affine);
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
+                      int affine);
 
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
 

@@ -31,7 +31,7 @@ int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     sbn_work *work = &chunk->work[replica->index];
     const sbn_format *shape = layer_pass->kind->format(format);
     const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * chunk->channels;
-    if (chunk->geometries[replica->index].values == 0)
+    if (chunk->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
     sbn_wait wait = {{NULL}, 0};
     cl_event read = NULL;
@@ -67,7 +67,7 @@ void sbn__sums_add(const sbn_sums *sums, int64_t *words)
         *at++ = (int64_t)lp->own;
         memset(at, 0, sizeof *at * words_of(sums, lp));
         for (size_t r = 0; r < lp->group->replica_count; ++r)
-            if (chunk->geometries[r].values > 0)
+            if (chunk->shapes[r].values > 0)
                 sbn__accumulators_add(chunk->work[r].on_host.at, format, chunk->channels, at);
     }
 }

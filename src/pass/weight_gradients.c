@@ -19,8 +19,8 @@ static void put_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chu
                           const unsigned char *only, const double *dy, const double *dy_xmu)
 {
     const double *invstd = layer_pass->saved->invstd;
-    float *weight = sbn__gradient_row(layer_pass, replica, SBN_ROW_WEIGHT),
-          *bias = sbn__gradient_row(layer_pass, replica, SBN_ROW_BIAS);
+    float *weight = sbn__gradient_row(layer_pass, replica, SBN_ROW_WEIGHT_GRAD),
+          *bias = sbn__gradient_row(layer_pass, replica, SBN_ROW_BIAS_GRAD);
     for (size_t c = chunk->first; c < chunk->first + chunk->channels; ++c) {
         if (only && !only[c])
             continue;
@@ -34,7 +34,7 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *dy = layer_pass->columns[OWN_DY], *dy_xmu = layer_pass->columns[OWN_DY_XMU];
-    if (chunk->geometries[replica].values > 0) {
+    if (chunk->shapes[replica].values > 0) {
         const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
         sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
                               layer_pass->saved->mean + first, dy + first, dy_xmu + first);
@@ -52,7 +52,7 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
     const sbn_saved *saved = layer_pass->saved;
     const size_t first = chunk->first, end = first + chunk->channels;
     const double n = (double)layer_pass->count;
-    float *high = sbn__gradient_row(layer_pass, 0, SBN_ROW_G),
+    float *high = sbn__gradient_row(layer_pass, 0, SBN_ROW_G_HIGH),
           *low = sbn__gradient_row(layer_pass, 0, SBN_ROW_G_LOW),
           *ks = sbn__gradient_row(layer_pass, 0, SBN_ROW_K);
     for (size_t c = first; c < end; ++c) {
@@ -63,7 +63,7 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
         ks[c] = sbn__is_clamped(saved->var[c], layer_pass->layer->eps) ? 0.0f : (float)k;
     }
     for (size_t r = 1; r < layer_pass->group->replica_count; ++r)
-        for (int row = SBN_ROW_G; row < SBN_ROW_WEIGHT; ++row)
+        for (int row = SBN_ROW_G_HIGH; row <= SBN_ROW_K; ++row)
             memcpy(sbn__gradient_row(layer_pass, r, row) + first,
                    sbn__gradient_row(layer_pass, 0, row) + first, sizeof(float) * chunk->channels);
 }
@@ -95,7 +95,7 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     for (size_t r = 0; layer_pass->count == 0 && r < layer_pass->group->replica_count; ++r)
-        for (int row = 0; row < SBN_ROWS; ++row)
+        for (int row = 0; row < SBN_GRADIENT_ROWS; ++row)
             memset(sbn__gradient_row(layer_pass, r, row) + chunk->first, 0,
                    sizeof(float) * chunk->channels);
 }

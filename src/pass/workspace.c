@@ -5,9 +5,9 @@
 
 int sbn__chunk_open(sbn_chunk *chunk, size_t replicas)
 {
-    chunk->geometries = sbn__allocate(sizeof *chunk->geometries * replicas);
+    chunk->shapes = sbn__allocate(sizeof *chunk->shapes * replicas);
     chunk->work = sbn__allocate(sizeof *chunk->work * replicas);
-    return chunk->geometries && chunk->work ? SBN_SUCCESS : sbn__fail_memory("a pass");
+    return chunk->shapes && chunk->work ? SBN_SUCCESS : sbn__fail_memory("a pass");
 }
 
 void sbn__chunk_close(sbn_chunk *chunk, size_t replicas)
@@ -20,7 +20,7 @@ void sbn__chunk_close(sbn_chunk *chunk, size_t replicas)
         sbn__staging_release(&chunk->work[r].on_host);
     }
     sbn__free(chunk->work);
-    sbn__free(chunk->geometries);
+    sbn__free(chunk->shapes);
 }
 
 void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas)

@@ -5,7 +5,7 @@
 #ifndef SBN_PASS_WORKSPACE_H
 #define SBN_PASS_WORKSPACE_H
 
-#include "device/geometry.h"
+#include "device/shape.h"
 #include "device/staging.h"
 
 /* Of one replica. */
@@ -18,8 +18,8 @@ typedef struct sbn_work {
 /* Channels that are reduced, combined and applied together: all of the layer's, or some. */
 typedef struct sbn_chunk {
     size_t first, channels;
-    sbn_geometry *geometries; /* per replica */
-    sbn_work *work;           /* per replica */
+    sbn_shape *shapes; /* per replica */
+    sbn_work *work;    /* per replica */
 } sbn_chunk;
 
 int sbn__chunk_open(sbn_chunk *chunk, size_t replicas);

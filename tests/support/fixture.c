@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 
 /* Floats before and behind every buffer's contents. */
 enum { BEFORE = 5, BEHIND = 3 };
@@ -58,21 +57,6 @@ void fixture_close(fixture *f)
 int fixture_missing(void)
 {
     tap_missing("no PoCL device");
-    return tap_done();
-}
-
-int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void))
-{
-    if (fixture_open(f))
-        return fixture_missing();
-    const long at_start = sbn__handles_open();
-    if (queue)
-        *queue = fixture_queue(f, 0);
-    checks();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    if (queue)
-        clReleaseCommandQueue(*queue);
-    fixture_close(f);
     return tap_done();
 }
 

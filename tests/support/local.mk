@@ -11,6 +11,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/exchanges.h \
 	tests/support/fixture.c \
 	tests/support/fixture.h \
+	tests/support/fixture_main.c \
 	tests/support/network.c \
 	tests/support/network.h \
 	tests/support/ranks.c \

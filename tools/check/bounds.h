@@ -37,12 +37,13 @@
 #define TOOLS_CHECK_BOUNDS_H
 
 #include "check/reference.h"
+#include "exact/format.h"
 
 /* Rounding unit of float. */
 #define BOUND_UNIT 0x1p-24
 
-/* The reduction's shape: change these with the kernels' block size and lane count. */
-enum { BOUND_BLOCK = 256, BOUND_LANES = 16, BOUND_FOLDS = 4 };
+/* The reduction's shape. */
+enum { BOUND_BLOCK = SBN_BLOCK, BOUND_LANES = SBN_LANES, BOUND_FOLDS = SBN_LOG2_LANES };
 
 /* The narrow format's cut, for each value that is summed. */
 #define BOUND_CUT_MEAN 0x1p-63

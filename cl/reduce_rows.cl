@@ -1,26 +1,19 @@
 /*
- * Channels last: blocks whose elements lie a stride of all channels apart, neighbouring
+ * Step 1, channels last: blocks whose elements lie a stride of all channels apart, neighbouring
  * channels at once; component j of the results belongs to channel j.
  *
- * CPU form: one item has a strip of up to STRIP channels, of which a block stays
- * in a core's cache. It goes lane by lane down the block, two vectors of WIDTH
- * channels at a time, and for each line that it reads there it asks for one of
- * the next block, in the order of memory.
+ * CPU form: one work-item has a strip of up to NHWC_STRIP channels, of which a block stays in a
+ * core's cache. It goes lane by lane down the block, two vectors of WIDTH channels at a time, and
+ * for each line that it reads there it prefetches one of the next block, in the order of memory.
  *
- * GPU form: LAST_ITEMS channels x LAST_ROWS items, each with every
- * LAST_ROWS-th lane of its channel. A row of items keeps one of LAST_ROWS
- * blocks, so that all add at once.
+ * GPU form: NHWC_ITEMS channels x NHWC_ROWS work-items, each with every NHWC_ROWS-th lane of its
+ * channel. A row of work-items keeps one of NHWC_ROWS blocks, so that all add at once.
  */
 #if CPU_FORM
-#define LAST_ITEMS 1
-#define LAST_ROWS 1
-#define STRIP 128
-#define VECTORS (STRIP >> 4)
+#define VECTORS (NHWC_STRIP >> LOG2_LANES) /* LANES is WIDTH */
 #else
-#define LAST_ITEMS 32
-#define LAST_ROWS 8
-#define STRIP LAST_ITEMS
-#define COLUMN (LAST_ITEMS + 1)
+#define COLUMN (NHWC_ITEMS + 1)
+#define COLUMN_SIZE (LANES * COLUMN)
 #endif
 
 #if CPU_FORM
@@ -85,7 +78,7 @@ static block_lines lines_of(uint number, uint stop, uint blocks, uint plane, uin
     if (number < stop) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         lines.row = ((ulong)sample * plane + start) * stride + c;
-        lines.left = min((uint)BLOCK, plane - start) * ((width + WIDTH - 1) >> 4);
+        lines.left = min((uint)BLOCK, plane - start) * (quotient(width + WIDTH - 1, WIDTH));
     }
     return lines;
 }
@@ -126,17 +119,17 @@ static ints flags_of_rows(ints unknown, global const float *p, uint n, uint stri
     return gather_ints(each);
 }
 
-/* Words of WIDTH channels, of which `count` exist. */
-static void store_rows(private wides *sums, ints flags, int limbs1, int limbs2, uint count,
+/* Writes the accumulators of WIDTH channels, of which `count` exist. */
+static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2, uint count,
                        global long *out)
 {
-    const int limbs = limbs1 + limbs2;
-    carry_sums(sums, limbs1, limbs2);
-    for (int k = 0; k <= limbs; ++k) {
+    const int all_limbs = limbs1 + limbs2;
+    carry_sums(limbs, limbs1, limbs2);
+    for (int k = 0; k <= all_limbs; ++k) {
         long each[WIDTH];
-        vstore16(k < limbs ? sums[k] : convert_long16(flags), 0, each);
+        vstore16(k < all_limbs ? limbs[k] : convert_long16(flags), 0, each);
         for (uint j = 0; j < WIDTH && j < count; ++j)
-            out[j * (limbs + 1) + k] = each[j];
+            out[j * (all_limbs + 1) + k] = each[j];
     }
 }
 #else
@@ -160,7 +153,7 @@ static float largest_of_column(local const float *scratch)
     return largest;
 }
 
-/* The pivot of this item's channel, known to all its items. */
+/* The pivot of this work-item's channel, known to all its work-items. */
 static float pivot_of_rows(global const float *p, uint n, uint stride, float last_reciprocal,
                            bool exists, local float *scratch)
 {
@@ -169,7 +162,7 @@ static float pivot_of_rows(global const float *p, uint n, uint stride, float las
     if (exists)
         pivot = mean_of_block(p, n, stride, reciprocal(n, last_reciprocal));
 #else
-    for (uint l = get_local_id(1); l < LANES; l += LAST_ROWS)
+    for (uint l = get_local_id(1); l < LANES; l += NHWC_ROWS)
         scratch[l * COLUMN + get_local_id(0)] =
             exists && l < n ? p[(ulong)l * stride] * pivot_reciprocal(n, last_reciprocal)
                             : 0.0f;
@@ -180,23 +173,23 @@ static float pivot_of_rows(global const float *p, uint n, uint stride, float las
     return pivot;
 }
 
-/* Adds the rows of items and hands out the words of their channels. */
-static void store_rows(private wides *sums, ints flags, int limbs1, int limbs2, bool exists,
+/* Adds the rows of work-items and writes the accumulators of their channels. */
+static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2, bool exists,
                        local long *all, global long *out)
 {
-    const int limbs = limbs1 + limbs2;
+    const int all_limbs = limbs1 + limbs2;
     const uint item = get_local_id(0), row = get_local_id(1);
-    carry_sums(sums, limbs1, limbs2);
-    for (int k = 0; k <= limbs; ++k) {
-        all[row * LAST_ITEMS + item] = k < limbs ? sums[k] : flags;
+    carry_sums(limbs, limbs1, limbs2);
+    for (int k = 0; k <= all_limbs; ++k) {
+        all[row * NHWC_ITEMS + item] = k < all_limbs ? limbs[k] : flags;
         barrier(CLK_LOCAL_MEM_FENCE);
         if (row == 0 && exists) {
             long total = 0, either = 0;
-            for (uint r = 0; r < LAST_ROWS; ++r) {
-                total += all[r * LAST_ITEMS + item];
-                either |= all[r * LAST_ITEMS + item];
+            for (uint r = 0; r < NHWC_ROWS; ++r) {
+                total += all[r * NHWC_ITEMS + item];
+                either |= all[r * NHWC_ITEMS + item];
             }
-            out[k] = k < limbs ? total : either;
+            out[k] = k < all_limbs ? total : either;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -1,26 +1,33 @@
 /*
- * Forward, step 3, evaluation and recomputation:
+ * Step 3 of the forward pass, evaluation, recomputation and folding: y from x,
  *
  *   y = a (x - mean) + b,  a = weight invstd,  b = bias - a mean_low
  *
- * where mean + mean_low is the mean in two floats. (a x + b would lose the
- * limbs of a mean that is large against its spread.)
+ * where mean + mean_low is the mean in two floats. (a x + b would lose the digits of a mean that is
+ * large against its spread.) With `scale_only` mean and bias count as 0: dx of constant statistics
+ * from dy, and folded weights.
  *
- * statistics: means[total], means_low[total], invstds[total].
- * Work: tiles.cl.
+ * coefficients: rows ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD of `total` floats each. How
+ * work-items map to elements: apply_walk.cl.
  */
 
-/* a and b of a channel. */
-static float forward_scale(global const float *statistics, global const float *weight, uint affine,
-                           uint total, uint c)
+/* mean, a and b of a channel. */
+static float forward_mean(global const float *coefficients, uint scale_only, uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
+    return scale_only ? 0.0f : coefficients[ROW_MEAN_HIGH * total + c];
 }
 
-static float forward_shift(global const float *statistics, global const float *bias, uint affine,
-                           uint total, uint c, float a)
+static float forward_scale(global const float *coefficients, global const float *weight,
+                           uint affine, uint total, uint c)
 {
-    return fma(-a, statistics[total + c], affine ? bias[c] : 0.0f);
+    return (affine ? weight[c] : 1.0f) * coefficients[ROW_INVSTD * total + c];
+}
+
+static float forward_shift(global const float *coefficients, global const float *bias, uint affine,
+                           uint scale_only, uint total, uint c, float a)
+{
+    const float mean_low = scale_only ? 0.0f : coefficients[ROW_MEAN_LOW * total + c];
+    return fma(-a, mean_low, affine && !scale_only ? bias[c] : 0.0f);
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
@@ -28,30 +35,31 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
                         ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint channels, uint first, uint total, uint plane, ulong run_length, ulong ahead,
-                        ulong ahead_count, uint range, uint stream)
+                        uint scale_only, uint channels, uint first, uint total, uint plane,
+                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
+                        uint non_temporal)
 {
     const ulong run = flat_run(first, total, plane);
     const ulong begin = flat_begin(range), end = min(run_length, begin + range);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *statistics = tables + first;
+    global const float *px = x + x_offset + run, *coefficients = tables + first;
     global const float *weight = weights + weight_offset + first;
     global const float *bias = biases + bias_offset + first;
     global float *py = y + y_offset + run;
 #if CPU_FORM
-    const uint past = may_stream(py + begin, stream);
-    float mean = statistics[at];
-    float a = forward_scale(statistics, weight, affine, total, at);
-    float b = forward_shift(statistics, bias, affine, total, at, a);
+    const uint skips_caches = is_non_temporal(py + begin, non_temporal);
+    float mean = forward_mean(coefficients, scale_only, total, at);
+    float a = forward_scale(coefficients, weight, affine, total, at);
+    float b = forward_shift(coefficients, bias, affine, scale_only, total, at, a);
     ulong i = begin, plane_end = begin + (plane - within);
     for (uint c = at; i < end;) {
         const ulong stop = min(end, plane_end);
-        if (past)
+        if (skips_caches)
             for (; i + WIDTH <= stop; i += WIDTH) {
-                fetch_ahead(px, i, ahead, ahead_count);
-                STREAM_STORE(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
+                prefetch_ahead(px, i, ahead, ahead_count);
+                STORE_NON_TEMPORAL(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
             }
         else
             for (; i + WIDTH <= stop; i += WIDTH)
@@ -59,9 +67,9 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const uint left = (uint)(stop - i);
         const float mean_before = mean, a_before = a, b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = statistics[c];
-        a = forward_scale(statistics, weight, affine, total, c);
-        b = forward_shift(statistics, bias, affine, total, c, a);
+        mean = forward_mean(coefficients, scale_only, total, c);
+        a = forward_scale(coefficients, weight, affine, total, c);
+        b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
         plane_end += plane;
         if (left == 0)
             continue;
@@ -74,8 +82,8 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const real v = plus_zero(fma(scale, d, shift));
         if (count < WIDTH)
             put_edge(v, py + i, count);
-        else if (past)
-            STREAM_STORE(v, py + i);
+        else if (skips_caches)
+            STORE_NON_TEMPORAL(v, py + i);
         else
             put(v, py + i);
         i += count;
@@ -84,19 +92,21 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
         const uint further = at + quotient(within + i, plane);
         const uint c = further - quotient(further, channels) * channels;
-        const float a = forward_scale(statistics, weight, affine, total, c);
-        const float b = forward_shift(statistics, bias, affine, total, c, a);
-        put(plus_zero(fma(a, px[begin + i] - statistics[c], b)), py + begin + i);
+        const float a = forward_scale(coefficients, weight, affine, total, c);
+        const float b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
+        const float mean = forward_mean(coefficients, scale_only, total, c);
+        put(plus_zero(fma(a, px[begin + i] - mean, b)), py + begin + i);
     }
 #endif
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict statistics,
+                        ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
+                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint non_temporal)
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     const uint width = channels * plane, tile = rows_tile() * TILE;
@@ -104,9 +114,9 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
     float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = statistics[c];
-        as[k] = forward_scale(statistics, weight, affine, channels, c);
-        bs[k] = forward_shift(statistics, bias, affine, channels, c, as[k]);
+        means[k] = forward_mean(coefficients, scale_only, channels, c);
+        as[k] = forward_scale(coefficients, weight, affine, channels, c);
+        bs[k] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[k]);
         c = next_channel(c, plane, &within);
     }
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
@@ -116,13 +126,15 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
         global float *py = y + y_offset + place;
 #if CPU_FORM
         uint i = 0;
-        if (may_stream(py, stream))
-            for (; i + WIDTH <= count; i += WIDTH)
-                STREAM_STORE(plus_zero(fma(LOAD(as + i), LOAD(px + i) - LOAD(means + i), LOAD(bs + i))),
-                             py + i);
-        else
-            for (; i + WIDTH <= count; i += WIDTH)
-                put(plus_zero(fma(LOAD(as + i), LOAD(px + i) - LOAD(means + i), LOAD(bs + i))), py + i);
+        const uint skips_caches = is_non_temporal(py, non_temporal);
+        for (; i + WIDTH <= count; i += WIDTH) {
+            const real d = LOAD(px + i) - LOAD(means + i);
+            const real v = plus_zero(fma(LOAD(as + i), d, LOAD(bs + i)));
+            if (skips_caches)
+                STORE_NON_TEMPORAL(v, py + i);
+            else
+                put(v, py + i);
+        }
         for (; i < count; ++i) {
             const float v = fma(as[i], px[i] - means[i], bs[i]);
             py[i] = v == 0.0f ? 0.0f : v;

@@ -1,66 +1,62 @@
 /*
- * Channels first: BATCH blocks at a time, of which component j of the results
- * belongs to block j.
+ * Step 1, channels first: BATCH blocks at a time, of which component j of the results belongs to
+ * block j.
  *
- * CPU form: one item takes the blocks one after the other, holds all lanes in
- * a vector, and folds 16 blocks at once by exchanging halves. GPU form: of 64
- * items each 16 take the lanes of a block, four blocks at once; then item j
- * folds block j.
+ * CPU form: one work-item takes the blocks one after the other, holds all lanes in a vector, and
+ * folds 16 blocks at once by exchanging halves. GPU form: LANES work-items take the lanes of a
+ * block, several blocks at once; then work-item j folds block j.
  *
- * A group sums a strip of channels. Strips of several channels go sample by
- * sample, their blocks in the order of memory: block t of a sample belongs to
- * channel t / blocks, and components keep to their t (`SETS` of them). A strip
- * of one channel numbers its blocks over all samples, and components share.
+ * A work-group sums a strip of channels. Strips of several channels go sample by sample, their
+ * blocks in the order of memory: block t of a sample belongs to channel t / blocks, and components
+ * keep to their t (SETS of them). A strip of one channel numbers its blocks over all samples, and
+ * components share.
  */
+/* Blocks whose lanes a work-group has at once. */
+#define BLOCKS_AT_ONCE ((NCHW_ITEMS * WIDTH) >> LOG2_LANES)
 #if CPU_FORM
-#define FIRST_ITEMS 1
-#define BATCH 16
-#define SETS 4
-#define BLOCKS_AT_ONCE 1
-#define LANES_OF_BATCH(name) real name[BATCH]
+/* LANES_OF_BATCH: `count` sums of each lane of each block, one sum after the other. */
+#define LANES_SIZE BATCH
+#define LANES_OF_BATCH(name, count) real name[(count) * LANES_SIZE]
 #define LANES_POINTER private real *
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
 #define MEET()
 #else
-#define FIRST_ITEMS 64
-#define BATCH 64
-#define SETS 1
-#define BLOCKS_AT_ONCE 4
 #define BANKS (LANES + 1)
-#define LANES_OF_BATCH(name) local float name[BATCH * BANKS]
+#define LANES_SIZE (BATCH * BANKS)
+#define LANES_OF_BATCH(name, count) local float name[(count) * LANES_SIZE]
 #define LANES_POINTER local float *
 #define SHARED(type, name, count) local type name[count]
 #define SHARED_POINTER(type) local type *
 #define MEET() barrier(CLK_LOCAL_MEM_FENCE)
 #endif
 
-/* The first block that this item takes part in, and its lane there. */
+/* The first block that this work-item takes part in, and its lane there. */
 static uint first_block(void)
 {
-    return get_local_id(0) >> (CPU_FORM ? 0 : 4);
+    return CPU_FORM ? 0 : get_local_id(0) >> LOG2_LANES;
 }
 
 static uint first_lane(void)
 {
-    return get_local_id(0) & (CPU_FORM ? 0 : LANES - 1);
+    return CPU_FORM ? 0 : get_local_id(0) & (LANES - 1);
 }
 
-/* How many vectors of a block of n elements are whole, or elements are in this item's lane. */
+/* How many vectors of a block of n elements are whole, or elements are in this work-item's lane. */
 static uint steps_of(uint n)
 {
-    return (n + (LANES - WIDTH) - first_lane()) >> 4;
+    return (n + (LANES - WIDTH) - first_lane()) >> LOG2_LANES;
 }
 
-/* The block of this item's first component. */
+/* The block of this work-item's first component. */
 static uint own_block(void)
 {
     return get_local_id(0);
 }
 
 /*
- * Where the BATCH blocks from t on begin in the tensor, if there are as many, and how long they are:
- * a plane's last one is shorter. Planes are `stride` apart, the first of them is at `start`.
+ * Where the BATCH blocks from t on begin in the tensor, if there are as many, and how long they
+ * are: a plane's last one is shorter. Planes are `stride` apart, the first of them is at `start`.
  */
 static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
                    SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
@@ -68,7 +64,7 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     const uint at = t + own_block(), row = quotient(at, blocks);
     uint begin = (at - row * blocks) * BLOCK;
     ulong place = start + row * stride;
-    for (uint j = own_block(); j < BATCH; j += FIRST_ITEMS) {
+    for (uint j = own_block(); j < BATCH; j += NCHW_ITEMS) {
         places[j] = place + begin;
         sizes[j] = min((uint)BLOCK, plane - begin);
         begin += BLOCK;
@@ -79,7 +75,7 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     }
 }
 
-/* The first of a group's blocks. Until it is known what follows, lines are asked for at their start. */
+/* A work-group's first blocks. Until the next are known, lines at their start are prefetched. */
 static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong stride,
                          SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
@@ -89,15 +85,13 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 #endif
 }
 
-static void keep_lanes(LANES_POINTER lanes, uint j, real v)
+/* Where block j of the batch has the sums of this work-item's lanes. */
+static uint lane_of_batch(uint j)
 {
-#if CPU_FORM && defined(REVERSED_LANES)
-    /* The tests' control: folding 1, 2, 4, 8 must give other bits. */
-    lanes[j] = v.s084c2a6e195d3b7f;
-#elif CPU_FORM
-    lanes[j] = v;
+#if CPU_FORM
+    return j;
 #else
-    lanes[j * BANKS + first_lane()] = v;
+    return j * BANKS + first_lane();
 #endif
 }
 
@@ -106,12 +100,21 @@ static void keep_lanes(LANES_POINTER lanes, uint j, real v)
  * the largest, which has no order.
  */
 #if CPU_FORM
+#ifdef REVERSED_LANES
+/* The tests' control: folding 1, 2, 4, 8 must give other bits. */
+#define LANES_IN_ORDER(v) ((v).s084c2a6e195d3b7f)
+#else
+#define LANES_IN_ORDER(v) (v)
+#endif
 #define FOLD_BATCH(name, fold)                                                                     \
     static real name(LANES_POINTER v)                                                              \
     {                                                                                              \
         real a[8], b[4], c[2];                                                                     \
         _Pragma("unroll") for (uint j = 0; j < 8; ++j)                                             \
-            a[j] = fold((real)(v[j].lo, v[j + 8].lo), (real)(v[j].hi, v[j + 8].hi));               \
+        {                                                                                          \
+            const real v0 = LANES_IN_ORDER(v[j]), v8 = LANES_IN_ORDER(v[j + 8]);                   \
+            a[j] = fold((real)(v0.lo, v8.lo), (real)(v0.hi, v8.hi));                               \
+        }                                                                                          \
         _Pragma("unroll") for (uint j = 0; j < 4; ++j)                                             \
             b[j] = fold((real)(a[j].s012389ab, a[j + 4].s012389ab),                                \
                         (real)(a[j].s4567cdef, a[j + 4].s4567cdef));                               \
@@ -138,11 +141,14 @@ static void keep_lanes(LANES_POINTER lanes, uint j, real v)
 #define PLUS(a, b) ((a) + (b))
 FOLD_BATCH(fold_batch, PLUS)
 FOLD_BATCH(largest_of_batch, larger)
+/* The same, 0 for components without a block: `none` is their mask. */
+#define FOLD_BATCH_SUM(v) zero_where(fold_batch(v), none)
+#define FOLD_BATCH_LARGEST(v) zero_where(largest_of_batch(v), none)
 
 /*
  * A block's pivot, from its first LANES elements, or from all of them in the
  * wide format. CPU form: found where the block is summed, so that memory is
- * read straight on. GPU form: items find those of a whole batch before.
+ * read straight on. GPU form: work-items find those of a whole batch before.
  */
 #if CPU_FORM
 #define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
@@ -167,7 +173,7 @@ static float pivot_of(global const float *p, uint n, float last_reciprocal,
 static void find_pivots(global const float *tensor, uint count, float last_reciprocal,
                         local const ulong *places, local const uint *sizes, local float *pivots)
 {
-    for (uint j = own_block(); j < count; j += FIRST_ITEMS) {
+    for (uint j = own_block(); j < count; j += NCHW_ITEMS) {
         global const float *p = tensor + places[j];
         const uint n = sizes[j];
 #if WIDE
@@ -187,15 +193,15 @@ static float pivot_of(global const float *p, uint n, float last_reciprocal,
 #endif
 
 /*
- * The block whose lines are asked for while block j of the half `now` is summed: 16 short ones on,
- * or 8 whole ones, which are 8 kB. Behind the last it is any place.
+ * The block whose lines are prefetched while block j of the half `now` is summed: a batch of short
+ * ones on, or half a batch of whole ones (CPU form: 8 kB). Behind the last it is any place.
  */
 static uint ahead_of(uint now, uint j, uint plane)
 {
     return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);
 }
 
-/* What belongs to this item's components; those without a block have 0. */
+/* What belongs to this work-item's components; those without a block have 0. */
 static real own_values(SHARED_POINTER(float) all, uint count)
 {
 #if CPU_FORM
@@ -230,35 +236,35 @@ static ints flags_of_batch(ints unknown, global const float *tensor, float last_
 }
 
 /*
- * Hands out the words of the group's channels at `out`: of each channel
- * `per_channel` components in a row are added. `all` has room for every
- * component.
+ * Writes the accumulators of the work-group's channels to `out`: of each channel `per_channel`
+ * components in a row are added. `all` has room for every component.
  */
-static void store_batch(private wides *sums, private ints *flags, int limbs1, int limbs2,
+static void store_batch(private wides *components, private ints *flags, int limbs1, int limbs2,
                         uint channels, uint per_channel, SHARED_POINTER(long) all,
                         global long *out)
 {
-    const int limbs = limbs1 + limbs2;
+    const int count = limbs1 + limbs2;
     for (int set = 0; set < SETS; ++set)
-        carry_sums(sums + set * limbs, limbs1, limbs2);
-    for (int k = 0; k <= limbs; ++k) {
+        carry_sums(components + set * count, limbs1, limbs2);
+    for (int k = 0; k <= count; ++k) {
 #if CPU_FORM
         for (int set = 0; set < SETS; ++set)
-            vstore16(k < limbs ? sums[set * limbs + k] : convert_long16(flags[set]), set, all);
+            vstore16(k < count ? components[set * count + k] : convert_long16(flags[set]), set,
+                     all);
 #else
-        all[get_local_id(0)] = k < limbs ? sums[k] : flags[0];
+        all[get_local_id(0)] = k < count ? components[k] : flags[0];
 #endif
         MEET();
-        for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS) {
+        for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS) {
             long total = 0, either = 0;
             for (uint t = i * per_channel; t < (i + 1) * per_channel; ++t) {
                 total += all[t];
                 either |= all[t];
             }
-            out[i * (limbs + 1) + k] = k < limbs ? total : either;
+            out[i * (count + 1) + k] = k < count ? total : either;
         }
         MEET();
     }
-    for (uint i = get_local_id(0); i < channels; i += FIRST_ITEMS)
-        carry_accumulator(out + i * (limbs + 1), limbs1, limbs2);
+    for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS)
+        carry_accumulator(out + i * (count + 1), limbs1, limbs2);
 }

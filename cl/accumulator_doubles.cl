@@ -1,7 +1,7 @@
 /*
- * The sums of sum.cl by arithmetic on doubles, for devices of the CPU form that
+ * The sums of accumulator.cl by arithmetic on doubles, for devices of the CPU form that
  * have them: several times as fast, where no bit of a term would be cut, which
- * is nearly always. The words are the same.
+ * is nearly always. The limbs are the same.
  *
  * A double splits into a limb and the rest by adding 1.5 2^52 units of the
  * limb: what then stands in the low bits of the sum is the limb, rounded, as
@@ -10,7 +10,7 @@
 #if NATIVE && !WIDE && defined(cl_khr_fp64)
 #define DOUBLES 1
 
-/* The number that splits off limb k of a format, whose unit is 2^(48 k - low). */
+/* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */
 #define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
 /* The exponent of v's lowest bit; of 0 a large one. */

@@ -1,5 +1,5 @@
 /*
- * Backward, step 3:
+ * Step 3 of the backward pass: dx from x and dy,
  *
  *   dx = p (dy - g) + q (x - mean) + r
  *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
@@ -7,27 +7,27 @@
  * where g + g_low is the mean of dy in two floats and
  * k = invstd^2 sum(dy (x - mean)) / n comes from the host.
  *
- * statistics: means, means_low, invstds; gradients: gs, gs_low, ks;
- * [total] each. Work: tiles.cl.
+ * coefficients: rows of ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD; gradients: rows of ROW_G_HIGH,
+ * ROW_G_LOW and ROW_K; `total` floats each. How work-items map to elements: apply_walk.cl.
  */
 
 /* p, q and r of a channel. */
-static float backward_p(global const float *statistics, global const float *weight, uint affine,
+static float backward_p(global const float *coefficients, global const float *weight, uint affine,
                         uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
+    return (affine ? weight[c] : 1.0f) * coefficients[ROW_INVSTD * total + c];
 }
 
 static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
-    return -p * gradients[2 * total + c];
+    return -p * gradients[ROW_K * total + c];
 }
 
-static float backward_r(global const float *statistics, global const float *gradients,
+static float backward_r(global const float *coefficients, global const float *gradients,
                         uint total, uint c, float p, float q)
 {
-    const float q_low = q * statistics[total + c];
-    return fma(-p, gradients[total + c], -q_low);
+    const float q_low = q * coefficients[ROW_MEAN_LOW * total + c];
+    return fma(-p, gradients[ROW_G_LOW * total + c], -q_low);
 }
 
 static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
@@ -43,7 +43,7 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
                          global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset, uint affine,
                          uint channels, uint first, uint total, uint plane, ulong run_length,
-                         ulong ahead, ulong ahead_count, uint range, uint stream)
+                         ulong ahead, ulong ahead_count, uint range, uint non_temporal)
 {
     const ulong run = flat_run(first, total, plane);
     const ulong begin = flat_begin(range), end = min(run_length, begin + range);
@@ -51,23 +51,24 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
     global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
-    global const float *statistics = tables + first, *gradients = gradient_tables + first;
+    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
     global const float *weight = weights + weight_offset + first;
     global float *pdx = dx + dx_offset + run;
 #if CPU_FORM
-    const uint past = may_stream(pdx + begin, stream);
-    float mean = statistics[at], g = gradients[at];
-    float p = backward_p(statistics, weight, affine, total, at);
+    const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
+    float mean = coefficients[ROW_MEAN_HIGH * total + at], g = gradients[ROW_G_HIGH * total + at];
+    float p = backward_p(coefficients, weight, affine, total, at);
     float q = backward_q(gradients, total, at, p);
-    float r = backward_r(statistics, gradients, total, at, p, q);
+    float r = backward_r(coefficients, gradients, total, at, p, q);
     ulong i = begin, plane_end = begin + (plane - within);
     for (uint c = at; i < end;) {
         const ulong stop = min(end, plane_end);
-        if (past)
+        if (skips_caches)
             for (; i + WIDTH <= stop; i += WIDTH) {
-                fetch_ahead(px, i, ahead, ahead_count);
-                fetch_ahead(pdy, i, ahead, ahead_count);
-                STREAM_STORE(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
+                prefetch_ahead(px, i, ahead, ahead_count);
+                prefetch_ahead(pdy, i, ahead, ahead_count);
+                STORE_NON_TEMPORAL(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r),
+                                   pdx + i);
             }
         else
             for (; i + WIDTH <= stop; i += WIDTH)
@@ -75,11 +76,11 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
         const uint left = (uint)(stop - i);
         const float mean_before = mean, g_before = g, p_before = p, q_before = q, r_before = r;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = statistics[c];
-        g = gradients[c];
-        p = backward_p(statistics, weight, affine, total, c);
+        mean = coefficients[ROW_MEAN_HIGH * total + c];
+        g = gradients[ROW_G_HIGH * total + c];
+        p = backward_p(coefficients, weight, affine, total, c);
         q = backward_q(gradients, total, c, p);
-        r = backward_r(statistics, gradients, total, c, p, q);
+        r = backward_r(coefficients, gradients, total, c, p, q);
         plane_end += plane;
         if (left == 0)
             continue;
@@ -94,8 +95,8 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
                                       select((real)r, (real)r_before, before));
         if (count < WIDTH)
             put_edge(v, pdx + i, count);
-        else if (past)
-            STREAM_STORE(v, pdx + i);
+        else if (skips_caches)
+            STORE_NON_TEMPORAL(v, pdx + i);
         else
             put(v, pdx + i);
         i += count;
@@ -104,11 +105,12 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
         const uint further = at + quotient(within + i, plane);
         const uint c = further - quotient(further, channels) * channels;
-        const float p = backward_p(statistics, weight, affine, total, c);
+        const float p = backward_p(coefficients, weight, affine, total, c);
         const float q = backward_q(gradients, total, c, p);
-        const float r = backward_r(statistics, gradients, total, c, p, q);
-        put(backward_value(px[begin + i], pdy[begin + i], statistics[c], gradients[c], p, q, r),
-            pdx + begin + i);
+        const float r = backward_r(coefficients, gradients, total, c, p, q);
+        const float mean = coefficients[ROW_MEAN_HIGH * total + c];
+        const float g = gradients[ROW_G_HIGH * total + c];
+        put(backward_value(px[begin + i], pdy[begin + i], mean, g, p, q, r), pdx + begin + i);
     }
 #endif
 }
@@ -117,10 +119,11 @@ kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_rows(global const float *restrict x, ulong x_offset,
                          global const float *restrict dy, ulong dy_offset,
                          global float *restrict dx, ulong dx_offset,
-                         global const float *restrict statistics,
+                         global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
+                         uint channels, uint plane, ulong rows, uint rows_per_tile,
+                         uint non_temporal)
 {
     global const float *weight = weights + weight_offset;
     const uint width = channels * plane, tile = rows_tile() * TILE;
@@ -128,11 +131,11 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
     float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = statistics[c];
-        gs[k] = gradients[c];
-        ps[k] = backward_p(statistics, weight, affine, channels, c);
+        means[k] = coefficients[ROW_MEAN_HIGH * channels + c];
+        gs[k] = gradients[ROW_G_HIGH * channels + c];
+        ps[k] = backward_p(coefficients, weight, affine, channels, c);
         qs[k] = backward_q(gradients, channels, c, ps[k]);
-        rs[k] = backward_r(statistics, gradients, channels, c, ps[k], qs[k]);
+        rs[k] = backward_r(coefficients, gradients, channels, c, ps[k], qs[k]);
         c = next_channel(c, plane, &within);
     }
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
@@ -141,13 +144,14 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
         global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
         global float *pdx = dx + dx_offset + place;
 #if CPU_FORM
-        const uint past = may_stream(pdx, stream);
+        const uint skips_caches = is_non_temporal(pdx, non_temporal);
         uint i = 0;
         for (; i + WIDTH <= count; i += WIDTH) {
-            const real v = backward_value(LOAD(px + i), LOAD(pdy + i), LOAD(means + i), LOAD(gs + i),
-                                          LOAD(ps + i), LOAD(qs + i), LOAD(rs + i));
-            if (past)
-                STREAM_STORE(v, pdx + i);
+            const real v =
+                backward_value(LOAD(px + i), LOAD(pdy + i), LOAD(means + i), LOAD(gs + i),
+                               LOAD(ps + i), LOAD(qs + i), LOAD(rs + i));
+            if (skips_caches)
+                STORE_NON_TEMPORAL(v, pdx + i);
             else
                 put(v, pdx + i);
         }

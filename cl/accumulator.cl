@@ -1,28 +1,26 @@
 /*
- * Exact sums: a block's results become integers in a fixed-point format and
- * are added to a channel's words without rounding. Bits below the format are
- * cut toward zero per term, so that no order of terms matters. WIDTH blocks at
- * a time, each into the sums of its own component.
+ * Accumulators: exact sums of one channel. A block's float results become integers in a fixed-point
+ * format and are added to a channel's limbs without rounding. Bits below the format are cut toward
+ * zero per term, so that no order of terms matters. WIDTH blocks at a time, each into the limbs of
+ * its own component.
  *
- * A format is a number of limbs of 48 bits, each held in an int64, the lowest
- * in units of 2^-low. A channel has two sums and a word of flags:
+ * A format is a number of limbs of LIMB_BITS bits, each held in an int64, the lowest in units of
+ * 2^-low. A channel has two sums and, in one more int64, flags:
  *
  *   first:  forward sum x,    backward sum dy
  *   second: forward sum x^2,  backward sum dy (x - mean)
  *
- * The macros WIDE, FORWARD_* and BACKWARD_* come from src/exact/format.c: each
- * program is built for one format. A block is added only if all its terms lie
- * below the limits, which the format holds with room for 2^31 blocks.
+ * The macros WIDE, FORWARD_*, BACKWARD_* and FLAG_* come from src/exact/format.c: each program is
+ * built for one format. A block is added only if all its terms lie below the limits, which the
+ * format holds with room for 2^31 blocks.
  */
 #define LIMB_MASK ((1L << LIMB_BITS) - 1)
 
-/* Both sums' limbs, and with the flags a channel's accumulator. */
-#define FORWARD_LIMBS (FORWARD_LIMBS1 + FORWARD_LIMBS2)
-#define BACKWARD_LIMBS (BACKWARD_LIMBS1 + BACKWARD_LIMBS2)
-#define FORWARD_LENGTH (FORWARD_LIMBS + 1)
-#define BACKWARD_LENGTH (BACKWARD_LIMBS + 1)
+/* Both sums' limbs, and with the flags the accumulator of the pass at hand: reduce_forward.cl. */
+#define PASS_LIMBS (PASS_LIMBS1 + PASS_LIMBS2)
+#define PASS_LENGTH (PASS_LIMBS + 1)
 
-/* Batches whose terms, three to a limb, add up in an int64 before limbs must be carried. */
+/* Batches whose terms, three to a limb, add up in an int64 before the limbs must be carried. */
 #define BATCHES_TO_CARRY 4096
 
 static uints mantissa_of(uints bits, uints biased)
@@ -71,13 +69,13 @@ static void add_product(private wides *limbs, int count, int low, uints n, real 
     add_bits(limbs, count, m, place, AS(int, bits_a ^ bits_b) >> 31);
 }
 
-static void zero_sums(private wides *sums, int count)
+static void zero_limbs(private wides *limbs, int count)
 {
     for (int k = 0; k < count; ++k)
-        sums[k] = 0;
+        limbs[k] = 0;
 }
 
-/* Carries, so that each limb but the highest is below 2^48 again. */
+/* Carries, so that each limb but the highest is below 2^LIMB_BITS again. */
 static void carry_limbs(private wides *limbs, int count)
 {
     for (int k = 0; k + 1 < count; ++k) {
@@ -87,20 +85,20 @@ static void carry_limbs(private wides *limbs, int count)
 }
 
 /* Both sums. */
-static void carry_sums(private wides *sums, int limbs1, int limbs2)
+static void carry_sums(private wides *limbs, int limbs1, int limbs2)
 {
-    carry_limbs(sums, limbs1);
-    carry_limbs(sums + limbs1, limbs2);
+    carry_limbs(limbs, limbs1);
+    carry_limbs(limbs + limbs1, limbs2);
 }
 
-/* The same for a channel's words. */
-static void carry_accumulator(global long *words, int limbs1, int limbs2)
+/* The same for a channel's accumulator. */
+static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
 {
     for (int k = 0; k + 1 < limbs1 + limbs2; ++k) {
         if (k + 1 == limbs1)
             continue;
-        words[k + 1] += words[k] >> LIMB_BITS;
-        words[k] &= LIMB_MASK;
+        limbs[k + 1] += limbs[k] >> LIMB_BITS;
+        limbs[k] &= LIMB_MASK;
     }
 }
 

@@ -1,0 +1,124 @@
+/*
+ * Step 3: how the apply kernels walk over a tensor; src/device/launch_plan.c chooses. Both walks
+ * begin at the tensor's end, which is what the reduction has left in caches.
+ *
+ * Flat (channels first): a kernel has `channels` of the tensor's `total`, from `first` on.
+ * Work-group (g, s) takes `range` neighbouring elements of run s, whatever planes they lie in. All
+ * channels of all samples are one run; fewer are a run of `run_length` elements in each sample. In
+ * the CPU form a vector may reach from one plane into the next: planes have WIDTH elements or more.
+ *
+ * `ahead`, CPU form: while the result of element i of a run is stored non-temporally, the cache
+ * line of element i + ahead is prefetched, if i is below `ahead_count`: channels that are reduced
+ * next, so that memory is read while it is written.
+ *
+ * Rows (channels last, and small planes): a tensor of `rows` rows of channels x plane elements,
+ * element i of which belongs to channel i / plane; plane is 1 where channels are last. Work-group
+ * (TILE elements of a row, `rows_per_tile` rows).
+ *
+ * `non_temporal`: stores leave the caches alone, where compiler and address allow. They must be
+ * aligned, and pay where the tensor is larger than the caches.
+ */
+
+/* Coefficients in a row: of each element of a TILE in the CPU form, else of the work-item's own. */
+#define TILE_VALUES (CPU_FORM ? TILE : 1)
+
+#if CPU_FORM && defined(__has_builtin)
+#if __has_builtin(__builtin_nontemporal_store)
+#define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))
+#endif
+#endif
+#ifndef STORE_NON_TEMPORAL
+#define STORE_NON_TEMPORAL(v, p) put(v, p)
+#endif
+
+/* Prefetches a line ahead of element i at p + i. */
+static void prefetch_ahead(global const float *p, ulong i, ulong ahead, ulong ahead_count)
+{
+    if (i < ahead_count)
+        PREFETCH(p + i + ahead);
+}
+
+/* Whether a vector at p may be stored non-temporally. */
+static uint is_non_temporal(global const float *p, uint non_temporal)
+{
+    return non_temporal && ((uintptr_t)p & (sizeof(real) - 1)) == 0;
+}
+
+/*
+ * A zero is stored as +0: what sign it has depends on how a compiler spells a
+ * negation (Mesa's gives others than IEEE's).
+ */
+static real plus_zero(real v)
+{
+    return select(v, (real)0.0f, MASK(v == 0.0f));
+}
+
+/* One by one. */
+static void spread(real v, private float *out)
+{
+#if CPU_FORM
+    vstore16(v, 0, out);
+#else
+    out[0] = v;
+#endif
+}
+
+static ulong quotient_long(ulong a, ulong b)
+{
+    return a / b;
+}
+
+static void put(real v, global float *p)
+{
+#if CPU_FORM
+    vstore16(v, 0, p);
+#else
+    *p = v;
+#endif
+}
+
+/* The first `count` of a vector. */
+static void put_edge(real v, global float *p, uint count)
+{
+    float each[WIDTH];
+    spread(v, each);
+    for (uint j = 0; j < WIDTH && j < count; ++j)
+        p[j] = each[j];
+}
+
+/* The channel of a row's element, and the element's place in its plane; then of the next one's. */
+static uint channel_of(uint element, uint plane, private uint *within)
+{
+    const uint c = quotient(element, plane);
+    *within = element - c * plane;
+    return c;
+}
+
+static uint next_channel(uint c, uint plane, private uint *within)
+{
+    *within = *within + 1 < plane ? *within + 1 : 0;
+    return *within == 0 ? c + 1 : c;
+}
+
+/* Where a flat walk's run lies in the tensor, and where the work-group begins in the run. */
+static ulong flat_run(uint first, uint total, uint plane)
+{
+    const ulong sample = get_num_groups(1) - 1 - get_group_id(1);
+    return (sample * total + first) * plane;
+}
+
+static ulong flat_begin(uint range)
+{
+    return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * range;
+}
+
+/* The tile of a row, and the first row, of a walk by rows: work-groups (tiles, ranges of rows). */
+static uint rows_tile(void)
+{
+    return get_group_id(0);
+}
+
+static ulong rows_begin(uint rows_per_tile)
+{
+    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * rows_per_tile;
+}

@@ -1,0 +1,225 @@
+/*
+ * Step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of n
+ * elements the kernels sum, with the pivot g = the mean of the first LANES of dy (narrow format; of
+ * all in the wide one), e = dy - g and d = x - mean,
+ *
+ *   E = sum e,  D = sum d,  X = sum e d by fma
+ *
+ * and add to the channel's accumulator, without rounding,
+ *
+ *   sum dy            += n g + E
+ *   sum dy (x - mean) += X + g D
+ *
+ * Here mean is its upper float; the host subtracts mean_low sum dy. The largest |e| tells how far
+ * above the format's lowest bit the block lies: the sums themselves may cancel.
+ *
+ * The kernels' texts follow, reduce_nchw.cl and reduce_nhwc.cl, with the names below.
+ */
+#define PASS(name) backward_##name
+#define PASS_ARGUMENTS \
+    global const float *restrict x, ulong x_offset, global const float *restrict dy, \
+        ulong dy_offset, global const float *restrict coefficients
+/* Whatever the number of channels: */
+#if ROW_MEAN_HIGH != 0
+#error "the means are read from the beginning of the coefficients"
+#endif
+#define PASS_TENSORS(elements) \
+    {dy + dy_offset, dy + dy_offset + (elements), x + x_offset, x + x_offset + (elements), \
+     coefficients}
+#define PASS_FOLD(sum, largest, lanes, size) \
+    {sum(lanes), sum((lanes) + (size)), sum((lanes) + 2 * (size)), largest((lanes) + 3 * (size))}
+/* Sums of a block; does it read means; vectors abreast in a loop, channels last. */
+#define PASS_SUMS 4
+#define PASS_READS_MEANS 1
+#define PASS_ABREAST 1
+#define PASS_LIMBS1 BACKWARD_LIMBS1
+#define PASS_LIMBS2 BACKWARD_LIMBS2
+
+typedef struct backward_tensors {
+    global const float *summed, *summed_end; /* dy */
+    global const float *x, *x_end;
+    global const float *means; /* upper floats */
+} backward_tensors;
+
+/* Over a lane, or a block. */
+typedef struct backward_sums {
+    real e, d, product, largest;
+} backward_sums;
+
+static void backward_clear(private backward_sums *sums)
+{
+    sums->e = 0.0f;
+    sums->d = 0.0f;
+    sums->product = 0.0f;
+    sums->largest = 0.0f;
+}
+
+static void backward_add_terms(private backward_sums *sums, real e, real d)
+{
+    sums->e += e;
+    sums->d += d;
+    sums->product = fma(e, d, sums->product);
+    sums->largest = larger(sums->largest, fabs(e));
+}
+
+static void backward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+                                private const backward_sums *sums)
+{
+    lanes[index] = sums->e;
+    lanes[size + index] = sums->d;
+    lanes[2 * size + index] = sums->product;
+    lanes[3 * size + index] = sums->largest;
+}
+
+static void backward_prefetch(private const backward_tensors *tensors, ulong place)
+{
+    PREFETCH(tensors->summed + place);
+    PREFETCH(tensors->x + place);
+}
+
+static float backward_mean(private const backward_tensors *tensors, uint c)
+{
+    return tensors->means[c];
+}
+
+/* As in reduce_forward.cl. */
+static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
+                         ulong place, real pivot, real mean)
+{
+    backward_add_terms(sums, LOAD(tensors->summed + place) - pivot,
+                       LOAD(tensors->x + place) - mean);
+}
+
+static void backward_add_edge(private backward_sums *sums, private const backward_tensors *tensors,
+                              ulong place, uint i, uint n, float pivot, float mean)
+{
+    backward_add_terms(
+        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot,
+        load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
+}
+
+#if CPU_FORM
+static real backward_row_means(private const backward_tensors *tensors, uint c, uint channels)
+{
+    return load_row(tensors->means + c, tensors->means + channels);
+}
+
+static void backward_add_row(private backward_sums *sums, private const backward_tensors *tensors,
+                             ulong place, real pivot, real mean)
+{
+    backward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot,
+                       load_row(tensors->x + place, tensors->x_end) - mean);
+}
+
+static void backward_touch_rows(private const backward_tensors *tensors, ulong place, uint count,
+                                uint width, uint stride)
+{
+    touch_lines(tensors->x + place, count, width, stride);
+    touch_lines(tensors->summed + place, count, width, stride);
+}
+#endif
+
+#if DOUBLES
+static void backward_add_doubles(private wides *limbs, uints n, real pivot, real e, real d,
+                                 real product)
+{
+    private wides *second = limbs + BACKWARD_LIMBS1;
+    const double16 g = convert_double16(pivot);
+    add_double(limbs, BACKWARD_LOW1, 3, convert_double16(n) * g);
+    add_double(limbs, BACKWARD_LOW1, 3, convert_double16(e));
+    add_double(second, BACKWARD_LOW2, 3, convert_double16(product));
+    add_double(second, BACKWARD_LOW2, 3, g * convert_double16(d));
+}
+
+static bool backward_fits_doubles(real pivot, real e, real d, real product)
+{
+    const ints low_pivot = lowest_bit(pivot);
+    return !any((low_pivot < -BACKWARD_LOW1) | (lowest_bit(e) < -BACKWARD_LOW1) |
+                (lowest_bit(product) < -BACKWARD_LOW2) |
+                (low_pivot + lowest_bit(d) < -BACKWARD_LOW2));
+}
+
+/* As forward_add_ones: dy from 2^-55, dy (x - mean) from 2^-50 (its bits reach 46 lower) to 2^7. */
+static int backward_add_ones(private wides *limbs, private ints *flags,
+                             private const backward_tensors *tensors, real mean, ulong place,
+                             uint rows, uint stride)
+{
+    /* Units of 2^4 of limb 1, so that more fits. */
+    const double high = SPLITTER(BACKWARD_LOW1 - LIMB_BITS - 4, 0);
+    const double low = SPLITTER(BACKWARD_LOW1, 0);
+    uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
+    ints stray = 0, some = 0;
+    for (uint i = 0; i < rows; ++i) {
+        const ulong at = place + (ulong)i * stride;
+        const real g = load_row(tensors->summed + at, tensors->summed_end);
+        const real d = load_row(tensors->x + at, tensors->x_end) - mean;
+        const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
+        const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
+        first_high += as_ulong16(sum1);
+        first_low += as_ulong16((wide_g - (sum1 - high)) + low);
+        second_high += as_ulong16(sum2);
+        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
+        const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
+        /* Halves of sums of logarithms, as floats' bits are; a sum of two may carry one up. */
+        const uints size = (size_g >> 1) + (size_d >> 1);
+        stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
+                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0));
+        some |= g != 0.0f;
+    }
+    if (any(stray))
+        return 0;
+    /* What `rows` splitters have added. */
+    const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
+    add_integers(limbs, 0, as_long16(first_low - lows));
+    add_integers(limbs + 1, 4, as_long16(first_high - highs));
+    add_integers(limbs + BACKWARD_LIMBS1, 0, as_long16(second_low - lows));
+    add_integers(limbs + BACKWARD_LIMBS1 + 1, 4, as_long16(second_high - highs));
+    *flags |= some & FLAG_CLEAR;
+    return 1;
+}
+#endif
+
+/* As forward_add_block. */
+static ints backward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
+                               real mean, private const backward_sums *sums)
+{
+    real e = sums->e, d = sums->d, product = sums->product, largest = sums->largest;
+    /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
+    const ints lost = reaches(mean, INFINITY);
+    d = zero_where(d, lost);
+    product = zero_where(product, lost);
+    const ints over = reaches(pivot, BACKWARD_LIMIT_PIVOT) | reaches(e, BACKWARD_LIMIT_SUM) |
+                      reaches(product, BACKWARD_LIMIT_SECOND) |
+                      reaches(pivot * d, BACKWARD_LIMIT_SECOND);
+    ints unknown = 0;
+    if (ANY(over)) {
+        unknown = reaches(pivot, INFINITY);
+#if WIDE
+        e = zero_where(e, unknown | reaches(e, INFINITY));
+        pivot = zero_where(pivot, unknown);
+#else
+        unknown |= reaches(e, INFINITY);
+        e = zero_where(e, over);
+        pivot = zero_where(pivot, over);
+#endif
+        d = zero_where(d, over);
+        product = zero_where(product, over);
+        largest = zero_where(largest, over);
+        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
+    }
+    const ints clear = reaches(pivot, BACKWARD_CLEAR) | reaches(largest, BACKWARD_CLEAR);
+    const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
+    *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
+#if DOUBLES
+    if (backward_fits_doubles(pivot, e, d, product)) {
+        backward_add_doubles(limbs, n, pivot, e, d, product);
+        return unknown;
+    }
+#endif
+    private wides *second = limbs + BACKWARD_LIMBS1;
+    add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, n, pivot);
+    add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, 1, e);
+    add_term(second, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, product);
+    add_product(second, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, pivot, d);
+    return unknown;
+}

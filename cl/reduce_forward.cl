@@ -1,0 +1,200 @@
+/*
+ * Step 1 of the forward pass: x -> sum x and sum x^2. Of a block of n elements the kernels sum,
+ * with the pivot p = the mean of its first LANES elements (narrow format; of all in the wide one)
+ * and d = x - p,
+ *
+ *   A = sum d,  Q = sum d^2 by fma
+ *
+ * and add to the channel's accumulator, without rounding,
+ *
+ *   sum x   += n p + A
+ *   sum x^2 += n p^2 + 2 p A + Q
+ *
+ * with the same A in both, so that its rounding nearly cancels in the variance. Why so few elements
+ * will do for a pivot: doc/order.md.
+ *
+ * The kernels' texts follow, reduce_nchw.cl and reduce_nhwc.cl, with the names below.
+ */
+#define PASS(name) forward_##name
+#define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
+#define PASS_TENSORS(elements) {x + x_offset, x + x_offset + (elements)}
+#define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
+/* Sums of a block; does it read means; vectors abreast in a loop, channels last. */
+#define PASS_SUMS 2
+#define PASS_READS_MEANS 0
+#define PASS_ABREAST 2
+#define PASS_LIMBS1 FORWARD_LIMBS1
+#define PASS_LIMBS2 FORWARD_LIMBS2
+
+typedef struct forward_tensors {
+    global const float *summed, *summed_end; /* x */
+} forward_tensors;
+
+/* Over a lane, or a block. Structures are never returned: Oclgrind lacks what that compiles to. */
+typedef struct forward_sums {
+    real a, q;
+} forward_sums;
+
+static void forward_clear(private forward_sums *sums)
+{
+    sums->a = 0.0f;
+    sums->q = 0.0f;
+}
+
+static void forward_add_terms(private forward_sums *sums, real d)
+{
+    sums->a += d;
+    sums->q = fma(d, d, sums->q);
+}
+
+static void forward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+                               private const forward_sums *sums)
+{
+    lanes[index] = sums->a;
+    lanes[size + index] = sums->q;
+}
+
+static void forward_prefetch(private const forward_tensors *tensors, ulong place)
+{
+    PREFETCH(tensors->summed + place);
+}
+
+/* No means are read. */
+static float forward_mean(private const forward_tensors *tensors, uint c)
+{
+    return 0.0f;
+}
+
+/* Adds elements from `place` on; ... */
+static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
+                        ulong place, real pivot, real mean)
+{
+    forward_add_terms(sums, LOAD(tensors->summed + place) - pivot);
+}
+
+/* ... from i on of a block at `place`, which ends within a vector; ... */
+static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
+                             ulong place, uint i, uint n, float pivot, float mean)
+{
+    forward_add_terms(
+        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
+}
+
+#if CPU_FORM
+static real forward_row_means(private const forward_tensors *tensors, uint c, uint channels)
+{
+    return 0.0f;
+}
+
+/* ... of WIDTH channels of a row. */
+static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
+                            ulong place, real pivot, real mean)
+{
+    forward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot);
+}
+
+static void forward_touch_rows(private const forward_tensors *tensors, ulong place, uint count,
+                               uint width, uint stride)
+{
+    touch_lines(tensors->summed + place, count, width, stride);
+}
+#endif
+
+#if DOUBLES
+static void forward_add_doubles(private wides *limbs, uints n, real pivot, real a, real q)
+{
+    private wides *second = limbs + FORWARD_LIMBS1;
+    const double16 p = convert_double16(pivot), wide_a = convert_double16(a);
+    const double16 np = convert_double16(n) * p, square = np * p;
+    add_double(limbs, FORWARD_LOW1, 2, np);
+    add_double(limbs, FORWARD_LOW1, 2, wide_a);
+    add_double(second, FORWARD_LOW2, 3, square);
+    /* n p^2 may have 56 bits. */
+    add_double(second, FORWARD_LOW2, 2, fma(np, p, -square));
+    add_double(second, FORWARD_LOW2, 3, 2 * p * wide_a);
+    add_double(second, FORWARD_LOW2, 3, convert_double16(q));
+}
+
+/* Whether no term has bits below the format. */
+static bool forward_fits_doubles(real pivot, real a, real q)
+{
+    const ints low_pivot = lowest_bit(pivot), low_a = lowest_bit(a);
+    return !any((2 * low_pivot < -FORWARD_LOW2) | (low_a < -FORWARD_LOW1) |
+                (low_pivot + low_a + 1 < -FORWARD_LOW2) | (lowest_bit(q) < -FORWARD_LOW2));
+}
+
+/*
+ * 0 and nothing done if an element is out of range: 2^-17 to 2^7. Doubles add as many as
+ * ONES_AT_ONCE of these exactly: x in units of 2^-40, of x^2 each limb, at most 2^53 of its units.
+ */
+static int forward_add_ones(private wides *limbs, private ints *flags,
+                            private const forward_tensors *tensors, real mean, ulong place,
+                            uint rows, uint stride)
+{
+    const double splitter = SPLITTER(FORWARD_LOW2, 1);
+    double16 x_sum = 0, high_sum = 0, low_sum = 0;
+    ints stray = 0;
+    for (uint i = 0; i < rows; ++i) {
+        const real x = load_row(tensors->summed + place + (ulong)i * stride,
+                                tensors->summed_end);
+        const double16 wide_x = convert_double16(x);
+        const double16 high = fma(wide_x, wide_x, splitter) - splitter;
+        x_sum += wide_x;
+        high_sum += high;
+        low_sum += fma(wide_x, wide_x, -high);
+        stray |= strays(magnitude_of(x), -17, 7);
+    }
+    if (any(stray))
+        return 0;
+    add_integers(limbs, FORWARD_LOW1 - 40, in_units(x_sum, 40));
+    add_integers(limbs + FORWARD_LIMBS1, 0, in_units(low_sum, FORWARD_LOW2));
+    add_integers(limbs + FORWARD_LIMBS1 + 1, 0, in_units(high_sum, FORWARD_LOW2 - LIMB_BITS));
+    *flags |= convert_int16(high_sum + low_sum > 0.0) & FLAG_CLEAR;
+    return 1;
+}
+#endif
+
+/*
+ * Adds a block to each component; n is 0 where there is none. Gives a mask of
+ * those whose elements, or only their sum, may not be finite: they are left
+ * out, and the caller finds out.
+ */
+static ints forward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
+                              real mean, private const forward_sums *sums)
+{
+    real a = sums->a, q = sums->q;
+    const ints over = reaches(pivot, FORWARD_LIMIT_PIVOT) | reaches(a, FORWARD_LIMIT_SUM) |
+                      reaches(q, FORWARD_LIMIT_SECOND);
+    ints unknown = 0;
+    if (ANY(over)) {
+        unknown = reaches(pivot, INFINITY);
+#if WIDE
+        /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
+        a = zero_where(a, unknown | reaches(a, INFINITY));
+        pivot = zero_where(pivot, unknown);
+#else
+        unknown |= reaches(a, INFINITY);
+        a = zero_where(a, over);
+        pivot = zero_where(pivot, over);
+#endif
+        q = zero_where(q, over);
+        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
+    }
+    const ints clear = reaches(pivot, FORWARD_CLEAR) | reaches(q, FORWARD_CLEAR * FORWARD_CLEAR);
+    /* d^2 may have underflowed */
+    const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
+    *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
+#if DOUBLES
+    if (forward_fits_doubles(pivot, a, q)) {
+        forward_add_doubles(limbs, n, pivot, a, q);
+        return unknown;
+    }
+#endif
+    private wides *second = limbs + FORWARD_LIMBS1;
+    add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, n, pivot);
+    add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, a);
+    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, n, pivot, pivot);
+    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 2, pivot, a);
+    add_term(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 1, q);
+    return unknown;
+}

@@ -1,0 +1,227 @@
+#include "device/launch_plan.h"
+
+#include "device/kernel_constants.h"
+#include "exact/format.h"
+
+/*
+ * What is chosen freely for a form; src/device/kernel_constants.c has what its kernels are compiled
+ * for. Sizes are in elements.
+ */
+typedef struct tuning {
+    size_t
+        work_groups_per_unit; /* keep a compute unit busy to the end, whatever its neighbours do */
+    size_t reduce_elements;   /* of a work-group of a reduction, where there are enough */
+    size_t least_slice;       /* below this a slice costs more to add than it gains */
+    size_t flat_elements;     /* of a work-group of an apply kernel, walking flat */
+    size_t row_elements;      /* the same, walking by rows: of all its rows together */
+    size_t chunks_in_cache;   /* of a pass in chunks: two of them are in use, the rest is slack */
+    size_t chunk_units;       /* with more compute units a pass is not made in chunks; 0: never */
+} tuning;
+
+/* Measured on CPUs: doc/performance.md. */
+static const tuning cpu = {
+    .work_groups_per_unit = 4,
+    .reduce_elements = 131072,
+    .least_slice = 8192,
+    .flat_elements = 65536,
+    .row_elements = 262144,
+    .chunks_in_cache = 8,
+    .chunk_units = 2,
+};
+
+/* A compute unit hides latency by many work-groups at once, each of which may be small. */
+static const tuning gpu = {
+    .work_groups_per_unit = 32,
+    .reduce_elements = 16384,
+    .least_slice = 1,
+    .flat_elements = 2048,
+    .row_elements = 2048,
+    .chunks_in_cache = 0,
+    .chunk_units = 0,
+};
+
+/* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
+#define RANGE_STEP 64
+
+/* Floats of a cache line. */
+#define CACHE_LINE 16
+
+/* A pass over accumulators: it may cost this fraction of a reduction, ... */
+#define SLICE_COST 200
+/* ... or be as small as this many bytes, which every cache holds; */
+#define FEW_BYTES ((size_t)1 << 19)
+/* and this many slices keep any device busy. */
+#define MOST_SLICES 256
+
+/* Some devices count work-groups of the second dimension to 65535 only. */
+#define MOST_ROWS_OF_WORK_GROUPS 32768
+
+static const tuning *tuning_of(const sbn_replica *replica)
+{
+    return replica->form == SBN_FORM_CPU ? &cpu : &gpu;
+}
+
+static size_t ceil_div(size_t a, size_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static size_t round_up(size_t a, size_t step)
+{
+    return ceil_div(a, step) * step;
+}
+
+static size_t at_least(size_t a, size_t limit)
+{
+    return a > limit ? a : limit;
+}
+
+static size_t at_most(size_t a, size_t limit)
+{
+    return a < limit ? a : limit;
+}
+
+static size_t work_groups_wanted(const sbn_replica *replica)
+{
+    return replica->compute_units * tuning_of(replica)->work_groups_per_unit;
+}
+
+/*
+ * Slices that a shard may have: those whose accumulators, which must be added, are half a percent
+ * of its tensor; or as many as give each unit two work-groups, while their accumulators are few.
+ */
+static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, size_t strips,
+                             size_t units)
+{
+    const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
+    const size_t few = at_most(ceil_div(2 * units, strips), FEW_BYTES / bytes);
+    const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
+    return at_most(at_least(at_least(cheap, few), 1), MOST_SLICES);
+}
+
+/*
+ * Channels first: several channels at once, so that a work-group reads one long run of each
+ * sample, while their blocks of a sample have integers of their own; fewer where that would leave
+ * units idle.
+ */
+static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
+{
+    const size_t components = (size_t)sizes->sets * (size_t)sizes->batch;
+    size_t strip = at_least(at_most(components / shape->blocks, shape->channels), 1);
+    while (strip > 1 && ceil_div(shape->channels, strip) * shape->samples < wanted)
+        strip = ceil_div(strip, 2);
+    return strip;
+}
+
+sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
+                                 size_t accumulator_length)
+{
+    const tuning *tune = tuning_of(replica);
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
+    const size_t wanted = work_groups_wanted(replica);
+    const int nchw = shape->layout == SBN_LAYOUT_NCHW;
+    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted)
+                              : at_most((size_t)sizes->nhwc_strip, shape->channels);
+    const size_t strips = ceil_div(shape->channels, strip);
+    /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
+    const int by_samples = nchw && strip > 1;
+    const size_t units = by_samples ? shape->samples : shape->channel_blocks;
+    const size_t elements = strip * (by_samples ? shape->plane : at_most(shape->plane, SBN_BLOCK));
+    const size_t step = (size_t)(by_samples ? 1 : nchw ? sizes->batch : sizes->nhwc_rows);
+
+    size_t per_slice = at_least(tune->reduce_elements / elements, 1);
+    per_slice = at_most(per_slice, at_least(strips * units / wanted, 1));
+    per_slice = at_least(per_slice, at_most(tune->least_slice / elements, units));
+    const size_t allowed = slices_allowed(shape, accumulator_length, strips,
+                                          replica->compute_units);
+    per_slice = at_least(per_slice, ceil_div(units, allowed));
+    per_slice = round_up(per_slice, step);
+    const size_t slices = ceil_div(units, per_slice);
+    return (sbn_reduce_plan){
+        .work_groups = {strips, slices},
+        .strip = (cl_uint)strip,
+        .slices = (cl_uint)slices,
+        .per_slice = (cl_uint)per_slice,
+    };
+}
+
+/* Elements in the order of memory, planes of whatever channels; a plane is a vector or more. */
+static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *replica)
+{
+    /* All channels of all samples are one run; of a chunk each sample has one. */
+    const size_t runs = shape->channels < shape->total ? shape->samples : 1;
+    const size_t length = shape->elements / runs;
+    const size_t fair = at_least(shape->elements / work_groups_wanted(replica), 1);
+    const size_t range = round_up(at_most(tuning_of(replica)->flat_elements, fair), RANGE_STEP);
+    return (sbn_apply_plan){
+        .walk = SBN_WALK_FLAT,
+        .work_groups = {ceil_div(length, range), runs},
+        .length = length,
+        .per_work_group = (cl_uint)range,
+    };
+}
+
+/* Rows that are alike: coefficients are read once for many of them. */
+static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
+{
+    const size_t tile = (size_t)sbn__kernel_sizes(replica->form)->tile;
+    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
+    const size_t width = shape->channels * plane, rows = shape->elements / width;
+    const size_t tiles = ceil_div(width, tile);
+    size_t per_work_group = at_least(tuning_of(replica)->row_elements / at_most(width, tile), 1);
+    per_work_group = at_most(per_work_group,
+                             at_least(rows * tiles / work_groups_wanted(replica), 1));
+    per_work_group = at_least(per_work_group, ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
+    return (sbn_apply_plan){
+        .walk = SBN_WALK_ROWS,
+        .work_groups = {tiles, ceil_div(rows, per_work_group)},
+        .length = rows,
+        .per_work_group = (cl_uint)per_work_group,
+    };
+}
+
+/* Do planes begin at any element, so that a vector may reach from one into the next, no further? */
+static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
+{
+    return shape->layout == SBN_LAYOUT_NCHW &&
+           shape->plane >= (size_t)sbn__kernel_sizes(replica->form)->width;
+}
+
+sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
+{
+    sbn_apply_plan plan = is_flat(shape, replica) ? plan_flat(shape, replica)
+                                                  : plan_rows(shape, replica);
+    /* A tensor that does not fit the last-level cache would only drive out what is read next. */
+    plan.non_temporal = shape->values * shape->total * sizeof(float) > replica->cache_size;
+    return plan;
+}
+
+/* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
+static size_t channels_of_lines(size_t plane)
+{
+    size_t channels = CACHE_LINE;
+    while (channels > 1 && channels / 2 * plane % CACHE_LINE == 0)
+        channels /= 2;
+    return channels;
+}
+
+/*
+ * Not channels last, where chunks would be short runs far apart; and not tensors of less than two
+ * last-level caches, where each chunk saves less than its five commands cost. With more compute
+ * units these weigh more; how many are too many has not been measured.
+ */
+size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const tuning *tune = tuning_of(replica);
+    const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
+    if (replica->compute_units > tune->chunk_units || !is_flat(shape, replica) ||
+        bytes * shape->channels <= 2 * replica->cache_size)
+        return shape->channels;
+    const size_t step = channels_of_lines(shape->plane);
+    const size_t most = replica->cache_size / tune->chunks_in_cache / bytes / step * step;
+    if (most == 0)
+        return shape->channels;
+    /* Equal ones. */
+    const size_t count = ceil_div(shape->channels, most);
+    return round_up(ceil_div(shape->channels, count), step);
+}

@@ -1,0 +1,42 @@
+/*
+ * How a shape is cut into work-groups and chunks on a device: decided here and nowhere else, by the
+ * shape and by what the device says of itself. Only speed depends on it: any plan gives the same
+ * bits.
+ */
+#ifndef SBN_DEVICE_LAUNCH_PLAN_H
+#define SBN_DEVICE_LAUNCH_PLAN_H
+
+#include "device/device.h"
+#include "device/shape.h"
+
+/* Work-groups of a reduction: (strips of channels, slices of the samples). */
+typedef struct sbn_reduce_plan {
+    size_t work_groups[2];
+    cl_uint strip;     /* channels of a work-group */
+    cl_uint slices;    /* each leaves accumulators of its own, which must be added */
+    cl_uint per_slice; /* samples of a slice, or blocks: cl/reduce_nchw.cl, cl/reduce_nhwc.cl */
+} sbn_reduce_plan;
+
+/* `accumulator_length`: int64s per channel. */
+sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
+                                 size_t accumulator_length);
+
+/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl. */
+typedef struct sbn_apply_plan {
+    int walk; /* SBN_WALK_... */
+    size_t work_groups[2];
+    cl_ulong length;        /* flat: elements of a run; rows: how many there are */
+    cl_uint per_work_group; /* flat: elements; rows: rows */
+    cl_uint non_temporal;   /* stores leave the caches alone, where the compiler can */
+} sbn_apply_plan;
+
+sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica);
+
+/*
+ * How many channels a pass should reduce and apply at a time, so that step 3 reads from the
+ * device's cache what step 1 has read: all of them where that does not pay. The pass reads
+ * `tensors` of this shape.
+ */
+size_t sbn__plan_chunk(const sbn_shape *whole, const sbn_replica *replica, size_t tensors);
+
+#endif

@@ -1,0 +1,31 @@
+/* The shape of a shard, checked and counted: of the whole tensor, or of a chunk of its channels. */
+#ifndef SBN_DEVICE_SHAPE_H
+#define SBN_DEVICE_SHAPE_H
+
+#include <syncbn/pass.h>
+
+#include "base/opencl.h"
+
+typedef struct sbn_shape {
+    size_t samples, channels, plane; /* plane: elements of one channel of one sample */
+    size_t first, total;          /* a chunk: `channels` of the layer's `total`, from `first` on */
+    size_t ahead, ahead_channels; /* step 3 prefetches these, from first + ahead on */
+    size_t values;                /* samples x plane */
+    size_t elements;              /* values x channels */
+    sbn_layout layout;            /* planes of one element are rows of channels in either */
+    cl_uint blocks;               /* per plane */
+    cl_uint channel_blocks;       /* of a channel in all samples */
+    cl_float last_reciprocal;     /* 1 / elements of a plane's last block */
+} sbn_shape;
+
+/* Checks the shape against the layer's channels. The sentence begins with `who`. */
+int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
+                  const char *who);
+
+/* `channels` of a whole shape, from `first` on. */
+sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels);
+
+/* "(2,64,7,7)" */
+void sbn__print_shape(const sbn_shard *shard, char *out, size_t size);
+
+#endif

@@ -1,0 +1,19 @@
+/* Apart from fixture.c, which programs of the shared library link too: it hides sbn__handles_open. */
+#include "base/memory.h"
+#include "support/fixture.h"
+#include "support/tap.h"
+
+int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void))
+{
+    if (fixture_open(f))
+        return fixture_missing();
+    const long at_start = sbn__handles_open();
+    if (queue)
+        *queue = fixture_queue(f, 0);
+    checks();
+    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    if (queue)
+        clReleaseCommandQueue(*queue);
+    fixture_close(f);
+    return tap_done();
+}
