@@ -1,7 +1,7 @@
 # How tests are run: make check, and one target for each tool that watches them.
 
 TEST_EXTENSIONS = .sh
-LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = env AM_TAP_AWK='$(TAP_AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
@@ -28,7 +28,7 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz openmpi tsan
-CLEANFILES += check-valgrind.log check-oclgrind.log
+CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
 # The README's minimal program, built as its reader would build it.
@@ -155,6 +155,15 @@ check-openmpi-here: $(mpi_programs) $(mpi_examples)
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' \
 	  TEST_SUITE_LOG=check-openmpi.log
 
+# --- make check-bare --------------------------------------------------------------------
+# What README.md tells a stranger to do, with the release archive, on a Debian that has nothing
+# else. BARE=full runs all of quickstart check there, too.
+BARE =
+EXTRA_DIST += tests/tools/bare_debian.sh
+check-bare: dist
+	BARE='$(BARE)' ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
+	  TESTS=tests/tools/bare_debian.sh TEST_SUITE_LOG=$@.log
+
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
 SOAK_ROUNDS = 20000
@@ -163,5 +172,5 @@ soak: $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
-.PHONY: check-asan check-asan-here check-fuzz check-oclgrind check-openmpi check-openmpi-here \
+.PHONY: check-asan check-asan-here check-bare check-fuzz check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind soak

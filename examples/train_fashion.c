@@ -28,8 +28,8 @@
 static void list_devices(const struct choice *found, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
-        printf("%d:%d  %s (%s)%s%s\n", found[i].platform, found[i].index, found[i].name,
-               found[i].platform_name, found[i].reason[0] ? ": not usable: " : "", found[i].reason);
+        printf("%d  %s (%s)%s%s\n", found[i].number, found[i].name, found[i].platform_name,
+               found[i].reason[0] ? ": not usable: " : "", found[i].reason);
     if (!count)
         puts("no OpenCL device");
 }
@@ -44,9 +44,8 @@ static void say_devices(const struct model *model, const char *why)
     for (size_t d = 0; d < model->devices; ++d) {
         const struct device *device = &model->device[d];
 
-        printf("  %d:%d  %s (%s), %zu replica%s\n", device->choice.platform, device->choice.index,
-               device->choice.name, device->choice.platform_name, device->replicas,
-               device->replicas == 1 ? "" : "s");
+        printf("  %d  %s (%s), %zu replica%s\n", device->choice.number, device->choice.name,
+               device->choice.platform_name, device->replicas, device->replicas == 1 ? "" : "s");
     }
 }
 
@@ -97,15 +96,15 @@ static void train_both(const struct options *options, struct model *model, size_
 {
     double *per_replica = must_alloc(options->seeds, sizeof *per_replica);
     double *gain = must_alloc(options->seeds, sizeof *gain);
-    struct curves curves = {NULL, 0, 0};
+    struct curves curves = {NULL, 0, 0, 0};
     struct progress progress;
     struct norm evaluation;
 
     if (ranks_own() == 0)
         curves_try(options->out);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
-    printf("%zu step%s each, learning rate %g falling to 0; the first compile kernels\n", steps,
-           steps == 1 ? "" : "s", options->rate);
+    printf("%zu step%s each, learning rate %g falling to 0\n", steps, steps == 1 ? "" : "s",
+           options->rate);
     progress_begin(&progress, 2 * steps * options->seeds);
     for (size_t s = 0; s < options->seeds; ++s) {
         const struct training training = {.seed = options->seed + s,
@@ -121,7 +120,7 @@ static void train_both(const struct options *options, struct model *model, size_
     }
     if (ranks_own() == 0)
         curves_write(&curves, options->out, options->replicas, options->batch);
-    fold_compare(model, &evaluation, sets[1].count);
+    fold_compare(model, &evaluation, sets[1].count, &progress);
     say_gain(options, steps, per_replica, gain);
     curves_free(&curves);
     norm_close(&evaluation);
@@ -138,6 +137,7 @@ static int train_and_verify(const struct options *options, struct model *model, 
 {
     const size_t steps = options->steps ? options->steps : 20;
     struct norm norm, evaluation;
+    struct progress progress;
     struct order order;
     int status;
 
@@ -149,7 +149,8 @@ static int train_and_verify(const struct options *options, struct model *model, 
     status = verify(model);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
     norm_take_running_stats(&evaluation, &norm);
-    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES);
+    progress_begin(&progress, steps);
+    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES, &progress);
     order_end(&order);
     norm_close(&evaluation);
     norm_close(&norm);
@@ -176,8 +177,8 @@ int main(int argc, char **argv)
         return 0;
     }
     if (options.replicas < ranks_in_all())
-        fail("--replicas %zu leaves some of the %zu ranks without one", options.replicas,
-             ranks_in_all());
+        refuse("--replicas %zu leaves some of the %zu ranks without one", options.replicas,
+               ranks_in_all());
     count = devices_choose(found, count, options.devices, &why);
     count = ranks_devices(count, &first);
     sets[0] = dataset_read(options.data, "train");

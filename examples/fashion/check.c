@@ -8,18 +8,35 @@
 
 #include "ranks.h"
 
+static void say(const char *format, va_list arguments)
+{
+    fflush(stdout);
+    fputs("train_fashion: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
 _Noreturn void fail(const char *format, ...)
 {
     va_list arguments;
 
-    fflush(stdout);
-    fputs("train_fashion: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    say(format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
     ranks_abort();
     exit(1);
+}
+
+_Noreturn void refuse(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (ranks_own() == 0)
+        say(format, arguments);
+    va_end(arguments);
+    ranks_end();
+    exit(2);
 }
 
 void must_cl(cl_int status, const char *doing)

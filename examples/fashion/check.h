@@ -13,6 +13,9 @@
 
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The command line is wrong: exit status 2. All ranks come here; rank 0 says why. */
+_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 void must_cl(cl_int status, const char *doing);
 void must_blas(int status, const char *doing);
 void must_sbn(int status, const char *doing);

@@ -1,14 +1,18 @@
 #include "choose.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <syncbn.h>
 
 #include "check.h"
+#include "ranks.h"
 
-static size_t find_on(cl_platform_id platform, int number, struct choice *found, size_t room)
+static size_t find_on(cl_platform_id platform, int number, struct choice *all, size_t before)
 {
+    struct choice *found = all + before;
+    const size_t room = MOST_DEVICES - before;
     cl_device_id ids[MOST_DEVICES];
     cl_uint count = 0;
     size_t taken = 0;
@@ -24,7 +28,7 @@ static size_t find_on(cl_platform_id platform, int number, struct choice *found,
         memset(c, 0, sizeof *c);
         c->id = ids[taken];
         c->platform = number;
-        c->index = (int)taken;
+        c->number = (int)(before + taken);
         must_cl(clGetDeviceInfo(c->id, CL_DEVICE_TYPE, sizeof c->type, &c->type, NULL),
                 "asking a device for its type");
         if (clGetDeviceInfo(c->id, CL_DEVICE_NAME, sizeof c->name, c->name, NULL) != CL_SUCCESS)
@@ -49,7 +53,7 @@ size_t devices_find(struct choice *found)
     if (clGetPlatformIDs(MOST_PLATFORMS, platforms, &count) != CL_SUCCESS)
         count = 0;
     for (cl_uint p = 0; p < count && p < MOST_PLATFORMS; ++p)
-        total += find_on(platforms[p], (int)p, found + total, MOST_DEVICES - total);
+        total += find_on(platforms[p], (int)p, found, total);
     return total;
 }
 
@@ -67,6 +71,21 @@ static int is_slow(const struct choice *c)
 static int is_cpu(const struct choice *c)
 {
     return !is_gpu(c) && !is_slow(c);
+}
+
+static int is_gpu_type(const struct choice *c)
+{
+    return (c->type & CL_DEVICE_TYPE_GPU) != 0;
+}
+
+static int is_accelerator_type(const struct choice *c)
+{
+    return (c->type & CL_DEVICE_TYPE_ACCELERATOR) != 0;
+}
+
+static int is_cpu_type(const struct choice *c)
+{
+    return (c->type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
 static int is_any(const struct choice *c)
@@ -104,29 +123,34 @@ static size_t take_listed(struct choice *found, size_t count, const char *wanted
 {
     struct choice chosen[MOST_DEVICES];
     size_t taken = 0;
-    const char *at = wanted;
 
-    for (;;) {
-        int platform, index, read = 0;
+    for (const char *at = wanted;; ++at) {
+        char *end;
+        const unsigned long number = strtoul(at, &end, 10);
         size_t i = 0;
 
-        if (sscanf(at, "%d:%d%n", &platform, &index, &read) != 2 || (at[read] && at[read] != ','))
-            fail("--devices takes auto, all or PLATFORM:DEVICE,..., not '%s'", wanted);
-        while (i < count && (found[i].platform != platform || found[i].index != index))
+        if (*at < '0' || *at > '9' || (*end && *end != ','))
+            refuse(
+                "--devices takes auto, all, cpu, gpu, accelerator or numbers as in 0,1, not '%s'",
+                wanted);
+        while (i < count && (unsigned long)found[i].number != number)
             ++i;
+        /* Another host may have more: what one rank finds wrong is no refusal by all. */
+        if (i == count && ranks_in_all() > 1)
+            fail("--devices names %lu; this host has only %zu, numbered from 0", number, count);
         if (i == count)
-            fail("--devices names %d:%d, which is not there; --list shows what is", platform,
-                 index);
+            refuse(
+                "--devices names %lu, but there are only %zu, numbered from 0; --list shows them",
+                number, count);
         if (found[i].reason[0])
-            fail("--devices names %d:%d, which cannot be used: %s", platform, index,
-                 found[i].reason);
+            fail("--devices names %lu, which cannot be used: %s", number, found[i].reason);
         for (size_t k = 0; k < taken; ++k)
             if (chosen[k].id == found[i].id)
-                fail("--devices names %d:%d twice", platform, index);
+                refuse("--devices names %lu twice", number);
         chosen[taken++] = found[i];
-        if (!at[read])
+        at = end;
+        if (!*at)
             break;
-        at += read + 1;
     }
     memcpy(found, chosen, taken * sizeof *found);
     return taken;
@@ -134,12 +158,26 @@ static size_t take_listed(struct choice *found, size_t count, const char *wanted
 
 size_t devices_choose(struct choice *found, size_t count, const char *wanted, const char **why)
 {
+    static const struct {
+        const char *name;
+        int (*kind)(const struct choice *);
+    } kinds[] = {{"all", is_any},
+                 {"cpu", is_cpu_type},
+                 {"gpu", is_gpu_type},
+                 {"accelerator", is_accelerator_type}};
     size_t taken;
 
-    if (!strcmp(wanted, "all")) {
-        *why = "all usable devices, as asked";
-        taken = take(found, count, is_any);
-    } else if (strcmp(wanted, "auto") != 0) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        if (!strcmp(wanted, kinds[k].name)) {
+            *why = "all usable ones, as asked";
+            taken = take(found, count, kinds[k].kind);
+            if (!taken)
+                fail("no usable OpenCL device for --devices %s; --list shows what is there",
+                     wanted);
+            return taken;
+        }
+    }
+    if (strcmp(wanted, "auto") != 0) {
         *why = "as asked";
         return take_listed(found, count, wanted);
     } else if ((taken = take(found, count, is_gpu)) > 0) {
@@ -153,7 +191,7 @@ size_t devices_choose(struct choice *found, size_t count, const char *wanted, co
         taken = take(found, count, is_any);
     }
     if (!taken)
-        fail("no usable OpenCL device: install a driver, for example pocl-opencl-icd; "
-             "--list shows what is there");
+        fail("no usable OpenCL device: syncbn devices says what to install; --list shows what is "
+             "there");
     return taken;
 }

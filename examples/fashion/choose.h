@@ -12,7 +12,8 @@ enum { MOST_DEVICES = 64 };
 struct choice {
     cl_device_id id;
     cl_device_type type;
-    int platform, index; /* named PLATFORM:DEVICE, as in --devices and in `syncbn devices` */
+    int number; /* in --devices and in `syncbn devices`: counted through all platforms */
+    int platform;
     char name[128];
     char platform_name[128];
     char reason[256]; /* why syncbn cannot use it; empty if it can */

@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "curves.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ void curves_add(struct curves *curves, const struct point *point)
 void curves_free(struct curves *curves)
 {
     free(curves->point);
-    *curves = (struct curves){NULL, 0, 0};
+    *curves = (struct curves){NULL, 0, 0, 0};
 }
 
 static FILE *open_csv(const char *name, const char *mode, char *path, size_t size)
@@ -110,25 +110,34 @@ static int draw(const struct curves *curves, const char *path, size_t replicas, 
     for (int k = 0; k < 2; ++k)
         for (int test = 0; test < 2; ++test)
             write_data(gnuplot, curves, kinds[k], test);
-    fputs("set terminal pngcairo size 1000,420 font 'sans,11'\nset output '", gnuplot);
+    fputs("set terminal pngcairo size 1000,450 font 'sans,11'\nset output '", gnuplot);
     write_name(gnuplot, path);
     fprintf(gnuplot,
             "'\n"
             "set multiplot layout 1,2 title "
             "'Fashion-MNIST, %zu replicas with %zu image%s each'\n"
             "set xlabel 'images seen' ; set format x '%%.0s%%c' ; set grid ; set border 3\n"
-            "set tics nomirror ; set style data lines ; set key box opaque\n"
+            "set tics nomirror ; set style data lines ; set key outside bottom center horizontal\n"
             "set style line 1 lc rgb '#c0392b' lw 2 ; set style line 2 lc rgb '#1f618d' lw 2\n"
-            "set ylabel 'training loss' ; set yrange [0:*] ; set key top right\n"
+            "set ylabel 'training loss' ; set yrange [0:*]\n"
             "plot $loss_0 ls 1 title '%s statistics', $loss_1 ls 2 title '%s'\n"
-            "set autoscale y ; set ylabel 'test accuracy, %%' ; set key bottom right\n"
+            "set autoscale y ; set ylabel 'accuracy on %zu test images, %%'\n"
             "plot $test_0 with linespoints ls 1 pt 7 ps 0.6 title '%s statistics',"
             " $test_1 with linespoints ls 2 pt 7 ps 0.6 title '%s'\n"
             "unset multiplot\n",
             replicas, batch, batch == 1 ? "" : "s", norm_label(NORM_PER_REPLICA),
-            norm_label(NORM_SYNCHRONISED), norm_label(NORM_PER_REPLICA),
+            norm_label(NORM_SYNCHRONISED), curves->tests, norm_label(NORM_PER_REPLICA),
             norm_label(NORM_SYNCHRONISED));
     return pclose(gnuplot);
+}
+
+/* With its folder: who started the demo by a script is elsewhere. */
+static void print_path(const char *path)
+{
+    char *full = realpath(path, NULL);
+
+    fputs(full ? full : path, stdout);
+    free(full);
 }
 
 void curves_write(const struct curves *curves, const char *name, size_t replicas, size_t batch)
@@ -136,12 +145,13 @@ void curves_write(const struct curves *curves, const char *name, size_t replicas
     char path[4096];
 
     write_csv(curves, name, path, sizeof path);
-    printf("curves: %s", path);
+    printf("test accuracy in the curves: over the first %zu test images\ncurves: ", curves->tests);
+    print_path(path);
     snprintf(path, sizeof path, "%s.png", name);
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)
         puts(" (no picture: gnuplot is not installed)");
     else if (draw(curves, path, replicas, batch) != 0)
         puts(" (no picture: gnuplot failed)");
     else
-        printf(" and %s\n", path);
+        fputs(" and ", stdout), print_path(path), putchar('\n');
 }

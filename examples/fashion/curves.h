@@ -18,6 +18,7 @@ struct point {
 struct curves {
     struct point *point;
     size_t count, room;
+    size_t tests; /* how many test images test_accuracy is over: the first ones */
 };
 
 /* Ends the program if NAME.csv cannot be written: better now than after the trainings. */

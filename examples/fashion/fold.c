@@ -52,16 +52,20 @@ static float largest_of(float own)
     return largest;
 }
 
-int fold_compare(struct model *model, struct norm *evaluation, size_t count)
+int fold_compare(struct model *model, struct norm *evaluation, size_t count,
+                 struct progress *progress)
 {
     float *logits = must_alloc(count * CLASSES, sizeof *logits);
     float *folded_logits = must_alloc(count * CLASSES, sizeof *folded_logits);
     struct score score, folded_score;
     float largest = 0, apart = 0;
 
-    score = model_evaluate(model, evaluation, count, logits);
+    progress_do(progress, "unfolded");
+    score = model_evaluate(model, evaluation, count, logits, progress);
     fold(model, evaluation);
-    folded_score = model_evaluate(model, NULL, count, folded_logits);
+    progress_do(progress, "folded");
+    folded_score = model_evaluate(model, NULL, count, folded_logits, progress);
+    progress_clear(progress);
     for (size_t i = 0; i < count * CLASSES; ++i) {
         largest = fmaxf(largest, fabsf(logits[i]));
         apart = fmaxf(apart, fabsf(folded_logits[i] - logits[i]));

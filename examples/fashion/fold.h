@@ -6,6 +6,7 @@
 #define FASHION_FOLD_H
 
 #include "model.h"
+#include "progress.h"
 
 /*
  * Folds the network with evaluation's running statistics into device->folded, laid out as the
@@ -18,6 +19,7 @@ void fold(struct model *model, struct norm *evaluation);
  * logits differ by more than a ten-thousandth of the largest: float products of a thousand terms
  * in another order stay far below that, a wrong fold far above.
  */
-int fold_compare(struct model *model, struct norm *evaluation, size_t count);
+int fold_compare(struct model *model, struct norm *evaluation, size_t count,
+                 struct progress *progress);
 
 #endif

@@ -141,13 +141,14 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
 }
 
 struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count,
-                            float *logits)
+                            float *logits, struct progress *progress)
 {
     struct score score = {0, 0};
     unsigned index[EVALUATION_IMAGES];
     const int alone = model->in_all == model->replicas;
-    size_t next = alone ? 0 : ranks_begin_of(count, ranks_own());
+    const size_t begin = alone ? 0 : ranks_begin_of(count, ranks_own());
     const size_t end = alone ? count : ranks_begin_of(count, ranks_own() + 1);
+    size_t next = begin;
 
     while (next < end) {
         size_t at = next * CLASSES;
@@ -173,6 +174,8 @@ struct score model_evaluate(struct model *model, struct norm *evaluation, size_t
                 device_read(device, device->block[BLOCKS - 1].linear, 0, values, logits + at);
             at += values;
         }
+        if (progress)
+            progress_images(progress, next - begin, end - begin);
     }
     if (!alone)
         ranks_add(&score.loss, 2);

@@ -3,6 +3,7 @@
 #define FASHION_MODEL_H
 
 #include "norm.h"
+#include "progress.h"
 
 struct model {
     struct network network;
@@ -38,9 +39,9 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
 /*
  * The first `count` test images, normalised by evaluation's running statistics, or, without it,
  * by the folded network of fold.h. Unless NULL, `logits` receives those of the images that this
- * rank looks at, CLASSES for each image.
+ * rank looks at, CLASSES for each image. Unless NULL, `progress` shows how many it has looked at.
  */
 struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count,
-                            float *logits);
+                            float *logits, struct progress *progress);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "ranks.h"
 
 static const char help[] =
     "usage: train_fashion [options]\n"
@@ -24,10 +25,11 @@ static const char help[] =
     "  --seed N       of the start and the order of the images (1)\n"
     "  --seeds N      train from N starts and give the difference with its spread (1)\n"
     "  --rate X       learning rate at the first step, of both (0.01)\n"
-    "  --devices LIST auto: all GPUs, or else the CPU; all; or PLATFORM:DEVICE,... (auto)\n"
+    "  --devices LIST auto: all GPUs, or else the CPU; all; cpu, gpu or accelerator: all of\n"
+    "                 that type; or numbers as in 0,1, those of syncbn devices (auto)\n"
     "  --list         print the devices and stop\n"
     "  --data DIR     folder of the four IDX files (/usr/share/datasets/fashion-mnist)\n"
-    "  --out NAME     write the curves to NAME.csv and NAME.png (fashion)\n"
+    "  --out NAME     write the curves to NAME.csv and NAME.png (fashion, in this folder)\n"
     "  --verify       train a little, then show that BN gives the same bits however the\n"
     "                 batch is split, and the same logits when it is folded away; exit\n"
     "                 status 1 if not\n";
@@ -45,7 +47,7 @@ static unsigned long long whole(const char *name, const char *text, unsigned lon
     errno = 0;
     value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value < least || value > most)
-        fail("%s takes a whole number from %llu to %llu, not '%s'", name, least, most, text);
+        refuse("%s takes a whole number from %llu to %llu, not '%s'", name, least, most, text);
     return value;
 }
 
@@ -55,7 +57,7 @@ static double positive(const char *name, const char *text, double most)
     double value = strtod(text, &end);
 
     if (!*text || *end || !isfinite(value) || value <= 0 || value > most)
-        fail("%s takes a number above 0 and up to %g, not '%s'", name, most, text);
+        refuse("%s takes a number above 0 and up to %g, not '%s'", name, most, text);
     return value;
 }
 
@@ -76,7 +78,7 @@ static void set(struct options *options, int option, const char *value)
     case OUT: options->out = value; break;
     }
     if (!*value)
-        fail("%s needs a value that is not empty", name);
+        refuse("%s needs a value that is not empty", name);
 }
 
 /* Both `--name value` and `--name=value`. */
@@ -107,27 +109,28 @@ struct options options_parse(int argc, char **argv)
 
         if (!strcmp(argv[i], "--help")) {
             fputs(help, stdout);
+            ranks_end();
             exit(0);
         } else if (!strcmp(argv[i], "--list")) {
             options.list = 1;
         } else if (!strcmp(argv[i], "--verify")) {
             options.verify = 1;
         } else if (option < 0) {
-            fail("unknown option '%s'; --help lists them", argv[i]);
+            refuse("unknown option '%s'; --help lists them", argv[i]);
         } else if (argv[i][length] == '=') {
             set(&options, option, argv[i] + length + 1);
         } else if (i + 1 == argc) {
-            fail("%s needs a value", argv[i]);
+            refuse("%s needs a value", argv[i]);
         } else {
             set(&options, option, argv[i + 1]);
             ++i;
         }
     }
     if (options.replicas * options.batch > 16384)
-        fail("--replicas times --batch is %zu images; at most 16384 fit a step",
-             options.replicas * options.batch);
+        refuse("--replicas times --batch is %zu images; at most 16384 fit a step",
+               options.replicas * options.batch);
     /* The dense block has one value per image and channel: alone it has no spread. */
     if (options.batch < 2 && !options.verify)
-        fail("--batch 1 leaves per-replica statistics one value in the dense layer; they need 2");
+        refuse("--batch 1 leaves per-replica statistics one value in the dense layer; they need 2");
     return options;
 }

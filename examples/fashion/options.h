@@ -13,14 +13,14 @@ struct options {
     uint64_t seed;       /* of the first start and its batches */
     size_t seeds;        /* how many starts to train from */
     double rate;         /* learning rate at the first step, falling to 0 along a line */
-    const char *devices; /* "auto", "all" or "P:D,P:D..." */
+    const char *devices; /* "auto", "all", a type as "gpu", or numbers as "0,1" */
     const char *data;    /* folder of the four IDX files */
     const char *out;     /* curves go to OUT.csv and OUT.png */
     int list;            /* print the devices and stop */
     int verify;          /* compare digests over splits, do not compare trainings */
 };
 
-/* Ends the program with a sentence if an option is wrong, or after --help. */
+/* Ends the program with a sentence and status 2 if an option is wrong, or after --help. */
 struct options options_parse(int argc, char **argv);
 
 #endif

@@ -62,7 +62,8 @@ void ranks_end(void)
 
 void ranks_abort(void)
 {
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    if (in_all > 1)
+        MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 const sbn_transport *ranks_transport(size_t ranks)

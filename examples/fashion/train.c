@@ -74,7 +74,8 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
             points = (step + 1) * POINTS / training->steps;
             if (points % POINTS_PER_TEST == 0) {
                 norm_take_running_stats(evaluation, norm);
-                point.test_accuracy = model_evaluate(model, evaluation, some, NULL).right /
+                curves->tests = some;
+                point.test_accuracy = model_evaluate(model, evaluation, some, NULL, NULL).right /
                                       (double)some;
             }
             curves_add(curves, &point);
@@ -84,5 +85,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
     }
     order_end(&order);
     norm_take_running_stats(evaluation, norm);
-    return model_evaluate(model, evaluation, training->tests, NULL).right / (double)training->tests;
+    progress_do(progress, norm_label(norm->kind));
+    return model_evaluate(model, evaluation, training->tests, NULL, progress).right /
+           (double)training->tests;
 }

@@ -40,11 +40,11 @@ static const tuning gpu = {
     .chunk_units = 0,
 };
 
-/* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
-#define RANGE_STEP 64
-
 /* Floats of a cache line. */
 #define CACHE_LINE 16
+
+/* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
+#define RANGE_STEP (4 * CACHE_LINE)
 
 /* A pass over accumulators: it may cost this fraction of a reduction, ... */
 #define SLICE_COST 200

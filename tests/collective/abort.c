@@ -180,20 +180,20 @@ static void check_pass(void)
     const uint64_t before = ranks_state(&all);
     ranks_do(&all, in_pass);
     rank_expect(&all.of[0], SBN_ABORTED,
-                  "rank 0: sbn_group_abort was called while it waited in forward of layer "
-                  "\"first\" for rank 2",
-                  what);
+                "rank 0: sbn_group_abort was called while it waited in forward of layer "
+                "\"first\" for rank 2",
+                what);
     tap_ok(other_status[0] == SBN_ABORTED, "%s: the other pass under way, too", what);
     check_prompt(what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 4 s in forward of layer \"first\" for",
-                  "a rank whose group is not aborted");
+                "a rank whose group is not aborted");
     tap_ok(ranks_state(&all) == before, "%s: nothing has changed", what);
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called while", what);
     expect_status(&all, 1, SBN_TIMEOUT, "rank 1 waited 4 s", "timed out");
     expect_status(&all, 2, SBN_SUCCESS, "", "the rank that stayed away");
     ranks_do(&all, again);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
-                  "afterwards the group is dead");
+                "afterwards the group is dead");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics goes on");
     ranks_close(&all);
@@ -234,13 +234,13 @@ static void check_exchange(void)
     ranks_do(&all, join);
     ranks_do(&all, in_exchange);
     rank_expect(&all.of[0], SBN_ABORTED,
-                  "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
-                  what);
+                "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
+                what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 4 s in averaging of", what);
     check_prompt(what);
     ranks_do(&all, exchange_again);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
-                  "afterwards there are no exchanges");
+                "afterwards there are no exchanges");
     ranks_do(&all, leave);
     ranks_close(&all);
 }

@@ -39,8 +39,17 @@ else
     report 'not ok' "status $status, $rows rows of 24, $eight different ones"
 fi
 
-mpi 2 "$demo" --steps 6 --replicas 3 --out "$work/fashion" > "$work/train" 2>&1
+# What gnuplot is told is kept, and drawn by nothing. The demo is started in another folder.
+cat > "$work/gnuplot" << 'END'
+#!/bin/sh
+cat > "${0%/*}/plot"
+END
+chmod +x "$work/gnuplot"
+here=$(pwd)
+cd "$work" || exit 1
+PATH=$work:$PATH mpi 2 "$here/$demo" --steps 6 --replicas 3 --out fashion > "$work/train" 2>&1
 status=$?
+cd "$here" || exit 1
 sed 's/^/# /' "$work/train"
 if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
     grep -q '^Batch norm folded' "$work/train"; then
@@ -53,5 +62,37 @@ if [ "$points" -eq 6 ] && [ "$(grep -c '^Synchronising' "$work/train")" -eq 1 ];
     report ok "rank 0 alone writes: $points points of a curve"
 else
     report 'not ok' "rank 0 alone writes: $points points of a curve, 6 were expected"
+fi
+
+# shows WHAT FILE PATTERN
+shows() {
+    if grep -qE -- "$3" "$work/$2"; then
+        report ok "$1"
+    else
+        report 'not ok' "$1: $3 was expected in $2"
+    fi
+}
+full=$(cd "$work" && pwd -P)
+shows 'files are named with their folder' train "^curves: $full/fashion.csv and "
+shows 'how many images the curve is over is said' train 'over the first 2000 test images$'
+shows 'and in the picture' plot "^set autoscale y ; set ylabel 'accuracy on 2000 test images, %'"
+shows 'the legends lie outside the data' plot 'set key outside'
+if grep -q 'set key' "$work/plot" && grep 'set key' "$work/plot" | grep -qv 'set key outside'; then
+    report 'not ok' 'no legend lies inside'
+else
+    report ok 'no legend lies inside'
+fi
+shows 'folding shows progress' train '^unfolded +0%'
+shows 'both times' train '^folded +0%'
+
+# A mistake is one sentence of rank 0, and no banner of the launcher's.
+mpi 2 "$demo" --epoch 1 > "$work/mistake" 2>&1
+status=$?
+if [ $status -eq 2 ] && [ "$(grep -c '^train_fashion: unknown option' "$work/mistake")" -eq 1 ] &&
+    ! grep -q 'MPI_Abort\|MPI_ABORT\|BAD TERMINATION' "$work/mistake"; then
+    report ok 'a mistake over two ranks: one sentence and status 2'
+else
+    report 'not ok' "a mistake over two ranks: status $status"
+    sed 's/^/# /' "$work/mistake"
 fi
 echo "1..$count"

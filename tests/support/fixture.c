@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* Floats before and behind every buffer's contents. */
 enum { BEFORE = 5, BEHIND = 3 };
 

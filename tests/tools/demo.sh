@@ -1,7 +1,8 @@
 #!/bin/sh
 # The demo, a few steps of it: with real layers, images and gradients the same batches split 1, 2, 3
 # and 8 ways give the same digests, and the network with batch norm folded into its convolutions and
-# its dense layer gives the same logits. It exits with 1 if they do not. Runs in the build directory.
+# its dense layer gives the same logits. It exits with 1 if they do not. A mistake on the command line
+# is one sentence and status 2. Runs in the build directory.
 set -u
 demo=examples/train_fashion
 
@@ -20,7 +21,7 @@ skip() {
 
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
-echo '1..3'
+echo '1..13'
 "$demo" --verify --steps 3 > "$out" 2>&1
 status=$?
 sed 's/^/# /' "$out"
@@ -42,3 +43,52 @@ if [ $status -eq 0 ] && [ -n "$folded" ]; then
 else
     echo "not ok 3 - the folded network was compared"
 fi
+
+count=3
+# refuses STATUS WORDS OPTIONS...: one sentence with the words, that status, and nothing else.
+refuses() {
+    expected=$1 words=$2
+    shift 2
+    count=$((count + 1))
+    "$demo" "$@" > "$out" 2>&1
+    status=$?
+    if [ $status -eq "$expected" ] && [ "$(wc -l < "$out")" -eq 1 ] && grep -qF -- "$words" "$out"; then
+        echo "ok $count - $* is refused: $(cat "$out")"
+    else
+        echo "not ok $count - $*: status $status, $expected was expected, and: $words"
+        sed 's/^/# /' "$out"
+    fi
+}
+refuses 2 "unknown option '--epoch'" --epoch 1
+refuses 2 '--steps takes a whole number' --steps x
+refuses 2 '--steps needs a value' --steps
+refuses 2 'at most 16384' --replicas 256 --batch 4096
+refuses 2 '--devices takes auto, all, cpu, gpu, accelerator or numbers' --devices fpga
+refuses 2 '--devices names 4000000000, but there are only' --devices 4000000000
+# The numbers of --devices are those of syncbn devices, and so are the types.
+"$demo" --list > "$out" 2>&1
+numbers=$(sed -n 's/^\([0-9]*\)  .*/\1/p' "$out" | tr '\n' ' ')
+same=$("${SYNCBN:-tools/syncbn/syncbn}" devices | sed -n 's/^  \([0-9][0-9]*\)  .*/\1/p' | tr '\n' ' ')
+if [ -n "$numbers" ] && [ "$numbers" = "$same" ]; then
+    echo "ok 10 - devices are numbered as by syncbn devices: $numbers"
+else
+    echo "not ok 10 - devices are numbered '$numbers', by syncbn devices '$same'"
+fi
+"$demo" --devices 0,0 > "$out" 2>&1
+status=$?
+if [ $status -eq 2 ] && grep -q 'names 0 twice' "$out"; then
+    echo 'ok 11 - a device named twice'
+else
+    echo "not ok 11 - a device named twice: status $status"
+fi
+"$demo" --help > "$out" 2>&1
+status=$?
+if [ $status -eq 0 ] && grep -q '^usage: train_fashion' "$out"; then
+    echo 'ok 12 - help'
+else
+    echo "not ok 12 - help: status $status"
+fi
+count=12
+OCL_ICD_VENDORS=/none
+export OCL_ICD_VENDORS
+refuses 1 'no usable OpenCL device for --devices gpu' --devices gpu

@@ -61,6 +61,11 @@ result 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
           [ ! -e "$work/none/bench.json" ]'
 
+OCL_ICD_VENDORS=/none
+gpu 77 --out "$work/none" --build .
+says '^There is no GPU here that OpenCL knows: nothing was run'
+OCL_ICD_VENDORS=$work/vendors
+
 gpu 0 --any-device --quick --out "$work/any" --build .
 says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")

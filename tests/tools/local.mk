@@ -30,10 +30,21 @@ tools_scripts = \
 	tests/tools/consumers.sh \
 	tests/tools/ctypes.sh \
 	tests/tools/demo.sh \
+	tests/tools/devices.sh \
+	tests/tools/dist.sh \
 	tests/tools/exports.sh \
 	tests/tools/gpu_none.sh \
+	tests/tools/order.sh \
+	tests/tools/quickstart.sh \
 	tests/tools/timeline.sh
 dist_check_SCRIPTS += $(tools_scripts)
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
+
+# The demo's estimate of the time left.
+check_PROGRAMS += tests/tools/demo_progress
+tests_tools_demo_progress_SOURCES = tests/tools/demo_progress.c examples/fashion/progress.c \
+	examples/fashion/progress.h
+tests_tools_demo_progress_LDADD = $(LDADD) -lm
+TESTS += tests/tools/demo_progress

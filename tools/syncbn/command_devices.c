@@ -4,6 +4,7 @@
 
 #include "syncbn/command.h"
 #include "check/devices.h"
+#include "syncbn/driver_advice.h"
 #include "syncbn/json.h"
 #include "check/problem.h"
 
@@ -12,7 +13,8 @@ static const char help[] =
     "\n"
     "Every OpenCL platform and device: the number that syncbn check --devices takes,\n"
     "what the device is, and whether syncbn can use it. \"form\" is the form of the\n"
-    "kernels that is chosen for it.\n";
+    "kernels that is chosen for it. Where no device can be used it says what to install,\n"
+    "and the exit status is 1.\n";
 
 static void print_device(const device_list *list, size_t i)
 {
@@ -24,6 +26,14 @@ static void print_device(const device_list *list, size_t i)
     printf("     %s%s\n", d->usable ? "usable" : "not usable: ", d->reason);
 }
 
+static int any_usable(const device_list *list)
+{
+    for (size_t i = 0; i < list->devices; ++i)
+        if (list->device[i].usable)
+            return 1;
+    return 0;
+}
+
 static void print_list(const device_list *list)
 {
     if (list->platforms == 0)
@@ -31,8 +41,10 @@ static void print_list(const device_list *list)
     for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
         printf("%s (%s, %s)\n", platform->name, platform->vendor, platform->version);
-        if (platform->devices == 0)
-            puts("     no devices");
+        if (platform->devices == 0) {
+            const char *advice = platform_advice(platform);
+            printf("     no devices%s%s\n", *advice ? ": " : "", advice);
+        }
         for (size_t i = 0; i < list->devices; ++i)
             if (list->device[i].platform == p)
                 print_device(list, i);
@@ -101,11 +113,14 @@ int command_devices(int argc, char **argv)
         fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
         return EXIT_FAILED;
     }
-    int failed = 0;
-    if (json)
-        failed = json_print(list_json(&list));
-    else
+    int failed = !any_usable(&list);
+    if (json) {
+        failed |= json_print(list_json(&list));
+    } else {
         print_list(&list);
+        if (failed)
+            fputs(driver_advice, stdout);
+    }
     devices_free(&list);
     return failed ? EXIT_FAILED : 0;
 }

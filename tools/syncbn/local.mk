@@ -15,6 +15,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/inspect.h \
 	tools/syncbn/device_choice.c \
 	tools/syncbn/device_choice.h \
+	tools/syncbn/driver_advice.c \
+	tools/syncbn/driver_advice.h \
 	tools/syncbn/json.h \
 	tools/syncbn/main.c \
 	tools/syncbn/options.c \

@@ -1,0 +1,50 @@
+#!/bin/sh
+# In which order make -jN check runs test programs: those that know deadlines when all others have
+# ended, and one by one. Runs in the build directory. Environment: srcdir.
+: "${srcdir:=.}"
+unset MAKEFLAGS MAKELEVEL MFLAGS
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+count=0
+result() { # WHAT CONDITION...: passes when the command does.
+    what=$1
+    shift
+    count=$((count + 1))
+    if "$@"; then
+        echo "ok $count - $what"
+    else
+        echo "not ok $count - $what"
+    fi
+}
+
+# read_rules LOG...: make's rules when these are run.
+read_rules() {
+    make -rpn nothing-of-that-name TEST_LOGS="$*" > "$work/rules" 2> /dev/null < /dev/null
+}
+
+# waits_for LOG LOG: whether the first one's test starts when the second's has ended.
+waits_for() {
+    sed -n "s,^$1:,,p" "$work/rules" | grep -qF " $2"
+}
+
+words=tests/exact/accumulator.log hub=tests/collective/hub_timeout.log
+parallel=tests/parallel/timeout.log
+read_rules $words $hub $parallel
+result 'a test with deadlines waits for the others' waits_for $hub $words
+result 'another one, too' waits_for $parallel $words
+result 'and for the first' waits_for $parallel $hub
+result 'the first does not wait for the other' eval '! waits_for $hub $parallel'
+result 'the others wait for none' eval '! waits_for $words $hub && ! waits_for $words $parallel'
+read_rules $parallel
+result 'a test that is not run is not waited for' \
+    eval '! waits_for $parallel $hub && ! waits_for $parallel $words'
+
+# A test that was renamed would run beside the others.
+for test in $(sed -n 's/^TIMED_TESTS = //p' "$work/rules"); do
+    case $test in
+        *'('*) ;;
+        *) result "$test is a test" eval '[ -e "$srcdir/$test" ] || [ -e "$srcdir/$test.c" ]' ;;
+    esac
+done
+echo "1..$count"

@@ -1,0 +1,13 @@
+/* What to install, and to set, where OpenCL has no device that can be used. */
+#ifndef TOOLS_SYNCBN_DRIVER_ADVICE_H
+#define TOOLS_SYNCBN_DRIVER_ADVICE_H
+
+#include "check/devices.h"
+
+/* Why a platform may show no devices: one line without its end, or "" where nothing is known. */
+const char *platform_advice(const platform_info *platform);
+
+/* Printed below a list without usable devices. */
+extern const char driver_advice[];
+
+#endif
