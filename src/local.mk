@@ -24,6 +24,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/device.c \
 	src/device/device.h \
 	src/base/digest.h \
+	src/model/draft.c \
+	src/model/draft.h \
 	src/base/error.c \
 	src/base/error.h \
 	src/pass/evaluate.c \
@@ -42,6 +44,8 @@ libsyncbn_core_la_SOURCES = \
 	src/model/half.h \
 	src/base/memory.c \
 	src/base/memory.h \
+	src/model/json_reader.c \
+	src/model/json_reader.h \
 	src/device/kernels.h \
 	src/model/keys.c \
 	src/layer/training_mode.c \
@@ -73,11 +77,18 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/chunks.h \
 	src/device/program.c \
 	src/device/program.h \
+	src/model/radix_sort.c \
+	src/model/radix_sort.h \
 	src/pass/reduce.c \
 	src/pass/reduce.h \
 	src/model/safetensors.c \
 	src/model/safetensors.h \
 	src/model/safetensors_header.c \
+	src/model/safetensors_metadata.c \
+	src/model/safetensors_parse.c \
+	src/model/safetensors_parse.h \
+	src/model/safetensors_shown.c \
+	src/model/safetensors_text.c \
 	src/model/safetensors_write.c \
 	src/layer/saved.c \
 	src/collective/settings.c \
@@ -93,13 +104,15 @@ libsyncbn_core_la_SOURCES = \
 	src/exact/big.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
+	src/base/text.c \
+	src/base/text.h \
 	src/collective/hub.c \
 	src/exact/format.c \
 	src/exact/format.h \
 	src/exact/accumulator.c \
 	src/exact/accumulator.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
-libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
+libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =
@@ -208,6 +221,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/device_choice.c \
 	tools/syncbn/device_choice.h \
 	tools/syncbn/json.h \
+	tools/syncbn/json_memory.c \
+	tools/syncbn/json_memory.h \
 	tools/syncbn/main.c \
 	tools/syncbn/options.c \
 	tools/syncbn/options.h \
@@ -215,7 +230,10 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/problem_list.h \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
-	tools/syncbn/report_json.c
+	tools/syncbn/report_json.c \
+	src/base/text.c \
+	src/base/text.h
+tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
 
 # The benchmark's kernels.

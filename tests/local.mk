@@ -296,6 +296,39 @@ TESTS += tests/model/safetensors
 ASAN_TESTS += tests/model/safetensors
 VALGRIND_TESTS += tests/model/safetensors
 
+# Files as they are saved: modes, owners, links, and each call of the system failing.
+check_PROGRAMS += tests/model/draft tests/model/draft_places
+draft_sources = \
+	tests/support/draft_files.c \
+	tests/support/draft_files.h \
+	tests/support/system_calls.c \
+	tests/support/system_calls.h \
+	tests/support/tap.c \
+	tests/support/tap.h
+tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
+tests_model_draft_places_SOURCES = tests/model/draft_places.c $(draft_sources)
+system_wraps = \
+	$(wrap)close $(wrap)fchmod $(wrap)fchown $(wrap)fsync $(wrap)openat $(wrap)renameat \
+	$(wrap)unlinkat $(wrap)write
+tests_model_draft_LDFLAGS = $(system_wraps)
+tests_model_draft_LDADD = libsyncbn_core.la
+tests_model_draft_places_LDFLAGS = $(system_wraps)
+tests_model_draft_places_LDADD = libsyncbn_core.la
+TESTS += tests/model/draft tests/model/draft_places
+ASAN_TESTS += tests/model/draft tests/model/draft_places
+
+# Hostile headers under a limit of memory; each allocation failing.
+check_PROGRAMS += tests/model/hostile tests/model/file_memory tests/model/radix_sort
+tests_model_hostile_SOURCES = tests/model/hostile.c tests/support/tap.c tests/support/tap.h
+tests_model_hostile_LDADD = libsyncbn_core.la
+tests_model_file_memory_SOURCES = tests/model/file_memory.c tests/support/tap.c tests/support/tap.h
+tests_model_file_memory_LDFLAGS = $(wrap)sbn__allocate
+tests_model_file_memory_LDADD = libsyncbn_core.la
+tests_model_radix_sort_SOURCES = tests/model/radix_sort.c tests/support/tap.c tests/support/tap.h
+tests_model_radix_sort_LDADD = libsyncbn_core.la
+TESTS += tests/model/hostile tests/model/file_memory tests/model/radix_sort
+ASAN_TESTS += tests/model/hostile tests/model/file_memory tests/model/radix_sort
+
 # Layers that train, evaluate, are frozen and move, against PyTorch's values.
 vectors_sources = tests/support/vectors.c tests/support/vectors.h
 check_PROGRAMS += tests/pass/frozen

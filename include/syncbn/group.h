@@ -62,8 +62,9 @@ typedef struct sbn_group_config {
      * The folder where compiled programs are kept, so that later processes need not compile; made
      * if it is not there, read and written only if it is this user's and nobody else may write to
      * it. NULL: $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, and not for CPUs, whose drivers keep
-     * more than can be kept here. "": none. Whatever is wrong with it is no error. What is in it
-     * may be removed at any time.
+     * more than can be kept here, nor in a program that runs with another user's rights
+     * (set-user-ID), whose environment is not trusted. "": none. Whatever is wrong with it is no
+     * error. What is in it may be removed at any time.
      */
     const char *program_cache;
 } sbn_group_config;

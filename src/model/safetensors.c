@@ -52,15 +52,14 @@ static int read_header(sbn_tensor_file *file)
         status = sbn__tensor_header_length(first, size, file->path, &length);
     if (status)
         return status;
-    char *text = sbn__allocate((size_t)length);
-    if (!text)
+    file->text = sbn__allocate((size_t)length);
+    if (!file->text)
         return sbn__fail_memory("a file's header");
-    status = read_at(file, 8, text, (size_t)length);
+    status = read_at(file, 8, file->text, (size_t)length);
     file->data = 8 + length;
     if (!status)
-        status = sbn__tensor_header_parse(&file->header, text, (size_t)length, size - file->data,
-                                          file->path);
-    sbn__free(text);
+        status = sbn__tensor_header_parse(&file->header, file->text, (size_t)length,
+                                          size - file->data, file->path);
     return status;
 }
 
@@ -84,6 +83,7 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
 void sbn__tensor_file_close(sbn_tensor_file *file)
 {
     sbn__tensor_header_free(&file->header);
+    sbn__free(file->text);
     if (file->file >= 0)
         close(file->file);
     sbn__free(file->path);

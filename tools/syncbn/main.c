@@ -7,6 +7,7 @@
 #include <syncbn.h>
 
 #include "syncbn/command.h"
+#include "syncbn/json_memory.h"
 
 static const char help[] =
     "usage: syncbn devices [--json]\n"
@@ -44,6 +45,7 @@ int usage_unknown(int argc, char **argv, const char *command)
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
+    json_memory_or_exit();
     if (strcmp(command, "devices") == 0)
         return command_devices(argc - 1, argv + 1);
     if (strcmp(command, "check") == 0)
