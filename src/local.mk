@@ -2,85 +2,147 @@
 # link the insides statically; libsyncbn.la is that and nothing more.
 noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
-	src/collective/agreement.c \
-	src/collective/agreement.h \
-	src/collective/communicator.c \
-	src/collective/communicator.h \
-	src/collective/ranks.c \
-	src/collective/ranks.h \
-	src/collective/request.c \
-	src/collective/request.h \
-	src/collective/split.c \
-	src/collective/split.h \
-	src/pass/apply.c \
-	src/pass/apply.h \
-	src/pass/backward.c \
-	src/pass/backward.h \
-	src/layer/batchnorm.c \
-	src/layer/batchnorm.h \
-	src/layer/coefficients.c \
-	src/layer/coefficients.h \
+	src/base/clock.c \
+	src/base/clock.h \
+	src/base/digest.h \
+	src/base/error.c \
+	src/base/error.h \
+	src/base/memory.c \
+	src/base/memory.h \
+	src/base/object.c \
+	src/base/object.h \
+	src/base/status.c \
+	src/base/text.c \
+	src/base/text.h \
+	src/base/versioned_struct.c \
+	src/base/versioned_struct.h \
+	src/exact/accumulator.c \
+	src/exact/accumulator.h \
+	src/exact/bigint.c \
+	src/exact/bigint.h \
+	src/exact/format.c \
+	src/exact/format.h \
+	src/exact/int192.h \
+	src/exact/statistics.c \
+	src/exact/statistics.h \
 	src/device/binary.c \
 	src/device/binary.h \
 	src/device/build_options.c \
 	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
-	src/model/checkpoint.c \
-	src/model/checkpoint.h \
-	src/model/checkpoint_load.c \
-	src/model/checkpoint_save.c \
-	src/pass/combine.c \
-	src/pass/combine.h \
-	src/layer/set_group.c \
+	src/device/channel_table.c \
+	src/device/channel_table.h \
 	src/device/device.c \
 	src/device/device.h \
-	src/base/clock.c \
-	src/base/clock.h \
-	src/base/digest.h \
-	src/base/error.c \
-	src/base/error.h \
-	src/pass/evaluate.c \
+	src/device/kernel_constants.c \
+	src/device/kernel_constants.h \
+	src/device/kernels.h \
+	src/device/launch_plan.c \
+	src/device/launch_plan.h \
+	src/device/opencl.h \
+	src/device/program.c \
+	src/device/program.h \
+	src/device/self_test.c \
+	src/device/self_test.h \
+	src/device/self_test_rules.c \
+	src/device/self_test_rules.h \
+	src/device/shape.c \
+	src/device/shape.h \
+	src/device/staging.c \
+	src/device/staging.h \
+	src/collective/agreement.c \
+	src/collective/agreement.h \
+	src/collective/communicator.c \
+	src/collective/communicator.h \
+	src/collective/hub.c \
 	src/collective/mismatch.c \
 	src/collective/mismatch.h \
-	src/model/file_kind.c \
-	src/model/file_kind.h \
+	src/collective/ranks.c \
+	src/collective/ranks.h \
+	src/collective/request.c \
+	src/collective/request.h \
+	src/collective/settings.c \
+	src/collective/settings.h \
+	src/collective/split.c \
+	src/collective/split.h \
+	src/group/group.c \
+	src/group/group.h \
+	src/group/group_split.c \
+	src/layer/batchnorm.c \
+	src/layer/batchnorm.h \
+	src/layer/coefficients.c \
+	src/layer/coefficients.h \
+	src/layer/saved.c \
+	src/layer/set_group.c \
+	src/layer/training_mode.c \
+	src/pass/apply.c \
+	src/pass/apply.h \
+	src/pass/backward.c \
+	src/pass/backward.h \
+	src/pass/combine.c \
+	src/pass/combine.h \
+	src/pass/describe.c \
+	src/pass/describe.h \
+	src/pass/evaluate.c \
+	src/pass/fallback.c \
+	src/pass/fallback.h \
 	src/pass/fold.c \
 	src/pass/forward.c \
 	src/pass/forward.h \
 	src/pass/frozen_backward.c \
-	src/device/kernel_constants.c \
-	src/device/kernel_constants.h \
-	src/device/launch_plan.c \
-	src/device/launch_plan.h \
-	src/device/shape.c \
-	src/device/shape.h \
+	src/pass/layer_pass.c \
+	src/pass/layer_pass.h \
+	src/pass/pass.c \
+	src/pass/pass.h \
+	src/pass/pipeline.c \
+	src/pass/pipeline.h \
+	src/pass/pool.c \
+	src/pass/pool.h \
+	src/pass/reduce.c \
+	src/pass/reduce.h \
+	src/pass/settle.c \
+	src/pass/settle.h \
+	src/pass/shard.c \
+	src/pass/shard.h \
+	src/pass/sums.c \
+	src/pass/sums.h \
 	src/pass/weight_gradients.c \
-	src/group/group.c \
-	src/group/group.h \
+	src/pass/workspace.c \
+	src/pass/workspace.h \
+	src/model/checkpoint.c \
+	src/model/checkpoint.h \
+	src/model/checkpoint_load.c \
+	src/model/checkpoint_save.c \
+	src/model/draft.c \
+	src/model/draft.h \
+	src/model/file_kind.c \
+	src/model/file_kind.h \
 	src/model/half.c \
 	src/model/half.h \
-	src/base/memory.c \
-	src/base/memory.h \
-	src/base/object.c \
-	src/base/object.h \
-	src/device/opencl.h \
-	src/base/versioned_struct.c \
-	src/base/versioned_struct.h \
-	src/device/kernels.h \
+	src/model/json_reader.c \
+	src/model/json_reader.h \
 	src/model/keys.c \
-	src/layer/training_mode.c \
 	src/model/model.c \
 	src/model/model.h \
 	src/model/model_convert.c \
 	src/model/parameters.c \
-	src/exact/int192.h \
+	src/model/radix_sort.c \
+	src/model/radix_sort.h \
+	src/model/safetensors.c \
+	src/model/safetensors.h \
+	src/model/safetensors_header.c \
+	src/model/safetensors_metadata.c \
+	src/model/safetensors_parse.c \
+	src/model/safetensors_parse.h \
+	src/model/safetensors_shown.c \
+	src/model/safetensors_text.c \
+	src/model/safetensors_write.c \
 	src/parallel/average.c \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
 	src/parallel/bucket.h \
-	src/parallel/tensors.c \
-	src/parallel/tensors.h \
+	src/parallel/create.c \
 	src/parallel/exchange.c \
 	src/parallel/exchange_pool.c \
 	src/parallel/exchange_pool.h \
@@ -88,61 +150,12 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
-	src/parallel/create.c \
 	src/parallel/parallel.h \
 	src/parallel/sampler.c \
-	src/pass/layer_pass.c \
-	src/pass/layer_pass.h \
-	src/pass/pass.c \
-	src/pass/pass.h \
-	src/pass/workspace.c \
-	src/pass/workspace.h \
-	src/pass/describe.c \
-	src/pass/describe.h \
-	src/pass/fallback.c \
-	src/pass/fallback.h \
-	src/pass/pipeline.c \
-	src/pass/pipeline.h \
-	src/pass/pool.c \
-	src/pass/pool.h \
-	src/pass/settle.c \
-	src/pass/settle.h \
-	src/pass/sums.c \
-	src/pass/sums.h \
-	src/device/program.c \
-	src/device/program.h \
-	src/pass/reduce.c \
-	src/pass/reduce.h \
-	src/model/safetensors.c \
-	src/model/safetensors.h \
-	src/model/safetensors_header.c \
-	src/model/safetensors_write.c \
-	src/layer/saved.c \
-	src/device/self_test.c \
-	src/device/self_test.h \
-	src/device/self_test_rules.c \
-	src/device/self_test_rules.h \
-	src/collective/settings.c \
-	src/collective/settings.h \
-	src/pass/shard.c \
-	src/pass/shard.h \
-	src/group/group_split.c \
-	src/device/staging.c \
-	src/device/staging.h \
-	src/exact/statistics.c \
-	src/exact/statistics.h \
-	src/base/status.c \
-	src/exact/bigint.c \
-	src/exact/bigint.h \
-	src/device/channel_table.c \
-	src/device/channel_table.h \
-	src/collective/hub.c \
-	src/exact/format.c \
-	src/exact/format.h \
-	src/exact/accumulator.c \
-	src/exact/accumulator.h
+	src/parallel/tensors.c \
+	src/parallel/tensors.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
-libsyncbn_core_la_LIBADD = $(OPENCL_LIBS) $(JANSSON_LIBS)
+libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =

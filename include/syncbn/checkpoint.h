@@ -12,10 +12,19 @@
  * of `channels` elements (num_batches_tracked: a scalar, or one element), in F32, F16 or
  * BF16. A file may hold a whole network: its other tensors are not touched.
  *
- * A file is not trusted. Its header is checked completely (at most 100 MB of JSON, no key
- * twice, sizes that fit shapes and types, no gap, no overlap, nothing behind the last
- * tensor) before anything is read by it; a violation is SBN_INVALID_FILE. Parsing takes
- * up to 20 times the header's size in memory.
+ * A file is not trusted. Its header is checked in full before anything is read by
+ * it; what does not hold is SBN_INVALID_FILE:
+ *
+ *   at most 100 MB of JSON in UTF-8, beginning with {, padded behind with spaces alone;
+ *   no key twice, no NUL in a string, metadata of strings alone;
+ *   each tensor with dtype, shape and data_offsets, and nothing else;
+ *   sizes that fit shapes and types, no gap, no overlap, nothing behind the last tensor.
+ *
+ * Reading a header takes at most twice its size and some KB of memory, whatever it
+ * says, and a time that grows with its size; the list of layers, where one is asked
+ * for, comes on top. Names are kept as they are in the file: sentences,
+ * and the command, show "?" for control characters and for those that change the
+ * direction of writing; a program that prints names by itself should do the same.
  */
 #ifndef SYNCBN_CHECKPOINT_H
 #define SYNCBN_CHECKPOINT_H
@@ -78,10 +87,22 @@ SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_co
  * `base` has keep their type there, new ones are F32. A finite value that is too large
  * for its type is SBN_KEY_MISMATCH, and so is a layer's tensor of another shape.
  *
- * The file is replaced at once: it is written under another name in the same folder,
- * synced and renamed, and keeps the mode of the file that it replaces. After an error
- * `path` is as it was, unless the sentence says that it is new: then its folder could
- * not be synced, and a crash may bring back the former file.
+ * The file appears at once and whole: it is written under another name in the same
+ * folder, "syncbn-...tmp", synced and renamed, and then the folder is synced. After an
+ * error `path` is as it was, unless the sentence says that it is new: then its folder
+ * could not be synced, and a crash may bring back what was there.
+ *
+ * Until it is complete, only its owner may read it. Then it gets the owner, the group
+ * and the permissions (the bits of 0777) of the file that it replaces, or those of any
+ * new file (0666 less the umask). If this process may not give the owner away, the
+ * owner is this process's user; if it may not give the group, the new group and all
+ * others may do what both the old group and all others could. Access control lists and
+ * extended attributes are not kept.
+ *
+ * A symbolic link is followed: the file that it names is replaced, and the link stays.
+ * A link to nothing is SBN_IO_ERROR, and so is a name that cannot be followed or asked
+ * about (too many links, a folder without permission), or that is not a regular file's.
+ * A link that is put in the file's place while it is written is replaced.
  *
  * In a job one rank saves; all ranks of a group hold the same values.
  */

@@ -71,9 +71,10 @@ typedef struct sbn_group_config {
      * The folder that keeps compiled programs, so that later processes need not
      * compile them. It is made if it does not exist, and used only if it is this
      * user's and nobody else may write to it. NULL: $XDG_CACHE_HOME/syncbn, or
-     * ~/.cache/syncbn, and for CPUs none, because their drivers keep more than can be
-     * kept here. "": none. A folder that cannot be used is no error. Its files may be
-     * removed at any time.
+     * ~/.cache/syncbn; none for CPUs, because their drivers keep more than can be kept
+     * here, and none in a program that runs with another user's rights (set-user-ID),
+     * because its environment is not trusted. "": none. A folder that cannot be used
+     * is no error. Its files may be removed at any time.
      */
     const char *program_cache;
 } sbn_group_config;

@@ -67,10 +67,10 @@ int sbn__cache_open(const char *folder)
 {
     if (folder)
         return *folder ? open_folder(folder) : -1;
-    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *cache = secure_getenv("XDG_CACHE_HOME");
     if (cache && *cache)
         return open_below(cache, "syncbn");
-    const char *home = getenv("HOME");
+    const char *home = secure_getenv("HOME");
     char path[4096];
     const int length = snprintf(path, sizeof path, "%s/.cache", home ? home : "");
     return home && length > 0 && (size_t)length < sizeof path ? open_below(path, "syncbn") : -1;
@@ -141,7 +141,10 @@ int sbn__cache_load(int folder, const sbn_bytes *key, sbn_bytes *binary)
     char name[NAME_SIZE];
     *binary = (sbn_bytes){NULL, 0};
     name_of(name, key);
-    const int file = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    /* Not to wait for the other end of a pipe. */
+    const int file = folder < 0
+                         ? -1
+                         : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return 0;
     head h;

@@ -20,8 +20,8 @@ void sbn__bytes_free(sbn_bytes *bytes);
 
 /*
  * Opens, and makes where there is none, `folder`; NULL: $XDG_CACHE_HOME/syncbn or
- * ~/.cache/syncbn. Returns a descriptor, or -1: no folder, an empty name, or one that others own
- * or may write to.
+ * ~/.cache/syncbn, and none in a program that runs with another user's rights. Returns a
+ * descriptor, or -1: no folder, an empty name, or one that others own or may write to.
  */
 int sbn__cache_open(const char *folder);
 void sbn__cache_close(int folder);

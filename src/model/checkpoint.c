@@ -51,12 +51,14 @@ static int by_name(const void *a, const void *b)
 static int find_layers(sbn_checkpoint *checkpoint)
 {
     const sbn_tensor_header *header = &checkpoint->file.header;
-    checkpoint->layers = sbn__allocate(sizeof *checkpoint->layers * (header->count / 2 + 1));
+    size_t most = 0, length;
+    for (size_t i = 0; i < header->count; ++i)
+        most += sbn__key_split(header->tensors[i].name, &length) == SBN_VAR;
+    checkpoint->layers = sbn__allocate(sizeof *checkpoint->layers * (most + 1));
     if (!checkpoint->layers)
         return sbn__fail_memory("a checkpoint");
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < header->count && !status; ++i) {
-        size_t length;
         found *layer = &checkpoint->layers[checkpoint->size];
         if (sbn__key_split(header->tensors[i].name, &length) != SBN_VAR)
             continue;

@@ -1,5 +1,6 @@
 /* A model into a file: its layers' tensors, and all others of the base. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "model/checkpoint.h"
@@ -7,12 +8,19 @@
 #include "base/memory.h"
 #include "model/model.h"
 
+/* "[18446744073709551615]" */
+typedef struct extent {
+    char text[24];
+} extent;
+
 typedef struct save {
     const sbn_model *model;
     const sbn_tensor_file *base; /* NULL: there is none */
     const char *path;
     sbn_new_tensor *tensors;
-    char **keys; /* of tensors that the base does not have */
+    char **keys;         /* of the layers' tensors */
+    extent *shapes;      /* of each layer's new ones */
+    unsigned char *used; /* for each tensor of the base: is it a layer's? */
     size_t count, key_count;
 } save;
 
@@ -53,8 +61,9 @@ static int encode_all(sbn_new_tensor *tensor, const float *values, size_t count)
 }
 
 /* A layer's tensor with the type and shape that the base has for it, or new ones. */
-static int add_tensor(save *s, const sbn_entry *entry, int which, sbn_new_tensor **added)
+static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
 {
+    const sbn_entry *entry = &s->model->entries[index];
     const size_t channels = entry->layer->channels;
     char *key = s->keys[s->key_count] = sbn__key(entry->name, which);
     if (!key)
@@ -66,24 +75,24 @@ static int add_tensor(save *s, const sbn_entry *entry, int which, sbn_new_tensor
     sbn_new_tensor *tensor = *added = &s->tensors[s->count];
     tensor->name = key;
     tensor->type = old ? old->type : sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32");
-    tensor->shape = old ? json_incref(old->shape) : json_array();
-    if (!old && which != SBN_BATCHES)
-        json_array_append_new(tensor->shape, json_integer((json_int_t)channels));
+    tensor->shape = old ? old->shape : which == SBN_BATCHES ? "[]" : s->shapes[index].text;
     ++s->count;
+    if (old)
+        s->used[old - s->base->header.tensors] = 1;
     tensor->size = tensor->type->bits / 8 * (which == SBN_BATCHES ? 1 : (uint64_t)channels);
     tensor->data = sbn__allocate((size_t)tensor->size);
-    if (!tensor->shape || !tensor->data)
-        return sbn__fail_memory("a tensor");
-    return SBN_SUCCESS;
+    return tensor->data ? SBN_SUCCESS : sbn__fail_memory("a tensor");
 }
 
-static int add_layer(save *s, const sbn_entry *entry, float *values)
+static int add_layer(save *s, size_t index, float *values)
 {
+    const sbn_entry *entry = &s->model->entries[index];
     const sbn_batchnorm *layer = entry->layer;
     const size_t channels = layer->channels;
     sbn_new_tensor *tensor = NULL;
     int64_t batches = 0;
     int status = SBN_SUCCESS;
+    snprintf(s->shapes[index].text, sizeof s->shapes[index].text, "[%zu]", channels);
     if (layer->affine)
         status = sbn__parameters_read(entry, values, values + channels);
     if (!status && layer->tracks)
@@ -92,7 +101,7 @@ static int add_layer(save *s, const sbn_entry *entry, float *values)
     for (int which = 0; which < SBN_KEYS && !status; ++which) {
         if (!sbn__key_expected(which, layer->affine, layer->tracks))
             continue;
-        status = add_tensor(s, entry, which, &tensor);
+        status = add_tensor(s, index, which, &tensor);
         if (!status && which == SBN_BATCHES)
             put_little_endian(tensor->data, (uint64_t)batches, 8);
         else if (!status)
@@ -105,20 +114,12 @@ static int add_layers(save *s)
 {
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < s->model->size && !status; ++i) {
-        const sbn_entry *entry = &s->model->entries[i];
-        float *values = sbn__allocate(sizeof(float) * SBN_BATCHES * entry->layer->channels);
-        status = values ? add_layer(s, entry, values) : sbn__fail_memory("a layer's values");
+        const size_t channels = s->model->entries[i].layer->channels;
+        float *values = sbn__allocate(sizeof(float) * SBN_BATCHES * channels);
+        status = values ? add_layer(s, i, values) : sbn__fail_memory("a layer's values");
         sbn__free(values);
     }
     return status;
-}
-
-static int is_added(const save *s, const char *key)
-{
-    for (size_t i = 0; i < s->key_count; ++i)
-        if (strcmp(s->keys[i], key) == 0)
-            return 1;
-    return 0;
 }
 
 /* All that the base has besides. */
@@ -126,11 +127,11 @@ static void add_others(save *s)
 {
     for (size_t i = 0; s->base && i < s->base->header.count; ++i) {
         const sbn_tensor *old = &s->base->header.tensors[i];
-        if (!is_added(s, old->name))
+        if (!s->used[i])
             s->tensors[s->count++] = (sbn_new_tensor){
                 .name = old->name,
                 .type = old->type,
-                .shape = json_incref(old->shape),
+                .shape = old->shape,
                 .size = old->end - old->begin,
                 .from = old,
             };
@@ -139,27 +140,30 @@ static void add_others(save *s)
 
 static int write_file(save *s)
 {
-    const size_t most = SBN_KEYS * s->model->size;
-    s->tensors = sbn__allocate(sizeof *s->tensors * (most + (s->base ? s->base->header.count : 0)));
-    s->keys = sbn__allocate(sizeof *s->keys * most);
-    int status = s->tensors && s->keys ? add_layers(s) : sbn__fail_memory("a model's tensors");
     /* What the reference implementation writes for PyTorch, and some readers ask for. */
-    json_t *usual = json_pack("{s:s}", "format", "pt");
+    static const sbn_tensor_metadata usual = {"format\0pt", 1};
+    const size_t most = SBN_KEYS * s->model->size, others = s->base ? s->base->header.count : 0;
+    s->tensors = sbn__allocate(sizeof *s->tensors * (most + others));
+    s->keys = sbn__allocate(sizeof *s->keys * most);
+    s->shapes = sbn__allocate(sizeof *s->shapes * s->model->size);
+    s->used = sbn__allocate(others);
+    int status = s->tensors && s->keys && s->shapes && s->used
+                     ? add_layers(s)
+                     : sbn__fail_memory("a model's tensors");
     if (!status) {
         add_others(s);
         status = sbn__tensor_file_write(s->path, s->base,
-                                        s->base ? s->base->header.metadata : usual, s->tensors,
+                                        s->base ? &s->base->header.metadata : &usual, s->tensors,
                                         s->count);
     }
-    json_decref(usual);
-    for (size_t i = 0; i < s->count; ++i) {
-        json_decref(s->tensors[i].shape);
+    for (size_t i = 0; i < s->count; ++i)
         sbn__free(s->tensors[i].data);
-    }
     for (size_t i = 0; i < s->key_count; ++i)
         sbn__free(s->keys[i]);
     sbn__free(s->tensors);
     sbn__free(s->keys);
+    sbn__free(s->shapes);
+    sbn__free(s->used);
     return status;
 }
 

@@ -4,18 +4,16 @@
 #include "model/checkpoint.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "running_var",
                                              "num_batches_tracked"};
 
 int sbn__check_name(const char *name)
 {
-    json_error_t error;
-    json_t *text = json_pack_ex(&error, 0, "s", name);
-    if (!text && json_error_code(&error) == json_error_invalid_utf8)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "name: UTF-8 was expected, other bytes came");
-    json_decref(text);
-    return text ? SBN_SUCCESS : sbn__fail_memory("a name");
+    if (sbn__utf8_is_valid(name))
+        return SBN_SUCCESS;
+    return sbn__fail(SBN_INVALID_ARGUMENT, "name: UTF-8 was expected, other bytes came");
 }
 
 char *sbn__key(const char *layer, int which)
@@ -45,7 +43,7 @@ int sbn__key_split(const char *key, size_t *layer_length)
 
 int sbn__key_fits(const sbn_tensor *tensor, int which, size_t channels)
 {
-    const size_t dims = json_array_size(tensor->shape);
+    const size_t dims = sbn__shape_dims(tensor->shape);
     if (which == SBN_BATCHES)
         return strcmp(tensor->type->name, "I64") == 0 && dims <= 1 && tensor->elements == 1;
     return sbn__tensor_is_real(tensor) && dims == 1 && tensor->elements == channels;

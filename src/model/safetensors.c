@@ -59,19 +59,17 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
 }
 
 /*
- * A header that fits more data than there is describes a file that was truncated: then the first
- * tensor in it that is not whole is named, and not the first in the header.
+ * A header that describes more data than there is belongs to a file that was truncated, if nothing
+ * else is wrong with it: then the first tensor that is not whole is named.
  */
-static int parse_header(sbn_tensor_file *file, const char *text, size_t length, uint64_t data_size)
+static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
-    const int status = sbn__tensor_header_parse(&file->header, text, length, data_size, file->path);
-    const uint64_t described = sbn__described_size(text, length);
-    if (status != SBN_INVALID_FILE || described <= data_size)
+    const uint64_t described = sbn__described_size(file->text, length);
+    const int truncated = described > data_size;
+    const int status = sbn__tensor_header_parse(&file->header, file->text, length,
+                                                truncated ? described : data_size, file->path);
+    if (status || !truncated)
         return status;
-    char sentence[SBN_SENTENCE_SIZE];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    if (sbn__tensor_header_parse(&file->header, text, length, described, file->path))
-        return sbn__fail(status, "%s", sentence);
     const sbn_tensor *cut = NULL;
     for (size_t i = 0; i < file->header.count; ++i) {
         const sbn_tensor *tensor = &file->header.tensors[i];
@@ -104,14 +102,13 @@ static int read_header(sbn_tensor_file *file)
         status = refuse(file, sbn__tensor_header_length(first, size, file->path, &length), size);
     if (status)
         return status;
-    char *text = sbn__allocate((size_t)length);
-    if (!text)
+    file->text = sbn__allocate((size_t)length);
+    if (!file->text)
         return sbn__fail_memory("a file's header");
-    status = read_at(file, 8, text, (size_t)length);
+    status = read_at(file, 8, file->text, (size_t)length);
     file->data = 8 + length;
     if (!status)
-        status = parse_header(file, text, (size_t)length, size - file->data);
-    sbn__free(text);
+        status = parse_header(file, (size_t)length, size - file->data);
     return status;
 }
 
@@ -135,6 +132,7 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
 void sbn__tensor_file_close(sbn_tensor_file *file)
 {
     sbn__tensor_header_free(&file->header);
+    sbn__free(file->text);
     if (file->file >= 0)
         close(file->file);
     sbn__free(file->path);

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 typedef struct sbn_tensor_type {
     const char *name;
     unsigned bits;
@@ -20,16 +18,21 @@ typedef struct sbn_tensor_type {
 const sbn_tensor_type *sbn__tensor_type_named(const char *name);
 
 typedef struct sbn_tensor {
-    const char *name; /* the header's */
+    const char *name; /* in the header's text, as is the shape */
     const sbn_tensor_type *type;
-    json_t *shape; /* an array of integers from 0 */
+    const char *shape; /* as JSON has it, without spaces: "[2,3]" */
     uint64_t elements;
     uint64_t begin, end; /* in bytes from the data's start */
 } sbn_tensor;
 
+/* Strings one behind the other, each with its NUL: a key, its value, and so on. */
+typedef struct sbn_tensor_metadata {
+    const char *strings; /* NULL: the file has no metadata */
+    size_t count;        /* of pairs */
+} sbn_tensor_metadata;
+
 typedef struct sbn_tensor_header {
-    json_t *root;
-    json_t *metadata; /* an object of strings, or NULL */
+    sbn_tensor_metadata metadata;
     size_t count;
     sbn_tensor *tensors; /* by name */
 } sbn_tensor_header;
@@ -41,15 +44,18 @@ typedef struct sbn_tensor_header {
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
                               uint64_t *length);
 
-/* Checks everything that a header says of `data_size` bytes of data. */
-int sbn__tensor_header_parse(sbn_tensor_header *header, const char *text, size_t length,
+/*
+ * Checks everything that a header says of `data_size` bytes of data. The text is changed, and
+ * belongs to the header until that is freed. It takes little more memory than the text.
+ */
+int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t length,
                              uint64_t data_size, const char *path);
 void sbn__tensor_header_free(sbn_tensor_header *header);
 
 /* NULL if there is none of the name. */
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name);
 
-/* A name as a sentence may show it: without control characters, and not too long. */
+/* A name as a sentence may show it: what a terminal may be shown, and not too long. */
 typedef struct sbn_shown {
     char text[100];
 } sbn_shown;
@@ -57,13 +63,17 @@ typedef struct sbn_shown {
 sbn_shown sbn__show(const char *name);
 
 /* "[2, 3]" */
-sbn_shown sbn__show_shape(const json_t *shape);
+sbn_shown sbn__show_shape(const char *shape);
+
+/* How many extents a shape has. */
+size_t sbn__shape_dims(const char *shape);
 
 /* A file that is open for reading. */
 typedef struct sbn_tensor_file {
     int file;
     char *path;
     uint64_t data; /* where it begins */
+    char *text;    /* the header's */
     sbn_tensor_header header;
 } sbn_tensor_file;
 
@@ -83,17 +93,25 @@ int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tens
 typedef struct sbn_new_tensor {
     const char *name;
     const sbn_tensor_type *type;
-    json_t *shape; /* owned */
-    uint64_t size; /* in bytes */
-    void *data;    /* owned, by sbn__free */
+    const char *shape; /* as a tensor of a header has it */
+    uint64_t size;     /* in bytes */
+    void *data;        /* owned, by sbn__free */
     const sbn_tensor *from;
 } sbn_new_tensor;
 
 /*
- * Writes a file whole or not at all. Tensors are sorted by their types' size,
- * largest first, so that each is aligned; then as they come. `base` may be NULL.
+ * The header of these tensors' file, in their order, padded with spaces to a multiple of 8: a block
+ * of sbn__allocate's; NULL without memory.
  */
-int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base, json_t *metadata,
-                           sbn_new_tensor *tensors, size_t count);
+char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new_tensor *tensors,
+                              size_t count, size_t *length);
+
+/*
+ * Writes a file whole or not at all. Tensors are sorted by their types' size,
+ * largest first, so that each is aligned; then by name. `base` may be NULL.
+ */
+int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
+                           const sbn_tensor_metadata *metadata, sbn_new_tensor *tensors,
+                           size_t count);
 
 #endif

@@ -1,12 +1,11 @@
 /* The header of a safetensors file: nothing that it says is believed before it is checked. */
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/safetensors.h"
+#include "model/radix_sort.h"
+#include "model/safetensors_parse.h"
 
 static const sbn_tensor_type types[] = {
     {"BOOL", 8}, {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},
@@ -23,122 +22,34 @@ const sbn_tensor_type *sbn__tensor_type_named(const char *name)
     return NULL;
 }
 
-sbn_shown sbn__show(const char *name)
+/* Big-endian, begin and end: 1 + the i-th byte. */
+static int place_byte(const void *context, const void *element, size_t i)
 {
-    sbn_shown shown;
-    const int length = snprintf(shown.text, sizeof shown.text, "%s", name);
-    for (char *c = shown.text; *c; ++c)
-        if ((unsigned char)*c < 32 || *c == 127)
-            *c = '?';
-    if (length >= (int)sizeof shown.text)
-        strcpy(shown.text + sizeof shown.text - 4, "...");
-    return shown;
-}
-
-sbn_shown sbn__show_shape(const json_t *shape)
-{
-    sbn_shown shown = {"["};
-    size_t used = 1;
-    for (size_t i = 0; i < json_array_size(shape) && used < sizeof shown.text - 24; ++i)
-        used += (size_t)snprintf(shown.text + used, sizeof shown.text - used,
-                                 i ? ", %" JSON_INTEGER_FORMAT : "%" JSON_INTEGER_FORMAT,
-                                 json_integer_value(json_array_get(shape, i)));
-    strcpy(shown.text + used, "]");
-    return shown;
-}
-
-static int fail(const char *path, const char *name, const char *what)
-{
-    return sbn__fail(SBN_INVALID_FILE, "%s: tensor \"%s\": %s", path, sbn__show(name).text, what);
-}
-
-/* a *= b without overflow? */
-static int multiply(uint64_t *a, uint64_t b)
-{
-    if (b != 0 && *a > UINT64_MAX / b)
+    const sbn_tensor *tensor = element;
+    (void)context;
+    if (i == 16)
         return 0;
-    *a *= b;
-    return 1;
+    return 1 + (int)((i < 8 ? tensor->begin : tensor->end) >> (56 - 8 * (i % 8)) & 255);
 }
 
-/* An integer from 0? */
-static int natural(const json_t *value, uint64_t *number)
-{
-    const json_int_t integer = json_integer_value(value);
-    *number = (uint64_t)integer;
-    return json_is_integer(value) && integer >= 0;
-}
-
-static int parse_shape(sbn_tensor *tensor, const char *path)
-{
-    uint64_t extent, bits;
-    tensor->elements = 1;
-    if (!json_is_array(tensor->shape))
-        return fail(path, tensor->name, "shape: an array was expected");
-    for (size_t i = 0; i < json_array_size(tensor->shape); ++i) {
-        if (!natural(json_array_get(tensor->shape, i), &extent))
-            return fail(path, tensor->name, "shape: integers from 0 were expected");
-        if (!multiply(&tensor->elements, extent))
-            return fail(path, tensor->name, "shape: its elements are too many");
-    }
-    bits = tensor->elements;
-    if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
-        return fail(path, tensor->name, "shape: its size is no number of bytes");
-    if (tensor->end - tensor->begin != bits / 8)
-        return sbn__fail(SBN_INVALID_FILE,
-                         "%s: tensor \"%s\": data_offsets: %" PRIu64 " bytes were expected for %s "
-                         "of %s, %" PRIu64 " came",
-                         path, sbn__show(tensor->name).text, bits / 8, tensor->type->name,
-                         sbn__show_shape(tensor->shape).text, tensor->end - tensor->begin);
-    return SBN_SUCCESS;
-}
-
-static int parse_tensor(sbn_tensor *tensor, const char *name, const json_t *value,
-                        uint64_t data_size, const char *path)
-{
-    const json_t *type = json_object_get(value, "dtype");
-    const json_t *offsets = json_object_get(value, "data_offsets");
-    *tensor = (sbn_tensor){.name = name, .shape = json_object_get(value, "shape")};
-    if (!json_is_object(value) || json_object_size(value) != 3 || !type || !offsets ||
-        !tensor->shape)
-        return fail(path, name, "dtype, shape and data_offsets, and nothing else, were expected");
-    if (json_is_string(type))
-        tensor->type = sbn__tensor_type_named(json_string_value(type));
-    if (!tensor->type)
-        return fail(path, name, "dtype: it is not known");
-    if (!json_is_array(offsets) || json_array_size(offsets) != 2 ||
-        !natural(json_array_get(offsets, 0), &tensor->begin) ||
-        !natural(json_array_get(offsets, 1), &tensor->end))
-        return fail(path, name, "data_offsets: two integers from 0 were expected");
-    if (tensor->begin > tensor->end || tensor->end > data_size)
-        return sbn__fail(SBN_INVALID_FILE,
-                         "%s: tensor \"%s\": data_offsets: [%" PRIu64 ", %" PRIu64
-                         "] came, of %" PRIu64 " bytes of data",
-                         path, sbn__show(name).text, tensor->begin, tensor->end, data_size);
-    return parse_shape(tensor, path);
-}
-
-static int parse_metadata(json_t *metadata, const char *path)
-{
-    const char *key;
-    json_t *value;
-    int good = json_is_object(metadata);
-    json_object_foreach(metadata, key, value) good = good && json_is_string(value);
-    return good ? SBN_SUCCESS
-                : sbn__fail(SBN_INVALID_FILE, "%s: __metadata__: an object of strings was expected",
-                            path);
-}
-
-static int by_place(const void *a, const void *b)
+static int by_place(const void *context, const void *a, const void *b)
 {
     const sbn_tensor *one = a, *two = b;
+    (void)context;
     if (one->begin != two->begin)
         return one->begin < two->begin ? -1 : 1;
     return (one->end > two->end) - (one->end < two->end);
 }
 
-static int by_name(const void *a, const void *b)
+static int name_byte(const void *context, const void *element, size_t i)
 {
+    (void)context;
+    return (unsigned char)((const sbn_tensor *)element)->name[i];
+}
+
+static int by_name(const void *context, const void *a, const void *b)
+{
+    (void)context;
     return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
@@ -149,9 +60,9 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
     for (size_t i = 0; i < header->count; ++i) {
         const sbn_tensor *tensor = &header->tensors[i];
         if (tensor->begin < end)
-            return fail(path, tensor->name, "data_offsets: it overlaps another tensor");
+            return sbn__parse_fail(path, tensor->name, "data_offsets: it overlaps another tensor");
         if (tensor->begin > end)
-            return fail(path, tensor->name, "data_offsets: there is a gap before it");
+            return sbn__parse_fail(path, tensor->name, "data_offsets: there is a gap before it");
         end = tensor->end;
     }
     if (end != data_size)
@@ -161,29 +72,49 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
     return SBN_SUCCESS;
 }
 
-static int parse_root(sbn_tensor_header *header, uint64_t data_size, const char *path)
+/* By name, each once. */
+static int sort_by_name(sbn_tensor_header *header, const char *path)
 {
-    const char *key;
-    json_t *value;
-    header->tensors = sbn__allocate(sizeof *header->tensors * json_object_size(header->root));
-    if (!header->tensors)
-        return sbn__fail_memory("a file's header");
-    json_object_foreach(header->root, key, value)
-    {
-        int status;
-        if (strcmp(key, "__metadata__") == 0) {
-            header->metadata = value;
-            status = parse_metadata(value, path);
-        } else {
-            status = parse_tensor(&header->tensors[header->count++], key, value, data_size, path);
-        }
+    const sbn_sort_order order = {NULL, name_byte, by_name};
+    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &order);
+    for (size_t i = 1; i < header->count; ++i)
+        if (strcmp(header->tensors[i - 1].name, header->tensors[i].name) == 0)
+            return sbn__parse_fail(path, header->tensors[i].name, "it is a duplicate key");
+    return SBN_SUCCESS;
+}
+
+/* Padding is spaces, and nothing else. */
+static int check_padding(sbn_parse *p)
+{
+    sbn_json_reader *r = &p->reader;
+    while (r->at < r->end && *r->at == ' ')
+        ++r->at;
+    return r->at == r->end ? SBN_SUCCESS
+                           : sbn__parse_fail_json(p, "expected nothing but spaces behind it");
+}
+
+static int parse_root(sbn_parse *p)
+{
+    sbn_tensor_header *header = p->header;
+    const sbn_sort_order order = {NULL, place_byte, by_place};
+    int more, status = SBN_SUCCESS, token = sbn__json_next(&p->reader);
+    if (token != '{')
+        return sbn__parse_refuse(p, token, NULL, "expected {");
+    for (int first = 1; !(status = sbn__parse_key(p, first, &more)) && more; first = 0) {
+        if (strcmp(p->reader.string, SBN_METADATA_NAME) == 0)
+            status = sbn__parse_metadata(p);
+        else
+            status = sbn__parse_tensor(p, &header->tensors[header->count++]);
         if (status)
             return status;
     }
-    qsort(header->tensors, header->count, sizeof *header->tensors, by_place);
-    const int status = check_places(header, data_size, path);
-    qsort(header->tensors, header->count, sizeof *header->tensors, by_name);
-    return status;
+    if (!status)
+        status = check_padding(p);
+    if (status)
+        return status;
+    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &order);
+    status = check_places(header, p->data_size, p->path);
+    return status ? status : sort_by_name(header, p->path);
 }
 
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
@@ -203,20 +134,35 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
     return SBN_SUCCESS;
 }
 
-int sbn__tensor_header_parse(sbn_tensor_header *header, const char *text, size_t length,
+/*
+ * One block, little larger than the text, holds the tensors from its beginning and, until they have
+ * been checked, the keys of the metadata from its end. Tensors fit: none has a shorter text than
+ * `"":{"dtype":"U8","shape":[],"data_offsets":[0,1]},` but for the last one's comma, which the
+ * braces around make up for. Keys, of 8 bytes each, fit as long as they differ: only `"":"",` has 6
+ * bytes, and each of the less than 128 keys of one byte has 7. SLACK is for those, and for a tensor
+ * that is cut short.
+ */
+enum { SLACK = 256 };
+_Static_assert(sizeof(sbn_tensor) <= 50 && sizeof(sbn_metadata_key) == 8, "shorter than the text");
+
+int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t length,
                              uint64_t data_size, const char *path)
 {
-    json_error_t error;
+    const size_t room = length / 8 * 8 + SLACK;
     *header = (sbn_tensor_header){0};
     if (length == 0 || *text != '{')
         return sbn__fail(SBN_INVALID_FILE, "%s: its header does not begin with {", path);
-    header->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (!header->root && json_error_code(&error) == json_error_out_of_memory)
+    header->tensors = sbn__allocate(room);
+    if (!header->tensors)
         return sbn__fail_memory("a file's header");
-    if (!header->root)
-        return sbn__fail(SBN_INVALID_FILE, "%s: its header is no JSON: byte %d: %s", path,
-                         error.position, sbn__show(error.text).text);
-    const int status = parse_root(header, data_size, path);
+    sbn_parse p = {
+        .reader = sbn__json_read(text, length),
+        .header = header,
+        .keys = (sbn_metadata_key *)((char *)header->tensors + room),
+        .data_size = data_size,
+        .path = path,
+    };
+    const int status = parse_root(&p);
     if (status)
         sbn__tensor_header_free(header);
     return status;
@@ -225,14 +171,21 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, const char *text, size_t
 void sbn__tensor_header_free(sbn_tensor_header *header)
 {
     sbn__free(header->tensors);
-    json_decref(header->root);
     *header = (sbn_tensor_header){0};
 }
 
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name)
 {
-    const sbn_tensor wanted = {.name = name};
-    return header->count
-               ? bsearch(&wanted, header->tensors, header->count, sizeof *header->tensors, by_name)
-               : NULL;
+    size_t begin = 0, end = header->count;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        const int order = strcmp(header->tensors[middle].name, name);
+        if (order == 0)
+            return &header->tensors[middle];
+        if (order < 0)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
 }

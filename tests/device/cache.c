@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -139,6 +140,40 @@ static void damaged(void)
     sbn__cache_close(others);
 }
 
+/* What is in an entry's place and no file of ours is not taken, nor waited for. */
+static void foreign(void)
+{
+    char path[1024], target[1024];
+    const char *where = path_of("foreign");
+    const int folder = sbn__cache_open(where);
+    store(folder, "one", SIZE);
+    files_of(path_of("foreign"), path, sizeof path);
+    snprintf(target, sizeof target, "%s", path_of("target"));
+    tap_ok(rename(path, target) == 0 && symlink(target, path) == 0 && !holds(folder, "one", SIZE),
+           "a link to a right file");
+    unlink(path);
+    /* Without a writer, opening it would wait for ever: the alarm ends the program. */
+    alarm(60);
+    tap_ok(mkfifo(path, 0600) == 0 && !holds(folder, "one", SIZE), "a pipe that nobody writes");
+    alarm(0);
+    store(folder, "one", SIZE);
+    tap_ok(holds(folder, "one", SIZE), "stored in the pipe's place");
+    unlink(path);
+    tap_ok(mkdir(path, 0700) == 0 && !holds(folder, "one", SIZE), "a folder");
+    store(folder, "one", SIZE);
+    tap_ok(!holds(folder, "one", SIZE) && files_of(path_of("foreign"), target, sizeof target) == 1,
+           "which stays, and no temporary file beside it");
+    rmdir(path);
+    if (geteuid() == 0) {
+        store(folder, "one", SIZE);
+        tap_ok(chown(path, 1, (gid_t)-1) == 0 && !holds(folder, "one", SIZE),
+               "another user's file");
+    } else {
+        tap_skip("only root can make another user's file");
+    }
+    sbn__cache_close(folder);
+}
+
 static int opens(const char *path)
 {
     const int folder = sbn__cache_open(path);
@@ -192,6 +227,39 @@ static void default_folder(void)
     tap_ok(!opens(NULL), "neither");
 }
 
+enum { OPENED = 10, NOT_OPENED = 11, NOT_SECURE = 12 };
+
+/* In a program that runs with another user's rights, the environment does not choose the folder. */
+static void other_rights(const char *program)
+{
+    char copy[512], command[2048], folder[512];
+    const char *under = getenv("SBN_TEST_UNDER");
+    int status = -1;
+    if (geteuid() != 0 || (under && *under)) {
+        tap_skip("only root can make a program that runs with another user's rights, and no tool "
+                 "can watch it");
+        return;
+    }
+    snprintf(copy, sizeof copy, "%s", path_of("program"));
+    snprintf(folder, sizeof folder, "%s", path_of("chosen"));
+    snprintf(command, sizeof command, "cp '%s' '%s' && chmod 0711 '%s'", program, copy, root);
+    const int made = system(command) == 0 && chown(copy, 2, 2) == 0 && chmod(copy, 04755) == 0 &&
+                     mkdir(folder, 0700) == 0 && chown(folder, 2, 2) == 0;
+    setenv("XDG_CACHE_HOME", folder, 1);
+    const pid_t child = fork();
+    if (child == 0) {
+        if (setgid(1) == 0 && setuid(1) == 0)
+            execl(copy, copy, "open", (char *)NULL);
+        _exit(99);
+    }
+    waitpid(child, &status, 0);
+    const int result = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (result == NOT_SECURE)
+        tap_skip("the folder's file system gives programs no rights");
+    else
+        tap_ok(made && result == NOT_OPENED, "with another user's rights: %d", result);
+}
+
 /* Each process writes its own length of the contents; a reader finds one of them or nothing. */
 static void at_once(void)
 {
@@ -223,9 +291,11 @@ static void at_once(void)
     sbn__cache_close(folder);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const char *temporary = getenv("TMPDIR");
+    if (argc > 1)
+        return !getauxval(AT_SECURE) ? NOT_SECURE : opens(NULL) ? OPENED : NOT_OPENED;
     char command[512];
     const long handles = sbn__handles_open();
     snprintf(root, sizeof root, "%s/syncbn-cache-XXXXXX", temporary ? temporary : "/tmp");
@@ -241,8 +311,10 @@ int main(void)
     stored(folder, where);
     sbn__cache_close(folder);
     damaged();
+    foreign();
     folders();
     default_folder();
+    other_rights(argv[0]);
     at_once();
     tap_ok(sbn__handles_open() == handles, "no block is left");
     snprintf(command, sizeof command, "rm -rf '%s'", root);

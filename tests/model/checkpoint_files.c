@@ -40,7 +40,7 @@ static size_t same_tensors(const char *old, size_t *in_all)
         unsigned char *x = bytes_of(&a, here->name, &size);
         unsigned char *y = bytes_of(&b, here->name, &size_there);
         same += y && size == size_there && memcmp(x, y, size) == 0 && here->type == there->type &&
-                json_equal(here->shape, there->shape) &&
+                strcmp(here->shape, there->shape) == 0 &&
                 (b.data + there->begin) % (there->type->bits / 8) == 0;
         free(x);
         free(y);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "model/file_kind.h"
 #include "model/safetensors.h"
 
@@ -36,6 +37,39 @@ static void check(const sbn_tensor_header *header, uint64_t data_size)
     must(total == data_size);
 }
 
+/* Written and read again, it is the same. */
+static void check_text(const sbn_tensor_header *header, uint64_t data_size)
+{
+    size_t length;
+    sbn_tensor_header again;
+    sbn_new_tensor *tensors = calloc(header->count + 1, sizeof *tensors);
+    must(tensors != NULL);
+    for (size_t i = 0; i < header->count; ++i) {
+        const sbn_tensor *old = &header->tensors[i];
+        tensors[i] = (sbn_new_tensor){old->name, old->type, old->shape, old->end - old->begin,
+                                      NULL,      old};
+    }
+    char *text = sbn__tensor_header_text(&header->metadata, tensors, header->count, &length);
+    must(text != NULL && length % 8 == 0);
+    must(!sbn__tensor_header_parse(&again, text, length, data_size, "again"));
+    must(again.count == header->count);
+    for (size_t i = 0; i < header->count; ++i) {
+        const sbn_tensor *a = &header->tensors[i], *b = &again.tensors[i];
+        must(strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0);
+        must(a->type == b->type && a->elements == b->elements);
+    }
+    const char *a = header->metadata.strings, *b = again.metadata.strings;
+    must(!a == !b && header->metadata.count == again.metadata.count);
+    for (size_t i = 0; i < 2 * again.metadata.count; ++i) {
+        must(strcmp(a, b) == 0);
+        a += strlen(a) + 1;
+        b += strlen(b) + 1;
+    }
+    sbn__tensor_header_free(&again);
+    sbn__free(text);
+    free(tensors);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     uint64_t length;
@@ -49,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     sbn_tensor_header header;
     if (!sbn__tensor_header_parse(&header, text, length, size - 8 - length, "fuzz")) {
         check(&header, size - 8 - length);
+        check_text(&header, size - 8 - length);
         sbn__tensor_header_free(&header);
     }
     sbn__described_size(text, length);

@@ -67,6 +67,49 @@ result 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
 inspect 1 "$data/folded.safetensors"
 result 'statistics without a count of batches' \
     grep -q '^conv.norm .* ! never trained: no batches tracked$' "$work/out"
+# A right-to-left override, a C1 control character, an isolate, a byte order that is right, an e.
+header='{"a\u202e\u009b\u2066\u00e9.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a\u202e\u009b\u2066\u00e9.running_var":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
+printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
+inspect 1 "$work/bidi"
+result 'what turns a terminal round is not shown' grep -q '^a???é  .* ! "a???é.running_var": ' "$work/out"
+# Many layers, and ever more memory: a report is whole, or there is none.
+awk 'BEGIN {
+    for (i = 0; i < 4000; ++i) {
+        printf "%s\"layers.%d.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i ? "," : "{", i, 8 * i, 8 * i + 4
+        printf ",\"layers.%d.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i, 8 * i + 4, 8 * i + 8
+    }
+    printf "}"
+}' > "$work/header"
+size=$(wc -c < "$work/header")
+{
+    printf "\\$(printf %03o $((size & 255)))\\$(printf %03o $((size >> 8 & 255)))"
+    printf "\\$(printf %03o $((size >> 16 & 255)))\\000\\000\\000\\000\\000"
+    cat "$work/header"
+    head -c 32000 /dev/zero
+} > "$work/many"
+"$SYNCBN" inspect --json "$work/many" > "$work/whole" 2> "$work/err"
+whole=0 refused=0 odd=0 start=10000
+until (ulimit -v $start && "$SYNCBN" --version) > "$work/out" 2>&1; do
+    start=$((start + 2000))
+done
+for more in 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40; do
+    kilobytes=$((start + 1000 * more))
+    (ulimit -v $kilobytes && exec "$SYNCBN" inspect --json "$work/many") > "$work/out" 2> "$work/err"
+    case $? in
+    0 | 1)
+        if cmp -s "$work/out" "$work/whole"; then
+            whole=$((whole + 1))
+        elif grep -q 'no memory\|OUT_OF_MEMORY' "$work/err"; then
+            refused=$((refused + 1))
+        else
+            odd=$((odd + 1))
+        fi
+        ;;
+    *) odd=$((odd + 1)) ;;
+    esac
+done
+result "limits of memory: $whole whole reports, $refused without memory, $odd otherwise" \
+    [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
 printf '\002\000\000\000\000\000\000\000{}' > "$work/empty"
 inspect 0 "$work/empty"
 result 'a file without layers' grep -q 'no layer with running statistics' "$work/out"

@@ -6,12 +6,37 @@ model_tests = \
 	tests/model/checkpoint_files \
 	tests/model/checkpoint_keys \
 	tests/model/convert \
+	tests/model/draft \
+	tests/model/draft_places \
+	tests/model/file_memory \
+	tests/model/hostile \
 	tests/model/model \
 	tests/model/model_faults \
 	tests/model/pytorch \
+	tests/model/radix_sort \
 	tests/model/safetensors
 check_PROGRAMS += $(model_tests)
 tests_model_model_faults_LDFLAGS = $(wraps)
+tests_model_file_memory_LDFLAGS = $(wrap)sbn__allocate
+# Each call of the system that writes a file.
+system_wraps = \
+	$(wrap)close \
+	$(wrap)fchmod \
+	$(wrap)fchown \
+	$(wrap)fsync \
+	$(wrap)openat \
+	$(wrap)renameat \
+	$(wrap)unlinkat \
+	$(wrap)write
+tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
+tests_model_draft_LDFLAGS = $(system_wraps)
+tests_model_draft_places_SOURCES = tests/model/draft_places.c $(draft_sources)
+tests_model_draft_places_LDFLAGS = $(system_wraps)
+draft_sources = \
+	tests/support/draft_files.c \
+	tests/support/draft_files.h \
+	tests/support/system_calls.c \
+	tests/support/system_calls.h
 TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 VALGRIND_TESTS += tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include "support/vectors.h"
@@ -52,6 +53,18 @@ static int load(void)
 static int save(void)
 {
     return sbn_model_save(model, path, path);
+}
+
+static int left_behind; /* a file of a save that failed */
+
+/* The layers alone, into a file that is not there. */
+static int save_alone(void)
+{
+    char alone[96];
+    snprintf(alone, sizeof alone, "%s-alone", path);
+    const int status = sbn_model_save(model, alone, NULL);
+    left_behind = unlink(alone) == 0 && status;
+    return status;
 }
 
 static int look(void)
@@ -117,17 +130,19 @@ static int add(void)
 static const struct {
     const char *name;
     int (*work)(void);
-    int from; /* the group in which it begins */
-} works[] = {{"to two replicas", convert, 0},
-             {"to one replica", convert, 1},
-             {"load", load, 1},
-             {"save", save, 1},
-             {"look", look, 1},
-             {"fold", fold, 1},
-             {"fold anew", fold_anew, 0},
-             {"pass", pass, 1},
-             {"reset", reset, 1},
-             {"add", add, 1}};
+    int from;     /* the group in which it begins */
+    int of_files; /* a failure leaves the file as it is; one of memory is called so */
+} works[] = {{"to two replicas", convert, 0, 0},
+             {"to one replica", convert, 1, 0},
+             {"load", load, 1, 1},
+             {"save", save, 1, 1},
+             {"save without a base", save_alone, 1, 1},
+             {"look", look, 1, 1},
+             {"fold", fold, 1, 0},
+             {"fold anew", fold_anew, 0, 0},
+             {"pass", pass, 1, 0},
+             {"reset", reset, 1, 0},
+             {"add", add, 1, 0}};
 
 /* The file can be opened, and nothing lies beside it. */
 static int is_whole(void)
@@ -138,6 +153,16 @@ static int is_whole(void)
     if (!status)
         sbn_checkpoint_destroy(checkpoint);
     return whole;
+}
+
+static uint64_t digest_of_file(void)
+{
+    static unsigned char bytes[1 << 16];
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file)
+        fclose(file);
+    return sbn__digest(SBN_DIGEST_START, bytes, size);
 }
 
 /* Does the model know a layer's buffers for each replica of its group? */
@@ -159,6 +184,7 @@ static int fails_at(size_t w, int n, const char **wrong)
 {
     *wrong = NULL;
     begin(w);
+    const uint64_t before = digest_of_file();
     wraps_fail(WRAP_ANY, n);
     const int status = works[w].work();
     const int failed = wraps_failed(), spoken = *sbn_last_error() != '\0';
@@ -168,6 +194,12 @@ static int fails_at(size_t w, int n, const char **wrong)
         return status ? *wrong = "an error without a failure", 0 : 0;
     if (!status)
         *wrong = "a failure was not noticed";
+    else if (failed == WRAP_ALLOCATE && works[w].of_files && status != SBN_OUT_OF_MEMORY)
+        *wrong = "no memory, but another status";
+    else if (works[w].of_files && digest_of_file() != before)
+        *wrong = "the file has changed";
+    else if (left_behind)
+        *wrong = "a file that is not whole";
     else if (!spoken)
         *wrong = "no sentence";
     else if (!is_whole())

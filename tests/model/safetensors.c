@@ -66,16 +66,20 @@ static const struct {
     {"two objects", "{}{}", 0, "no JSON"},
     {"NaN", "{\"a\":NaN}", 0, "no JSON"},
     {"infinity", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1e999],\"data_offsets\":[0,1]}}", 1,
-     "no JSON"},
+     "\"a\"|shape: integers from 0"},
     {"too long an integer",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", 1,
-     "no JSON"},
+     "\"a\"|shape: integers from 0"},
     {"bad UTF-8", "{\"\xff\":{}}", 0, "no JSON"},
     {"a NUL in a name", "{\"a\\u0000b\":{}}", 0, "no JSON"},
     {"a key twice",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
      "\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
-     0, "no JSON|duplicate"},
+     0, "\"a\"|duplicate key"},
+    {"a key twice, once escaped",
+     "{\"ab\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
+     "\"\\u0061\\u0062\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+     0, "\"ab\"|duplicate key"},
     {"a field twice", "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[0]}}", 0, "duplicate"},
     {"no object", "{\"a\":7}", 0, "\"a\"|dtype, shape and data_offsets"},
     {"no dtype", "{\"a\":{\"shape\":[0],\"data_offsets\":[0,0]}}", 0, "dtype, shape"},
@@ -138,6 +142,49 @@ static const struct {
     {"metadata of numbers", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__|strings"},
     {"metadata of an array", "{\"__metadata__\":[]}", 0, "__metadata__|strings"},
     {"control characters in a name", "{\"a\\u001b[2J\":7}", 0, "\"a?[2J\""},
+    {"a C1 control character in a name", "{\"a\xc2\x9b[2J\":7}", 0, "\"a?[2J\""},
+    {"an override of direction in a name", "{\"a\xe2\x80\xae[2J\":7}", 0, "\"a?[2J\""},
+    {"an isolate and a mark in a name", "{\"a\\u2066\\u200Fb\":7}", 0, "\"a??b\""},
+    {"metadata twice", "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "__metadata__|duplicate"},
+    {"a key of metadata twice", "{\"__metadata__\":{\"a\":\"1\",\"b\":\"\",\"\\u0061\":\"2\"}}", 0,
+     "__metadata__|\"a\"|duplicate"},
+    {"metadata that ends", "{\"__metadata__\":{\"a\":\"1\"", 0, "no JSON|its end"},
+    {"metadata of an object", "{\"__metadata__\":{\"a\":{}}}", 0, "__metadata__|strings"},
+    {"padding with a line", "{}\n", 0, "no JSON|spaces"},
+    {"padding with a tab", "{}  \t", 0, "no JSON|spaces"},
+    {"a comma too many", "{\"__metadata__\":{},}", 0, "no JSON|expected a key"},
+    {"a comma too many in a shape",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[1,],\"data_offsets\":[0,1]}}", 1, "integers from 0"},
+    {"no comma", "{\"__metadata__\":{} \"a\":{}}", 0, "no JSON|byte 22|comma"},
+    {"no colon", "{\"a\" {}}", 0, "no JSON|colon"},
+    {"a zero in front", "{\"a\":{\"dtype\":\"U8\",\"shape\":[01],\"data_offsets\":[0,1]}}", 1,
+     "no JSON|comma or ]"},
+    {"a minus alone", "{\"a\":-}", 0, "no JSON|number"},
+    {"a point alone", "{\"a\":1.}", 0, "no JSON|number"},
+    {"an exponent alone", "{\"a\":1e+}", 0, "no JSON|number"},
+    {"minus zero", "{\"a\":{\"dtype\":\"U8\",\"shape\":[-0],\"data_offsets\":[0,0]}}", 0,
+     "shape|integers from 0"},
+    {"true as a tensor", "{\"a\":true}", 0, "\"a\"|dtype, shape"},
+    {"an unknown word", "{\"a\":nul}", 0, "no JSON|value"},
+    {"a control character", "{\"a\nb\":7}", 0, "no JSON|control character"},
+    {"an unknown escape", "{\"\\x\":7}", 0, "no JSON|escape"},
+    {"an escape that ends", "{\"\\", 0, "no JSON|escape"},
+    {"three digits", "{\"\\u00e\":7}", 0, "no JSON|four hexadecimal"},
+    {"half a pair", "{\"\\ud83d\":7}", 0, "no JSON|surrogate"},
+    {"half a pair and another character", "{\"\\ud83d\\u0041\":7}", 0, "no JSON|surrogate"},
+    {"a second half", "{\"\\ude00\":7}", 0, "no JSON|surrogate"},
+    {"UTF-8 in too many bytes", "{\"\xc0\xaf\":7}", 0, "no JSON|UTF-8"},
+    {"a surrogate in UTF-8", "{\"\xed\xa0\x80\":7}", 0, "no JSON|UTF-8"},
+    {"UTF-8 beyond the last character", "{\"\xf4\x90\x80\x80\":7}", 0, "no JSON|UTF-8"},
+    {"UTF-8 that ends", "{\"\xe2\x82", 0, "no JSON|UTF-8"},
+    {"a string that ends", "{\"a", 0, "no JSON|string to end"},
+    {"a tensor that ends", "{\"a\":{\"dtype\":\"U8\"", 0, "no JSON|its end"},
+    {"an offset of 2^64",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,18446744073709551616]}}", 1,
+     "two integers from 0"},
+    {"an offset of 2^64 - 1",
+     "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,18446744073709551615]}}", 1,
+     "18446744073709551615] came"},
 };
 
 static void check_liars(void)
@@ -188,7 +235,11 @@ static void check_depth(void)
     memset(deep + 5, '[', DEPTH);
     deep[5 + DEPTH] = '\0';
     write_file(deep, strlen(deep), 0);
-    refuse(SBN_INVALID_FILE, "no JSON|depth", "a million brackets");
+    refuse(SBN_INVALID_FILE, "\"a\"|dtype, shape", "a million brackets");
+    strcpy(deep, "{\"a\":{\"shape\":");
+    memset(deep + strlen(deep), '[', DEPTH - 16);
+    write_file(deep, strlen(deep), 0);
+    refuse(SBN_INVALID_FILE, "\"a\"|shape", "a million brackets in a shape");
     free(deep);
 }
 
@@ -233,6 +284,53 @@ static void check_odd(void)
                    holds(sbn_last_error(), "shorter"),
                "a file that shrinks: %s", sbn_last_error());
     sbn__tensor_file_close(&file);
+}
+
+/* What JSON has besides: space between tokens, and characters that are escaped. */
+static void check_json(void)
+{
+    const char *header =
+        "{ \"\\u00e9\\ud83d\\ude00\\/\\\"\" :\t{\"shape\": [ 2 , 3\r\n], \"\\u0064type\": \"U8\", "
+        "\"data_offsets\":[ 0 ,6 ] } ,\n\"__metadata__\":{\"k\\u0009\": \"\\b\\f\\n\", "
+        "\"\" :\"\xc3\xa9\"}}";
+    const sbn_tensor_header *read;
+    sbn_tensor_file file;
+    write_file(header, strlen(header), 6);
+    if (!tap_ok(sbn__tensor_file_open(&file, path) == SBN_SUCCESS, "spaces and escapes: %s",
+                sbn_last_error()))
+        return;
+    read = &file.header;
+    const sbn_tensor *tensor = sbn__tensor_header_find(read, "\xc3\xa9\xf0\x9f\x98\x80/\"");
+    tap_ok(tensor && strcmp(tensor->shape, "[2,3]") == 0 && sbn__shape_dims(tensor->shape) == 2 &&
+               tensor->elements == 6,
+           "the name is in UTF-8, the shape without spaces");
+    static const char pairs[] = "k\t\0\b\f\n\0\0\xc3\xa9";
+    tap_ok(read->metadata.count == 2 && memcmp(read->metadata.strings, pairs, sizeof pairs) == 0,
+           "the metadata too");
+    sbn__tensor_file_close(&file);
+}
+
+/* What sentences show of a long name: whole characters, and dots. */
+static void check_shown(void)
+{
+    char name[1000] = "";
+    for (int i = 0; i < 300; ++i)
+        strcat(name, "\xe2\x82\xac");
+    const sbn_shown shown = sbn__show(name), shape = sbn__show_shape("[1,22,333]");
+    const size_t length = strlen(shown.text);
+    tap_ok(length < sizeof shown.text && length % 3 == 0 && length > 90 &&
+               strncmp(shown.text, name, length - 3) == 0 &&
+               strcmp(shown.text + length - 3, "...") == 0,
+           "a long name: %s", shown.text);
+    tap_ok(strcmp(shape.text, "[1, 22, 333]") == 0, "a shape: %s", shape.text);
+    char extents[1000] = "[1";
+    for (int i = 0; i < 400; ++i)
+        strcat(extents, ",1");
+    tap_ok(strlen(sbn__show_shape(extents).text) < sizeof shape.text &&
+               strstr(sbn__show_shape(extents).text, "..."),
+           "a long shape: %s", sbn__show_shape(extents).text);
+    tap_ok(strcmp(sbn__show("a\xff\xe2\x80\xa8\x7f").text, "a???") == 0,
+           "bytes that are not UTF-8");
 }
 
 /* Halves by their definition, and back; floats between two halves to the nearer, or the even one. */
@@ -286,6 +384,8 @@ int main(void)
     check_depth();
     check_places();
     check_odd();
+    check_json();
+    check_shown();
     check_half();
     unlink(path);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");

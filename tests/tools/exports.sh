@@ -101,4 +101,7 @@ check 'every public struct has an _INIT macro' "$(cat $headers |
 # The core knows nothing of MPI.
 check 'libsyncbn.la: no symbol of MPI' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
     libsyncbn.la)" | grep -E ' P?MPI_')"
+# Nor of a library that reads what comes from outside: jansson is the command's.
+check 'libsyncbn.la: no symbol of jansson' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
+    libsyncbn.la)" | grep -E ' json_')"
 echo "1..$number"

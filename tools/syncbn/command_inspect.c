@@ -7,6 +7,7 @@
 #include "syncbn/command.h"
 #include "syncbn/inspect.h"
 #include "syncbn/json.h"
+#include "base/text.h"
 #include "syncbn/json_output.h"
 #include "syncbn/standard_input.h"
 
@@ -36,14 +37,15 @@ static const char *range_text(char text[48], const tensor_range *range, int ther
     return text;
 }
 
-/* The file may be anybody's: no control characters reach the terminal. */
+/* The file may be anybody's: see src/base/text.h for what reaches the terminal. */
 static void print_safely(const char *text, int width)
 {
     int printed = 0;
-    for (const char *c = text; *c; ++c) {
-        putchar((unsigned char)*c < 32 || *c == 127 ? '?' : *c);
-        /* Bytes that go on with a character have no width. */
-        printed += ((unsigned char)*c & 0xc0) != 0x80;
+    char character[5];
+    while (*text) {
+        text += sbn__printable(text, character);
+        fputs(character, stdout);
+        ++printed;
     }
     printf("%*s", printed < width ? width - printed : 0, "");
 }

@@ -18,6 +18,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/driver_advice.c \
 	tools/syncbn/driver_advice.h \
 	tools/syncbn/json.h \
+	tools/syncbn/json_memory.c \
+	tools/syncbn/json_memory.h \
 	tools/syncbn/json_output.c \
 	tools/syncbn/json_output.h \
 	tools/syncbn/main.c \
@@ -32,5 +34,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/report_json.c \
 	tools/syncbn/standard_input.c \
 	tools/syncbn/standard_input.h \
-	tools/syncbn/usage.c
+	tools/syncbn/usage.c \
+	src/base/text.c \
+	src/base/text.h
+tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

@@ -7,6 +7,7 @@
 #include <syncbn.h>
 
 #include "syncbn/command.h"
+#include "syncbn/json_memory.h"
 
 static const char help[] =
     "usage: syncbn devices [options]\n"
@@ -91,6 +92,7 @@ static int command_version(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    json_memory_or_exit();
     if (argc < 2) {
         return usage_error(
             "a command is missing: devices, check, bench or inspect; see syncbn help");

@@ -8,5 +8,6 @@ tools_bench_report_report_SOURCES = \
 	tools/bench/report/main.c \
 	tools/bench/report/results.c \
 	tools/bench/report/results.h
+tools_bench_report_report_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tools_bench_report_report_LDADD = $(JANSSON_LIBS) -lm
 EXTRA_DIST += tools/bench/report/plot.gp

@@ -1,0 +1,85 @@
+#include "base/text.h"
+
+#include <string.h>
+
+/* A byte that goes on with a character. */
+static int is_continuation(unsigned char byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
+{
+    /* The least character of each length: a shorter form of it is the only valid one. */
+    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (size == 0)
+        return 0;
+    const unsigned char first = bytes[0];
+    const size_t length = first < 0x80             ? 1
+                          : (first & 0xe0) == 0xc0 ? 2
+                          : (first & 0xf0) == 0xe0 ? 3
+                          : (first & 0xf8) == 0xf0 ? 4
+                                                   : 0;
+    if (length == 0 || length > size)
+        return 0;
+    uint32_t value = length == 1 ? first : first & (0x7fu >> length);
+    for (size_t i = 1; i < length; ++i) {
+        if (!is_continuation(bytes[i]))
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3f);
+    }
+    if (value < least[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return 0;
+    *character = value;
+    return length;
+}
+
+size_t sbn__utf8_encode(uint32_t character, char to[4])
+{
+    const size_t length = character < 0x80      ? 1
+                          : character < 0x800   ? 2
+                          : character < 0x10000 ? 3
+                                                : 4;
+    static const unsigned char first[5] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (size_t i = length; i-- > 1; character >>= 6)
+        to[i] = (char)(0x80 | (character & 0x3f));
+    to[0] = (char)(first[length] | character);
+    return length;
+}
+
+int sbn__utf8_is_valid(const char *text)
+{
+    uint32_t character;
+    size_t left = strlen(text);
+    while (left > 0) {
+        const size_t length = sbn__utf8_decode(text, left, &character);
+        if (length == 0)
+            return 0;
+        text += length;
+        left -= length;
+    }
+    return 1;
+}
+
+static int is_printable(uint32_t c)
+{
+    const int control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    const int separator = c == 0x2028 || c == 0x2029;
+    const int direction = c == 0x61c || c == 0x200e || c == 0x200f ||
+                          (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return !control && !separator && !direction;
+}
+
+size_t sbn__printable(const char *text, char to[5])
+{
+    uint32_t character = 0;
+    const size_t length = sbn__utf8_decode(text, strnlen(text, 4), &character);
+    if (length > 0 && is_printable(character)) {
+        memcpy(to, text, length);
+        to[length] = '\0';
+    } else {
+        strcpy(to, "?");
+    }
+    return length > 0 ? length : 1;
+}

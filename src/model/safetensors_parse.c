@@ -1,0 +1,160 @@
+#include "model/safetensors_parse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int sbn__parse_fail(const char *path, const char *name, const char *what)
+{
+    return sbn__fail(SBN_INVALID_FILE, "%s: tensor \"%s\": %s", path, sbn__show(name).text, what);
+}
+
+int sbn__parse_fail_json(const sbn_parse *p, const char *error)
+{
+    return sbn__fail(SBN_INVALID_FILE, "%s: its header is no JSON: byte %zu: %s", p->path,
+                     (size_t)(p->reader.at - p->reader.begin), error);
+}
+
+int sbn__parse_refuse(const sbn_parse *p, int token, const char *name, const char *what)
+{
+    if (token == SBN_JSON_ERROR)
+        return sbn__parse_fail_json(p, p->reader.error);
+    if (token == SBN_JSON_END)
+        return sbn__parse_fail_json(p, "expected more, got its end");
+    return name ? sbn__parse_fail(p->path, name, what) : sbn__parse_fail_json(p, what);
+}
+
+int sbn__parse_key(sbn_parse *p, int first, int *more)
+{
+    int token = sbn__json_next(&p->reader);
+    *more = token != '}';
+    if (!*more)
+        return SBN_SUCCESS;
+    if (!first && token != ',')
+        return sbn__parse_refuse(p, token, NULL, "expected a comma or }");
+    if (!first)
+        token = sbn__json_next(&p->reader);
+    if (token != SBN_JSON_STRING)
+        return sbn__parse_refuse(p, token, NULL, "expected a key");
+    token = sbn__json_next(&p->reader);
+    return token == ':' ? SBN_SUCCESS : sbn__parse_refuse(p, token, NULL, "expected a colon");
+}
+
+/* a *= b without overflow? */
+static int multiply(uint64_t *a, uint64_t b)
+{
+    if (b != 0 && *a > UINT64_MAX / b)
+        return 0;
+    *a *= b;
+    return 1;
+}
+
+/* The text without spaces takes no more room, and begins one byte early: its NUL has room, too. */
+static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
+{
+    sbn_json_reader *r = &p->reader;
+    int token = sbn__json_next(r);
+    if (token != '[')
+        return sbn__parse_refuse(p, token, tensor->name, "shape: an array was expected");
+    char *to = r->token - 1;
+    tensor->shape = to;
+    tensor->elements = 1;
+    *to++ = '[';
+    token = sbn__json_next(r);
+    int more = token != ']';
+    while (more) {
+        if (token != SBN_JSON_NATURAL)
+            return sbn__parse_refuse(p, token, tensor->name,
+                                     "shape: integers from 0 were expected");
+        if (!multiply(&tensor->elements, r->natural))
+            return sbn__parse_fail(p->path, tensor->name, "shape: its elements are too many");
+        const size_t digits = (size_t)(r->at - r->token);
+        memmove(to, r->token, digits);
+        to += digits;
+        token = sbn__json_next(r);
+        more = token == ',';
+        if (!more && token != ']')
+            return sbn__parse_refuse(p, token, NULL, "expected a comma or ]");
+        if (more) {
+            *to++ = ',';
+            token = sbn__json_next(r);
+        }
+    }
+    strcpy(to, "]");
+    return SBN_SUCCESS;
+}
+
+static int parse_offsets(sbn_parse *p, sbn_tensor *tensor)
+{
+    static const int expected[] = {'[', SBN_JSON_NATURAL, ',', SBN_JSON_NATURAL, ']'};
+    for (int i = 0; i < 5; ++i) {
+        const int token = sbn__json_next(&p->reader);
+        if (token != expected[i])
+            return sbn__parse_refuse(p, token, tensor->name,
+                                     "data_offsets: two integers from 0 were expected");
+        if (i == 1)
+            tensor->begin = p->reader.natural;
+        else if (i == 3)
+            tensor->end = p->reader.natural;
+    }
+    return SBN_SUCCESS;
+}
+
+static int parse_type(sbn_parse *p, sbn_tensor *tensor)
+{
+    const int token = sbn__json_next(&p->reader);
+    if (token == SBN_JSON_STRING)
+        tensor->type = sbn__tensor_type_named(p->reader.string);
+    return tensor->type ? SBN_SUCCESS
+                        : sbn__parse_refuse(p, token, tensor->name, "dtype: it is not known");
+}
+
+static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
+{
+    if (tensor->begin > tensor->end || tensor->end > p->data_size)
+        return sbn__fail(SBN_INVALID_FILE,
+                         "%s: tensor \"%s\": data_offsets: [%" PRIu64 ", %" PRIu64
+                         "] came, of %" PRIu64 " bytes of data",
+                         p->path, sbn__show(tensor->name).text, tensor->begin, tensor->end,
+                         p->data_size);
+    uint64_t bits = tensor->elements;
+    if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
+        return sbn__parse_fail(p->path, tensor->name, "shape: its size is no number of bytes");
+    if (tensor->end - tensor->begin != bits / 8)
+        return sbn__fail(SBN_INVALID_FILE,
+                         "%s: tensor \"%s\": data_offsets: %" PRIu64 " bytes were expected for %s "
+                         "of %s, %" PRIu64 " came",
+                         p->path, sbn__show(tensor->name).text, bits / 8, tensor->type->name,
+                         sbn__show_shape(tensor->shape).text, tensor->end - tensor->begin);
+    return SBN_SUCCESS;
+}
+
+int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
+{
+    static const char fields[] = "dtype, shape and data_offsets, and nothing else, were expected";
+    static const char *const names[] = {"dtype", "shape", "data_offsets"};
+    static int (*const parsers[])(sbn_parse *, sbn_tensor *) = {parse_type, parse_shape,
+                                                                parse_offsets};
+    int seen[3] = {0}, more, status;
+    *tensor = (sbn_tensor){.name = p->reader.string};
+    const int token = sbn__json_next(&p->reader);
+    if (token != '{')
+        return sbn__parse_refuse(p, token, tensor->name, fields);
+    for (int first = 1; !(status = sbn__parse_key(p, first, &more)) && more; first = 0) {
+        int which = 0;
+        while (which < 3 && strcmp(p->reader.string, names[which]) != 0)
+            ++which;
+        if (which == 3)
+            return sbn__parse_fail(p->path, tensor->name, fields);
+        if (seen[which]++)
+            return sbn__parse_fail(p->path, tensor->name,
+                                   "expected each field once, got a duplicate");
+        status = parsers[which](p, tensor);
+        if (status)
+            return status;
+    }
+    if (!status && !(seen[0] && seen[1] && seen[2]))
+        return sbn__parse_fail(p->path, tensor->name, fields);
+    return status ? status : check_size(p, tensor);
+}

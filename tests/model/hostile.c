@@ -1,0 +1,256 @@
+/*
+ * Headers that are made to take memory or time: each is read, or refused, within twice its size of
+ * memory. The time is not measured, but an alarm ends what does not end.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <syncbn.h>
+
+#include "model/safetensors.h"
+#include "support/tap.h"
+
+enum { MILLION = 1000000, ALARM = 900 };
+
+static char path[96];
+static char *text;
+static size_t length;
+
+static void put(const char *what)
+{
+    const size_t size = strlen(what);
+    memcpy(text + length, what, size + 1);
+    length += size;
+}
+
+static void put_many(char c, size_t count)
+{
+    memset(text + length, c, count);
+    length += count;
+}
+
+#define FIELDS "{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":"
+
+static size_t long_key(void)
+{
+    put("{\"");
+    put_many('k', 64 * MILLION);
+    put("\":" FIELDS "[0,1]}}");
+    return 1;
+}
+
+static size_t long_escaped_key(void)
+{
+    put("{\"");
+    for (size_t i = 0; i < 10 * MILLION; ++i)
+        put("\\u20ac");
+    put("\":" FIELDS "[0,1]}}");
+    return 1;
+}
+
+static size_t objects(void)
+{
+    put("{\"a\":[");
+    for (size_t i = 0; i < 10 * MILLION / 3; ++i)
+        put("{},");
+    put("{}]}");
+    return 0;
+}
+
+static size_t objects_in_a_shape(void)
+{
+    put("{\"a\":{\"shape\":[");
+    for (size_t i = 0; i < 10 * MILLION / 3; ++i)
+        put("{},");
+    put("{}]}}");
+    return 0;
+}
+
+static size_t extents(void)
+{
+    put("{\"a\":{\"dtype\":\"U8\",\"shape\":[1");
+    for (size_t i = 0; i < 40 * MILLION; ++i)
+        put(",1");
+    put("],\"data_offsets\":[0,1]}}");
+    return 1;
+}
+
+/* In no order: multiplying by an odd number goes through all of them. */
+static void put_key(size_t i)
+{
+    char key[16];
+    snprintf(key, sizeof key, "\"%x\":", (unsigned)i * 2654435761u);
+    put(key);
+}
+
+static size_t keys(void)
+{
+    put("{\"__metadata__\":{");
+    for (size_t i = 0; i < 7 * MILLION; ++i) {
+        put_key(i);
+        put(i < 7 * MILLION - 1 ? "\"\"," : "\"\"}}");
+    }
+    return 0;
+}
+
+static size_t keys_and_one_twice(void)
+{
+    put("{\"__metadata__\":{");
+    for (size_t i = 0; i < 7 * MILLION; ++i) {
+        put_key(i);
+        put("\"\",");
+    }
+    put_key(1);
+    put("\"\"}}");
+    return 0;
+}
+
+/* More than there is room for, but then some are the same. */
+static size_t empty_keys(void)
+{
+    put("{\"__metadata__\":{\"\":\"\"");
+    for (size_t i = 0; i < 10 * MILLION; ++i)
+        put(",\"\":\"\"");
+    put("}}");
+    return 0;
+}
+
+/* Tensors in the order neither of their names nor of their places. */
+static size_t tensors(void)
+{
+    const size_t count = MILLION + 3; /* a prime */
+    char offsets[48];
+    for (size_t i = 0; i < count; ++i) {
+        const size_t place = i * 618033 % count;
+        put(i ? "," : "{");
+        put_key(i);
+        snprintf(offsets, sizeof offsets, "[%zu,%zu]}", place, place + 1);
+        put(FIELDS);
+        put(offsets);
+    }
+    put("}");
+    return count;
+}
+
+static size_t shared_names(void)
+{
+    put("{\"__metadata__\":{");
+    for (size_t i = 0; i < 50000; ++i) {
+        put(i ? ",\"" : "\"");
+        put_many('k', 1000);
+        length += (size_t)sprintf(text + length, "%x\":\"\"", (unsigned)i * 2654435761u);
+    }
+    put("}}");
+    return 0;
+}
+
+static size_t open_brackets(void)
+{
+    put("{\"a\":");
+    put_many('[', 50 * MILLION);
+    return 0;
+}
+
+static const struct {
+    const char *what;
+    size_t (*make)(void);
+    size_t data;
+    const char *words; /* of the sentence; NULL: it is read */
+} cases[] = {
+    {"a key of 64 MB", long_key, 1, NULL},
+    {"a key of 10 million escapes", long_escaped_key, 1, NULL},
+    {"10 MB of {},", objects, 0, "\"a\""},
+    {"10 MB of {}, in a shape", objects_in_a_shape, 0, "shape"},
+    {"40 million extents", extents, 1, NULL},
+    {"7 million keys", keys, 0, NULL},
+    {"7 million keys, one of them twice", keys_and_one_twice, 0, "\"9e3779b1\" is a duplicate"},
+    {"10 million empty keys", empty_keys, 0, "duplicate"},
+    {"a million tensors", tensors, MILLION + 3, NULL},
+    {"keys with 1000 bytes in common", shared_names, 0, NULL},
+    {"50 million brackets", open_brackets, 0, "\"a\""},
+};
+
+/* The address space of this process. */
+static size_t occupied(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%lu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Twice the header's size, and a MB; a sanitizer takes far more. */
+static int limit_memory(size_t size)
+{
+    const char *under = getenv("SBN_TEST_UNDER");
+    const size_t now = occupied();
+    struct rlimit limit = {now + 2 * size + MILLION, RLIM_INFINITY};
+    if (under && *under)
+        return 0;
+    return now == 0 || setrlimit(RLIMIT_AS, &limit) != 0;
+}
+
+static int read_limited(size_t count, const char *words)
+{
+    sbn_tensor_file file;
+    alarm(ALARM);
+    if (limit_memory(length))
+        return 2;
+    const int status = sbn__tensor_file_open(&file, path);
+    if (status == SBN_SUCCESS && !words && file.header.count == count) {
+        sbn__tensor_file_close(&file);
+        return 0;
+    }
+    if (status == SBN_INVALID_FILE && words && strstr(sbn_last_error(), words))
+        return 0;
+    printf("# %s: %s\n", sbn_strerror(status), sbn_last_error());
+    fflush(stdout);
+    return 1;
+}
+
+static void write_file(size_t data)
+{
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; file && i < 8; ++i)
+        putc((int)(length >> 8 * i & 255), file);
+    if (!file || fwrite(text, 1, length, file) != length || fflush(file) != 0 ||
+        ftruncate(fileno(file), (off_t)(8 + length + data)) != 0 || fclose(file) != 0) {
+        printf("Bail out! %s cannot be written\n", path);
+        exit(99);
+    }
+}
+
+int main(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.60s/syncbn-hostile-%ld", temporary ? temporary : "/tmp",
+             (long)getpid());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        int status = -1;
+        text = malloc(101 * MILLION);
+        if (!text)
+            return tap_skip_all("there is no memory for a large header");
+        length = 0;
+        const size_t count = cases[i].make();
+        write_file(cases[i].data);
+        free(text);
+        fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(read_limited(count, cases[i].words));
+        waitpid(child, &status, 0);
+        tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+               "%s, %zu bytes: %s within twice its memory; %s %d", cases[i].what, length,
+               cases[i].words ? "refused" : "read", WIFEXITED(status) ? "exit" : "signal",
+               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        unlink(path);
+    }
+    return tap_done();
+}

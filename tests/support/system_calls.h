@@ -1,0 +1,30 @@
+/*
+ * The calls that saving a file makes of the system, in their order, and made to fail: a program
+ * that links this gives the linker $(system_wraps) (tests/local.mk).
+ */
+#ifndef TESTS_SUPPORT_SYSTEM_CALLS_H
+#define TESTS_SUPPORT_SYSTEM_CALLS_H
+
+#include <stddef.h>
+#include <sys/stat.h>
+
+/*
+ * Each call as a letter: Openat, Write, fchowN, fchMod, fSync of a file or of a folDer, Close of a
+ * file, Renameat, Unlinkat.
+ */
+extern char system_calls[64];
+
+/* The n-th call from now of this letter fails with this error; 0: none will, or it has. */
+extern char system_failing;
+extern int system_countdown, system_error;
+
+/* How many bytes a write takes. */
+extern size_t system_most;
+
+/* All modes that a file had when it was made and written; the one it had when it was renamed. */
+extern mode_t system_seen, system_last;
+
+/* Forgets the calls and the modes. */
+void system_calls_forget(void);
+
+#endif

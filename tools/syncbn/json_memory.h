@@ -1,0 +1,11 @@
+/*
+ * Without memory, jansson leaves values out, or fails in ways that it does not survive: a report that
+ * lacks a part must not look whole.
+ */
+#ifndef TOOLS_SYNCBN_JSON_MEMORY_H
+#define TOOLS_SYNCBN_JSON_MEMORY_H
+
+/* From now on, an allocation of jansson's that fails ends the program with a sentence. */
+void json_memory_or_exit(void);
+
+#endif
