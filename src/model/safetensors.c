@@ -58,18 +58,27 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
                 : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
 }
 
+/* Parsing changes the text: it is read for each attempt. */
+static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
+{
+    const int status = read_at(file, 8, file->text, length);
+    return status ? status
+                  : sbn__tensor_header_parse(&file->header, file->text, length, data_size,
+                                             file->path);
+}
+
 /*
  * A header that describes more data than there is belongs to a file that was truncated, if nothing
  * else is wrong with it: then the first tensor that is not whole is named.
  */
 static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
-    const uint64_t described = sbn__described_size(file->text, length);
-    const int truncated = described > data_size;
-    const int status = sbn__tensor_header_parse(&file->header, file->text, length,
-                                                truncated ? described : data_size, file->path);
-    if (status || !truncated)
+    int status = read_at(file, 8, file->text, length);
+    if (status)
         return status;
+    const uint64_t described = sbn__described_size(file->text, length);
+    if (described <= data_size || parse(file, length, described))
+        return parse(file, length, data_size);
     const sbn_tensor *cut = NULL;
     for (size_t i = 0; i < file->header.count; ++i) {
         const sbn_tensor *tensor = &file->header.tensors[i];
@@ -105,11 +114,8 @@ static int read_header(sbn_tensor_file *file)
     file->text = sbn__allocate((size_t)length);
     if (!file->text)
         return sbn__fail_memory("a file's header");
-    status = read_at(file, 8, file->text, (size_t)length);
     file->data = 8 + length;
-    if (!status)
-        status = parse_header(file, (size_t)length, size - file->data);
-    return status;
+    return parse_header(file, (size_t)length, size - file->data);
 }
 
 int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)

@@ -53,7 +53,7 @@ for line in 'apt install pocl-opencl-icd' 'dnf install pocl' 'pacman -S pocl' 'b
     'RUSTICL_ENABLE=radeonsi' 'POCL_CACHE_DIR' 'OCL_ICD_VENDORS'; do
     says "$line"
 done
-devices 1 'no driver, as JSON' OCL_ICD_VENDORS=/none "$SYNCBN" devices --json
+devices 1 'no driver, as JSON' OCL_ICD_VENDORS=/none "$SYNCBN" devices --json -
 result 'JSON alone' grep -qE '^\{"platforms": \[\]\}$|^  "platforms": \[\]' "$work/out"
 
 if only pocl; then
