@@ -15,12 +15,12 @@
 static float backward_p(global const float *statistics, global const float *weight, uint affine,
                         uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
+    return (affine ? weight[c] : 1.0f) * statistics[table_row(2, total) + c];
 }
 
 static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
-    return -p * gradients[2 * total + c];
+    return -p * gradients[table_row(2, total) + c];
 }
 
 static float backward_r(global const float *statistics, global const float *gradients,
@@ -123,8 +123,8 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
                          uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
 {
     global const float *weight = weights + weight_offset;
-    const uint width = channels * plane, tile = rows_tile() * TILE;
-    const uint count = min((uint)TILE, width - tile);
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
     float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {

@@ -14,7 +14,7 @@
 static float forward_scale(global const float *statistics, global const float *weight, uint affine,
                            uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * statistics[2 * total + c];
+    return (affine ? weight[c] : 1.0f) * statistics[table_row(2, total) + c];
 }
 
 static float forward_shift(global const float *statistics, global const float *bias, uint affine,
@@ -99,8 +99,8 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
                         uint channels, uint plane, ulong rows, uint rows_per_tile, uint stream)
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
-    const uint width = channels * plane, tile = rows_tile() * TILE;
-    const uint count = min((uint)TILE, width - tile);
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
     float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {

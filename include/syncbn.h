@@ -21,8 +21,15 @@
  *
  * Every function that can fail returns an int, SBN_SUCCESS (0) or a negative
  * status. Nothing is ever printed. Strings handed in are copied; strings
- * handed out belong to the library. Objects made by sbn_*_create are ended by
- * sbn_*_destroy, which accepts NULL.
+ * handed out belong to the library.
+ *
+ * Objects made by sbn_*_create are ended by sbn_*_destroy, which accepts NULL.
+ * What another object or a pass under way still needs is not destroyed: the call
+ * returns SBN_INVALID_ARGUMENT with a sentence that says what it is, and the
+ * object stays as it was. A group, layer, saved statistics, pass, model,
+ * checkpoint, sbn_parallel or exchange that is destroyed or ended is known as
+ * such: using its handle is SBN_INVALID_ARGUMENT, unless a new object has come
+ * to lie in the same place.
  *
  * Threads: a group, its layers, saved statistics and passes belong to one
  * thread at a time. Different groups may be used by different threads at once.

@@ -48,6 +48,10 @@ libsyncbn_core_la_SOURCES = \
 	src/model/model.c \
 	src/model/model.h \
 	src/model/model_convert.c \
+	src/base/object.c \
+	src/base/object.h \
+	src/pass/overlap.c \
+	src/pass/overlap.h \
 	src/model/parameters.c \
 	src/exact/narrow.h \
 	src/parallel/average.c \
@@ -73,6 +77,7 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/chunks.h \
 	src/device/program.c \
 	src/device/program.h \
+	src/device/programs.c \
 	src/pass/reduce.c \
 	src/pass/reduce.h \
 	src/model/safetensors.c \

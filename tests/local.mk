@@ -96,6 +96,21 @@ tests_pass_arguments_shards_LDADD = $(on_fixture)
 TESTS += $(arguments)
 ASAN_TESTS += $(arguments)
 
+# Buffers that overlap; objects destroyed in any order.
+check_PROGRAMS += tests/pass/overlaps tests/pass/lifetimes
+tests_pass_overlaps_SOURCES = tests/pass/overlaps.c tests/support/refused.c tests/support/refused.h
+tests_pass_overlaps_LDADD = $(on_fixture)
+tests_pass_lifetimes_LDADD = $(on_fixture)
+TESTS += tests/pass/overlaps tests/pass/lifetimes
+ASAN_TESTS += tests/pass/overlaps tests/pass/lifetimes
+
+# The last bits of saved statistics, and eps 0; elements beyond 2^32.
+check_PROGRAMS += tests/pass/saved tests/pass/wide_index
+tests_pass_saved_LDADD = $(on_fixture)
+tests_pass_wide_index_LDADD = $(on_fixture)
+TESTS += tests/pass/saved tests/pass/wide_index
+ASAN_TESTS += tests/pass/saved
+
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between.
 wraps_sources = tests/support/wraps.c tests/support/wraps.h
 wrap = -Wl,--wrap=
@@ -106,7 +121,8 @@ wraps = \
 	$(wrap)clEnqueueMarkerWithWaitList \
 	$(wrap)clEnqueueNDRangeKernel $(wrap)clEnqueueReadBuffer $(wrap)clEnqueueWriteBuffer \
 	$(wrap)clEnqueueWriteBufferRect \
-	$(wrap)clFlush $(wrap)clGetDeviceInfo $(wrap)clGetEventInfo $(wrap)clSetKernelArg \
+	$(wrap)clFlush $(wrap)clGetDeviceInfo $(wrap)clGetEventInfo $(wrap)clRetainEvent \
+	$(wrap)clSetKernelArg \
 	$(wrap)sbn__allocate
 
 # Devices that cannot run the kernels; every call failing once.
@@ -119,6 +135,14 @@ tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_faults_LDADD = $(on_fixture)
 TESTS += tests/device/embedded tests/pass/faults
 ASAN_TESTS += tests/device/embedded tests/pass/faults
+
+# Groups that share programs.
+check_PROGRAMS += tests/device/shared_programs
+tests_device_shared_programs_SOURCES = tests/device/shared_programs.c $(wraps_sources)
+tests_device_shared_programs_LDFLAGS = $(wraps)
+tests_device_shared_programs_LDADD = $(on_fixture)
+TESTS += tests/device/shared_programs
+ASAN_TESTS += tests/device/shared_programs
 
 # Passes made a few channels at a time.
 check_PROGRAMS += tests/pass/chunks

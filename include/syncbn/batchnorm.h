@@ -41,7 +41,12 @@ typedef struct sbn_batchnorm_config {
     const char *name; /* for error sentences and agreement between ranks; NULL: "batchnorm" */
     size_t channels;  /* >= 1 */
     sbn_layout layout;
-    double eps; /* >= 0 and finite; with 0 y of a constant channel is NaN */
+    /*
+     * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and in
+     * evaluation. (PyTorch evaluates such a channel to +-Inf where x is not the mean, and has
+     * refused 0 in training since 2.15.)
+     */
+    double eps;
     sbn_eps_mode eps_mode;
     double momentum; /* weight of the new batch, 0 ... 1 */
     sbn_average average;
@@ -66,7 +71,13 @@ typedef struct sbn_batchnorm_config {
  */
 SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
                                  sbn_batchnorm **layer);
-SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
+
+/*
+ * Ends a layer. SBN_INVALID_ARGUMENT, and the layer stays, while passes of it
+ * are under way and until its saved statistics, and the models that have it, are
+ * destroyed.
+ */
+SBN_API int sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
 /* The settings that the layer was made with. config->size must be set; `name` is the layer's. */
 SBN_API int sbn_batchnorm_get_config(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
@@ -132,12 +143,21 @@ SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
 typedef struct sbn_saved sbn_saved;
 
 SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
-SBN_API void sbn_saved_destroy(sbn_saved *saved);
+
+/* SBN_INVALID_ARGUMENT, and they stay, while a pass that fills or reads them is under way. */
+SBN_API int sbn_saved_destroy(sbn_saved *saved);
 
 /*
- * Copies out the mean, the biased variance (`channels` floats each, rounded
- * once) and the values per channel over the whole group; any pointer may be
- * NULL. SBN_INVALID_ARGUMENT before the first forward.
+ * Copies out the mean and the biased variance that normalised (`channels` floats
+ * each, rounded from the host's doubles) and the values per channel over the
+ * whole group; any pointer may be NULL. SBN_INVALID_ARGUMENT before the first
+ * forward.
+ *
+ * They differ from those of the exact sums by the rounding within blocks of 256
+ * elements of a plane (doc/order.md has bounds; planes of one element have
+ * none). Besides, up to 2^-63 in the mean and 2^-78 in the variance are cut off
+ * where elements of 2^-24 and more are among the channel's, as long as variance
+ * and eps are 2^-48 or more together: a variance below 2^-78 may then come as 0.
  */
 SBN_API int sbn_saved_get(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 

@@ -95,7 +95,7 @@ typedef struct sbn_checkpoint_layer {
 
 /* Opens a file; it stays open. Errors: SBN_IO_ERROR, SBN_INVALID_FILE, SBN_OUT_OF_MEMORY. */
 SBN_API int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint);
-SBN_API void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
+SBN_API int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
 
 /* How many layers it holds; the i-th by name, numbers within names by their value. */
 SBN_API size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint);

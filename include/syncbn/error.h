@@ -55,7 +55,8 @@ SBN_API const char *sbn_strerror(int status);
 /*
  * The sentence behind the calling thread's last failed call: which rank,
  * replica and layer, what was expected and what came. It stays valid until the
- * thread's next call into the library. Empty after a success.
+ * thread's next call into the library. Empty after a success, but of
+ * sbn_*_destroy: that leaves it, to be told after cleaning up.
  */
 SBN_API const char *sbn_last_error(void);
 

@@ -29,6 +29,9 @@ extern "C" {
  */
 #define SBN_ORDER_VERSION 1
 
+/* Of a group in one process, and of an sbn_parallel in all of them. */
+#define SBN_MAX_REPLICAS 65535
+
 typedef struct sbn_group sbn_group;
 
 typedef enum sbn_timeout_action {
@@ -47,7 +50,8 @@ typedef enum sbn_kernel_form {
 typedef struct sbn_group_config {
     size_t size;                    /* sizeof(sbn_group_config) */
     const cl_command_queue *queues; /* one per replica; retained by the group */
-    size_t replicas;                /* may be 0 with a transport: this rank only takes part */
+    size_t replicas;                /* at most SBN_MAX_REPLICAS; may be 0 with a transport: this
+                                       rank only takes part */
     const sbn_transport *transport; /* NULL: this process alone; the table is copied */
     double timeout;                 /* seconds to wait for other ranks, > 0 */
     sbn_timeout_action on_timeout;
@@ -76,18 +80,22 @@ typedef struct sbn_group_config {
     }
 
 /*
- * Makes a group and compiles its kernels, once per device and context. It does
- * not communicate. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE,
+ * Makes a group and compiles its kernels, once per device, context, form and
+ * build_options: groups share them, and the last one to go releases them. It
+ * does not communicate. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE,
  * SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
 /*
- * Ends a group. Its passes, saved statistics and layers must have been ended
- * before, in that order, or its layers moved to another; waits for commands of the group still running on its queues. A group
- * that timed out leaves the words of its unfinished requests allocated.
+ * Ends a group: at once, for a transport may end with it, which its other
+ * ranks wait for. So a group with passes under way or layers in it is refused
+ * (SBN_INVALID_ARGUMENT) and stays as it was: end its passes, destroy its saved
+ * statistics and layers in that order, or move the layers to another group.
+ * Waits for commands of the group still running on its queues. A group that
+ * timed out leaves the words of its unfinished requests allocated.
  */
-SBN_API void sbn_group_destroy(sbn_group *group);
+SBN_API int sbn_group_destroy(sbn_group *group);
 
 /* The colour of a replica that joins no part. */
 #define SBN_NO_COLOUR (-1)

@@ -59,8 +59,11 @@ typedef struct sbn_parallel_config {
 SBN_API int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
                                 sbn_parallel **parallel);
 
-/* Its exchanges must have been ended; waits for copies that are still running. */
-SBN_API void sbn_parallel_destroy(sbn_parallel *parallel);
+/*
+ * Waits for copies that are still running. SBN_INVALID_ARGUMENT, and it stays,
+ * while exchanges are under way.
+ */
+SBN_API int sbn_parallel_destroy(sbn_parallel *parallel);
 
 /*
  * Replicas over all ranks, and the number among them, from 0 on, of this

@@ -23,8 +23,9 @@ typedef struct sbn_buffer {
 
 /*
  * One replica's share of the batch. A pass reads only the buffers it names;
- * the others may stay zero. All buffers are the caller's, none may overlap one
- * that the pass writes.
+ * the others may stay zero. All buffers are the caller's; none, of any replica, may
+ * overlap one that the pass writes (SBN_INVALID_ARGUMENT names both; sub-buffers
+ * count as buffers of their own).
  *
  * Events: the pass's commands wait for `wait_list` (which covers inputs and
  * outputs); if `event` is not NULL it receives an event, to be released by the
@@ -33,7 +34,8 @@ typedef struct sbn_buffer {
  */
 typedef struct sbn_shard {
     int dims;        /* 2 ... 5 */
-    size_t shape[5]; /* N, C, then space; N or an extent of space may be 0: an empty share */
+    size_t shape[5]; /* N, C, then space; N or an extent of space may be 0: an empty shard,
+                        whatever the others are */
     sbn_buffer x, y, dy, dx;
     sbn_buffer weight, bias;           /* `channels` floats; read by affine layers */
     sbn_buffer weight_grad, bias_grad; /* `channels` floats; mem NULL: not wanted */
@@ -172,13 +174,16 @@ typedef struct sbn_branch {
     unsigned flags;
 } sbn_branch;
 
+/* How many layers a call may have. */
+#define SBN_MAX_BRANCHES 65536
+
 /*
- * Forward, or backward, of any number of layers of one group, `count` > 0 of
- * them. Results are bit for bit those of one call for each layer, in the order
+ * Forward, or backward, of several layers of one group, 1 to SBN_MAX_BRANCHES
+ * of them. Results are bit for bit those of one call for each layer, in the order
  * of the branches. All layers are reduced before any output is written, so no
- * branch may write a tensor that another one touches; weight_grad and bias_grad
- * may be shared, where SBN_ACCUMULATE_GRADIENTS adds them up on an in-order
- * queue. A layer may come several times, with saved statistics of its own each
+ * branch may write a tensor that another one touches. A replica's weight_grad and
+ * bias_grad may be shared by several branches, where SBN_ACCUMULATE_GRADIENTS of
+ * the later ones adds them up on an in-order queue. A layer may come several times, with saved statistics of its own each
  * time. `branches` is copied; what they point to lives as for a single layer.
  *
  * The pass stands or falls as one: an error before the ranks have agreed, in

@@ -125,17 +125,14 @@ static int build(cl_program *program, const sbn_program *owner, const char *cons
     return status;
 }
 
-int sbn__program_build(sbn_program *program, cl_context context, cl_device_id device,
-                       sbn_kernel_form form, const char *more, int cache)
+int sbn__program_build(sbn_program *program, int cache)
 {
-    *program = (sbn_program){.context = context, .device = device, .form = form};
     char common[512], options[2048];
-    if (!more)
-        more = "";
+    const char *more = program->options;
     const int length = snprintf(common, sizeof common,
                                 "-cl-std=CL1.2 -D CPU_FORM=%d -D BLOCK=%d "
                                 "-D BLOCK_RECIPROCAL=%af %s ",
-                                form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
+                                program->form == SBN_FORM_CPU, SBN_BLOCK, 1.0 / SBN_BLOCK, more);
     if (length < 0 || (size_t)length >= sizeof common)
         return sbn__fail(SBN_INVALID_ARGUMENT, "build_options: at most 300 characters, %zu came",
                          strlen(more));
@@ -160,30 +157,11 @@ static void release_program(cl_program program)
     }
 }
 
-void sbn__program_release(sbn_program *program)
+void sbn__program_unload(sbn_program *program)
 {
     for (int format = 0; format < SBN_FORMATS; ++format)
         release_program(program->reduce[format]);
     release_program(program->apply);
-}
-
-static int share_program(cl_program *program, cl_program from)
-{
-    const cl_int code = clRetainProgram(from);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "clRetainProgram failed");
-    sbn__handle_opened();
-    *program = from;
-    return SBN_SUCCESS;
-}
-
-int sbn__program_shard(sbn_program *program, const sbn_program *from)
-{
-    *program = (sbn_program){.context = from->context, .device = from->device, .form = from->form};
-    int status = share_program(&program->apply, from->apply);
-    for (int format = 0; format < SBN_FORMATS && !status; ++format)
-        status = share_program(&program->reduce[format], from->reduce[format]);
-    return status;
 }
 
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,

@@ -4,19 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/cache.h"
 #include "base/memory.h"
 #include "pass/pass.h"
-
-int sbn__check_handle(const void *object, enum sbn_handle_kind tag, const char *argument)
-{
-    if (!object)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
-    if (*(const enum sbn_handle_kind *)object != tag)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: a handle of this kind was expected, another came", argument);
-    return SBN_SUCCESS;
-}
 
 int sbn__group_is_joined(const sbn_group *group)
 {
@@ -41,6 +30,9 @@ static int check_config(const sbn_group_config *config)
             SBN_INVALID_ARGUMENT,
             "config: size %zu was expected, %zu came; start from SBN_GROUP_CONFIG_INIT",
             sizeof *config, config->size);
+    if (config->replicas > SBN_MAX_REPLICAS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "replicas: expected at most %d, got %zu",
+                         SBN_MAX_REPLICAS, config->replicas);
     if (config->replicas > 0 && !config->queues)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
                          config->replicas);
@@ -75,53 +67,23 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-static const sbn_program *find_program(const sbn_group *group, const sbn_replica *replica)
-{
-    for (size_t i = 0; i < group->program_count; ++i) {
-        const sbn_program *program = &group->programs[i];
-        if (program->device == replica->device && program->context == replica->context)
-            return program;
-    }
-    return NULL;
-}
-
-/* The program for a replica: an earlier replica's, the whole group's, or else built. */
-static int program_for(sbn_group *group, const sbn_group *whole, const sbn_replica *replica,
-                       const sbn_group_config *config, const sbn_program **found)
-{
-    *found = find_program(group, replica);
-    if (*found)
-        return SBN_SUCCESS;
-    const sbn_program *other = whole ? find_program(whole, replica) : NULL;
-    sbn_program *program = &group->programs[group->program_count++];
-    *found = program;
-    if (other)
-        return sbn__program_shard(program, other);
-    const int use = config->program_cache || sbn__program_is_worth_caching(replica->device);
-    const int cache = use ? sbn__cache_open(config->program_cache) : -1;
-    const int status = sbn__program_build(program, replica->context, replica->device, replica->form,
-                                          config->build_options, cache);
-    sbn__cache_close(cache);
-    return status;
-}
-
-static int open_replicas(sbn_group *group, const sbn_group_config *config, const sbn_group *whole)
+static int open_replicas(sbn_group *group, const sbn_group_config *config)
 {
     group->replicas = sbn__allocate(sizeof *group->replicas * config->replicas);
-    group->programs = sbn__allocate(sizeof *group->programs * config->replicas);
-    if (!group->replicas || !group->programs)
+    if (!group->replicas)
         return sbn__fail_memory("the replicas");
     group->replica_count = config->replicas;
     for (size_t r = 0; r < config->replicas; ++r) {
         sbn_replica *replica = &group->replicas[r];
-        const sbn_program *program;
         int status = sbn__replica_open(replica, r, config->queues[r]);
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = program_for(group, whole, replica, config, &program);
+            status = sbn__program_acquire(replica->context, replica->device, replica->form,
+                                          config->build_options, config->program_cache,
+                                          &replica->program);
         if (!status)
-            status = sbn__kernels_create(&replica->kernels, program);
+            status = sbn__kernels_create(&replica->kernels, replica->program);
         if (status)
             return status;
     }
@@ -142,10 +104,10 @@ static int keep_options(sbn_group *group, const char *options)
 int sbn_group_create(const sbn_group_config *config, sbn_group **group)
 {
     sbn__error_clear();
-    return sbn__group_make(config, NULL, group);
+    return sbn__group_make(config, group);
 }
 
-int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+int sbn__group_make(const sbn_group_config *config, sbn_group **group)
 {
     if (!group)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -157,7 +119,7 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
     sbn_group *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a group");
-    made->tag = SBN_HANDLE_GROUP;
+    sbn__object_add(&made->object, SBN_HANDLE_GROUP);
     made->timeout = config->timeout;
     made->on_timeout = config->on_timeout;
     made->form = config->form;
@@ -167,47 +129,62 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
     }
     status = keep_options(made, config->build_options);
     if (!status)
-        status = open_replicas(made, config, whole);
+        status = open_replicas(made, config);
     if (status) {
-        sbn_group_destroy(made);
+        sbn__group_free(made);
         return status;
     }
     *group = made;
     return SBN_SUCCESS;
 }
 
-void sbn_group_destroy(sbn_group *group)
+void sbn__group_free(sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP)
-        return;
     sbn__passes_free(group);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
-    for (size_t i = 0; i < group->program_count; ++i)
-        sbn__program_release(&group->programs[i]);
     if (group->is_subgroup && group->transport.end)
         group->transport.end(group->transport.context);
     sbn__free(group->replicas);
-    sbn__free(group->programs);
     sbn__free(group->build_options);
-    group->tag = 0;
+    sbn__free(group->claims);
+    sbn__object_remove(&group->object);
     sbn__free(group);
+}
+
+int sbn_group_destroy(sbn_group *group)
+{
+    const int status = group ? sbn__check_handle(group, SBN_HANDLE_GROUP, "group") : SBN_SUCCESS;
+    if (!group || status)
+        return status;
+    if (group->under_way_count > 0)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "group: expected no pass of it under way, got %zu; end them, then destroy it",
+            group->under_way_count);
+    if (group->layers > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: expected no layers in it, got %zu; destroy them or move them to "
+                         "another group, then destroy it",
+                         group->layers);
+    sbn__group_free(group);
+    return SBN_SUCCESS;
 }
 
 size_t sbn_group_replicas(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP ? group->replica_count : 0;
+    return sbn__object_is(group, SBN_HANDLE_GROUP) ? group->replica_count : 0;
 }
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP && group->transport.start ? group->transport.rank
+    return sbn__object_is(group, SBN_HANDLE_GROUP) && group->transport.start ? group->transport.rank
                                                                              : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP)
+    if (!sbn__object_is(group, SBN_HANDLE_GROUP))
         return 0;
     return group->transport.start ? group->transport.world_size : 1;
 }

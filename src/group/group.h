@@ -6,28 +6,12 @@
 
 #include "device/device.h"
 #include "base/error.h"
-
-/* Every object begins with a tag of its own, so that a foreign handle is told from it. */
-enum sbn_handle_kind {
-    SBN_HANDLE_GROUP = 0x53424731,
-    SBN_HANDLE_BATCHNORM,
-    SBN_HANDLE_SAVED,
-    SBN_HANDLE_PASS,
-    SBN_HANDLE_MODEL,
-    SBN_HANDLE_CHECKPOINT,
-    SBN_HANDLE_PARALLEL,
-    SBN_HANDLE_EXCHANGE
-};
-
-/* NULL or another kind of handle: SBN_INVALID_ARGUMENT with a sentence. */
-int sbn__check_handle(const void *object, enum sbn_handle_kind tag, const char *argument);
+#include "base/object.h"
 
 struct sbn_group {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     size_t replica_count;
     sbn_replica *replicas;
-    size_t program_count;
-    sbn_program *programs; /* one per device and context */
 
     int joined; /* there is a transport */
     sbn_transport transport;
@@ -42,18 +26,24 @@ struct sbn_group {
     int unreachable; /* and cannot even tell the others */
     char reason[SBN_SENTENCE_SIZE];
 
+    size_t layers;                       /* that belong to it now */
     uint32_t sequence;                   /* of the next pass */
     sbn_pass *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_pass *idle; /* ended passes and their parts, kept for their buffers */
     struct sbn_layer_pass *idle_layer_passes;
+    struct sbn_claim *claims; /* room for the buffers of a call: src/pass/overlap.h */
+    size_t claims_size;
 };
 
 /* Does this group combine with other ranks? */
 int sbn__group_is_joined(const sbn_group *group);
 
-/* sbn_group_create; a part takes the programs of the whole where devices are the same. */
-int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group);
+/* sbn_group_create, within a call. */
+int sbn__group_make(const sbn_group_config *config, sbn_group **group);
+
+/* Ends a group that nothing uses. */
+void sbn__group_free(sbn_group *group);
 
 /* Marks the group failed with the last sentence as the reason; returns status. */
 int sbn__group_fail(sbn_group *group, int status);

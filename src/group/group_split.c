@@ -187,7 +187,7 @@ static int make_parts(splitting *s, const int *colours)
         config.form = group->form;
         config.build_options = group->build_options;
         s->subgroups[i].colour = own[i];
-        status = sbn__group_make(&config, group, &s->subgroups[i].group);
+        status = sbn__group_make(&config, &s->subgroups[i].group);
         s->count += !status;
     }
     sbn__free(queues);
@@ -310,7 +310,7 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < s.count; ++i) {
         if (status)
-            sbn_group_destroy(s.subgroups[i].group);
+            sbn__group_free(s.subgroups[i].group);
         for (size_t r = 0; !status && r < group->replica_count; ++r)
             if (colours[r] == s.subgroups[i].colour)
                 subgroups[r] = s.subgroups[i].group;

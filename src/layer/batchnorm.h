@@ -9,7 +9,7 @@
 #include "device/channel_table.h"
 
 struct sbn_batchnorm {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_group *group;
     char *name;
     size_t channels;
@@ -19,7 +19,8 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     int training, frozen;
-    uint32_t generation; /* how often the layer has changed its group */
+    uint32_t generation;  /* how often the layer has changed its group */
+    size_t saved, models; /* that need the layer: `batch` counts, too */
     sbn_settings settings;
 
     float *running_mean, *running_var;
@@ -34,7 +35,7 @@ struct sbn_batchnorm {
 };
 
 struct sbn_saved {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_batchnorm *layer;
     uint32_t generation; /* the layer's when the table was made */
     int filled;          /* by a forward that has ended */

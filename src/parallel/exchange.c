@@ -19,7 +19,7 @@ static int acquire(sbn_parallel *parallel, sbn_exchange **found)
         e = sbn__allocate(sizeof *e);
         if (!e)
             return sbn__fail_memory("an exchange of tensors");
-        e->tag = SBN_HANDLE_EXCHANGE;
+        sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
         e->parallel = parallel;
         e->ended = 1;
         parallel->idle = e;
@@ -53,7 +53,7 @@ void sbn__exchange_free(sbn_exchange *e)
     sbn__free(e->ready);
     sbn__free(e->written);
     sbn__free(e->header);
-    e->tag = 0;
+    sbn__object_remove(&e->object);
     sbn__free(e);
 }
 

@@ -205,13 +205,16 @@ static void leave_sums(sbn_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->request))
         return;
-    const int status = sbn__bucket_write(bucket, bucket->levels + sbn__status_words(parallel));
+    const sbn_group *own = parallel->own;
+    int status = sbn__bucket_write(bucket, bucket->levels + sbn__status_words(parallel));
+    for (size_t r = 0; r < own->replica_count; ++r) {
+        const int kept = sbn__keep_event(&own->replicas[r], &e->written[r], bucket->copied[r]);
+        status = status ? status : kept;
+    }
     if (status) {
         keep_error(e, status);
         sbn__group_fail(parallel->own, status);
     }
-    for (size_t r = 0; r < parallel->own->replica_count; ++r)
-        sbn__keep_event(&e->written[r], bucket->copied[r]);
     leave_exchange(bucket);
 }
 

@@ -201,6 +201,22 @@ static int fill(sbn_parallel *made, int rank, const sbn_parallel_config *config)
     return meet(made, rank, status);
 }
 
+static void free_parallel(sbn_parallel *parallel)
+{
+    while (parallel->idle) {
+        sbn_exchange *e = parallel->idle;
+        parallel->idle = e->next_idle;
+        sbn__exchange_free(e);
+    }
+    for (int i = 0; i < SBN_BUCKETS && parallel->own; ++i)
+        sbn__bucket_close(&parallel->buckets[i], parallel->own->replica_count);
+    if (parallel->own)
+        sbn__group_free(parallel->own);
+    sbn__free(parallel->ranks);
+    sbn__object_remove(&parallel->object);
+    sbn__free(parallel);
+}
+
 int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
                         sbn_parallel **parallel)
 {
@@ -218,45 +234,45 @@ int sbn_parallel_create(sbn_group *group, const sbn_parallel_config *config,
         return status;
     sbn_parallel *made = sbn__allocate(sizeof *made);
     if (!made) {
-        sbn_group_destroy(own);
+        if (own)
+            sbn__group_free(own);
         return sbn__fail_memory("exchanges of tensors");
     }
-    made->tag = SBN_HANDLE_PARALLEL;
+    sbn__object_add(&made->object, SBN_HANDLE_PARALLEL);
     made->own = own;
     status = fill(made, sbn_group_rank(group), config ? config : &standard);
     if (status) {
         char sentence[SBN_SENTENCE_SIZE];
         snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-        sbn_parallel_destroy(made);
+        free_parallel(made);
         return sbn__fail(status, "%s", sentence);
     }
     *parallel = made;
     return SBN_SUCCESS;
 }
 
-void sbn_parallel_destroy(sbn_parallel *parallel)
+int sbn_parallel_destroy(sbn_parallel *parallel)
 {
-    if (!parallel || parallel->tag != SBN_HANDLE_PARALLEL)
-        return;
-    while (parallel->idle) {
-        sbn_exchange *e = parallel->idle;
-        parallel->idle = e->next_idle;
-        sbn__exchange_free(e);
-    }
-    for (int i = 0; i < SBN_BUCKETS && parallel->own; ++i)
-        sbn__bucket_close(&parallel->buckets[i], parallel->own->replica_count);
-    sbn_group_destroy(parallel->own);
-    sbn__free(parallel->ranks);
-    parallel->tag = 0;
-    sbn__free(parallel);
+    const int status = parallel ? sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel")
+                                : SBN_SUCCESS;
+    if (!parallel || status)
+        return status;
+    if (parallel->under_way_count > 0)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "parallel: expected no exchange under way, got %zu; end them, then destroy "
+            "it",
+            parallel->under_way_count);
+    free_parallel(parallel);
+    return SBN_SUCCESS;
 }
 
 size_t sbn_parallel_replicas(const sbn_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->replicas : 0;
+    return sbn__object_is(parallel, SBN_HANDLE_PARALLEL) ? parallel->replicas : 0;
 }
 
 size_t sbn_parallel_first(const sbn_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
+    return sbn__object_is(parallel, SBN_HANDLE_PARALLEL) ? parallel->first : 0;
 }

@@ -26,7 +26,7 @@
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
 
 struct sbn_exchange {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_exchange *next_idle;
     sbn_parallel *parallel;
     int ended;    /* kept for its memory */
@@ -72,7 +72,7 @@ typedef struct sbn_bucket {
 } sbn_bucket;
 
 struct sbn_parallel {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_group *own;         /* the group's replicas, with a transport of their own; or NULL */
     int *ranks;             /* of its ranks, in the group that was split */
     size_t replicas, first; /* over all ranks; this rank's first */

@@ -27,7 +27,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
                                     &replica->kernels.backward_reduce[g->layout][format], arguments,
                                     5, slices, &all, event);
     if (!status)
-        sbn__channel_table_touched(statistics, r, *event);
+        status = sbn__channel_table_touched(statistics, replica, *event);
     return status;
 }
 
@@ -78,10 +78,10 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
                                    &wait, event);
-    if (!status) {
-        sbn__channel_table_touched(statistics, r, *event);
-        sbn__channel_table_touched(gradients, r, *event);
-    }
+    if (!status)
+        status = sbn__channel_table_touched(statistics, replica, *event);
+    if (!status)
+        status = sbn__channel_table_touched(gradients, replica, *event);
     return status;
 }
 
@@ -130,7 +130,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
                          sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
                          &wait, &layer_pass->last[r]);
     if (!status)
-        sbn__channel_table_touched(gradients, r, layer_pass->last[r]);
+        status = sbn__channel_table_touched(gradients, replica, layer_pass->last[r]);
     return status;
 }
 

@@ -104,8 +104,9 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
     if (!status)
         status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->running, weight,
                                      &bias);
+    if (!status)
+        status = sbn__channel_table_touched(&layer->scale, replica, bias);
     if (!status) {
-        sbn__channel_table_touched(&layer->scale, replica->index, bias);
         const cl_event both[] = {weight, bias};
         status = sbn__marker(replica, 2, both, &done);
     }

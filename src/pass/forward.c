@@ -111,7 +111,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
         status = sbn__launch_apply(replica, replica->kernels.forward_apply, g, arguments, 10, &wait,
                                    applied);
     if (!status)
-        sbn__channel_table_touched(statistics, r, *applied);
+        status = sbn__channel_table_touched(statistics, replica, *applied);
     return status;
 }
 

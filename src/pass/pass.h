@@ -29,7 +29,7 @@ typedef enum sbn_stage {
 } sbn_stage;
 
 struct sbn_pass {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_pass *next_idle;
     sbn_group *group;
     sbn_layer_pass *layer_passes; /* NULL: ended */

@@ -114,6 +114,13 @@ static int fold(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *
     return sbn__launch(replica, &replica->kernels.fold, arguments, 3, 2, items, wait, event);
 }
 
+static void move_event(cl_event *slot, cl_event *event)
+{
+    sbn__release_event(slot);
+    *slot = *event;
+    *event = NULL;
+}
+
 static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                            int format)
 {
@@ -145,14 +152,12 @@ static int enqueue_replica(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_rep
         status = sbn__read(replica, work->words.mem,
                            sizeof(int64_t) * sbn__format_words(shape) * chunk->channels,
                            work->host.at, &done, &read);
-        if (!status) {
-            sbn__keep_event(&work->read, read);
-            sbn__release_event(&read);
-        }
+        if (!status)
+            move_event(&work->read, &read);
     }
     /* Not read: the memory is still free only after what was enqueued. */
     if (status && reduced)
-        sbn__keep_event(&work->read, folded ? folded : reduced);
+        move_event(&work->read, folded ? &folded : &reduced);
     sbn__release_event(&reduced);
     sbn__release_event(&folded);
     return status ? status : sbn__flush(replica);

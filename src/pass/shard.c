@@ -159,19 +159,16 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last)
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
 {
     if (!shard->event)
         return SBN_SUCCESS;
-    cl_event event = NULL;
-    if (last)
-        sbn__keep_event(&event, last);
-    else {
-        const int status = sbn__marker(replica, shard->num_wait, shard->wait_list, &event);
-        if (status)
-            return status;
-    }
-    *shard->event = event;
+    const int status = *last ? SBN_SUCCESS
+                             : sbn__marker(replica, shard->num_wait, shard->wait_list, last);
+    if (status)
+        return status;
+    *shard->event = *last;
+    *last = NULL;
     sbn__handle_closed();
     return SBN_SUCCESS;
 }

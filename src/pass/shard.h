@@ -47,10 +47,10 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
                       const char *who, const char *name);
 
 /*
- * Gives the caller an event after the last command of a replica's pass; NULL: there was none, and
- * its wait list is all there is to wait for.
+ * Gives the caller the event of a replica's last command, which it takes; NULL: there was none, and
+ * the caller's wait list is all there is to wait for.
  */
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last);
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
 
 /* *event is NULL until a command stands behind it. `shards` may be NULL. */
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);

@@ -9,7 +9,7 @@ static void free_pass(sbn_pass *pass)
     sbn__free(pass->header);
     sbn__free(pass->sums);
     sbn__free(pass->mismatch);
-    pass->tag = 0;
+    sbn__object_remove(&pass->object);
     sbn__free(pass);
 }
 
@@ -41,16 +41,23 @@ void sbn__pass_release(sbn_pass *pass)
     group->idle = pass;
 }
 
+static sbn_pass *make_pass(void)
+{
+    sbn_pass *pass = sbn__allocate(sizeof *pass);
+    if (pass)
+        sbn__object_add(&pass->object, SBN_HANDLE_PASS);
+    return pass;
+}
+
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
     sbn_pass *pass = group->idle;
     if (pass)
         group->idle = pass->next_idle;
     else
-        pass = sbn__allocate(sizeof *pass);
+        pass = make_pass();
     if (!pass)
         return sbn__fail_memory("a pass");
-    pass->tag = SBN_HANDLE_PASS;
     pass->group = group;
     pass->stage = SBN_STAGE_HEADER;
     pass->format = SBN_NARROW;
