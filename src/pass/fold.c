@@ -61,12 +61,12 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     if (!status)
         status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
     const sbn_use uses[] = {
-        {"weight", &f->weight, p->of_weight.elements, 0, 0},
-        {"bias", &f->bias, channels, 0, 1},
-        {"folded_weight", &f->folded_weight, p->of_weight.elements, 1, 0},
-        {"folded_bias", &f->folded_bias, channels, 1, 0},
-        {"norm_weight", &f->norm_weight, channels, 0, 0},
-        {"norm_bias", &f->norm_bias, channels, 0, 0},
+        {"weight", f->weight, p->of_weight.elements, 0, 0},
+        {"bias", f->bias, channels, 0, 1},
+        {"folded_weight", f->folded_weight, p->of_weight.elements, 1, 0},
+        {"folded_bias", f->folded_bias, channels, 1, 0},
+        {"norm_weight", f->norm_weight, channels, 0, 0},
+        {"norm_bias", f->norm_bias, channels, 0, 0},
     };
     if (!status && f->num_wait > 0 && !f->wait_list)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
