@@ -21,35 +21,37 @@ int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches)
     return pool->claims ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
 }
 
-void sbn__claims_add(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
-                     const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
-                     unsigned flags, const char *operation)
+void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (!uses[i].buffer.mem)
+            continue;
+        sbn_claim *claim = &claims->group->passes->claims[claims->count];
+        *claim = *whose;
+        claim->use = uses[i];
+        claim->order = claims->count++;
+    }
+}
+
+void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
+                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
+                            unsigned flags, const char *operation)
 {
     const sbn_group *group = claims->group;
+    const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
     for (size_t r = 0; r < group->replica_count; ++r) {
-        const int adds = flags & SBN_ACCUMULATE_GRADIENTS && group->replicas[r].in_order;
-        const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
         const sbn_shard shard = sbn__shard_at(shards, r);
+        sbn_claim whose = {.operation = operation,
+                           .layer = layer->name,
+                           .branch = branch,
+                           .replica = r};
         sbn_use uses[SBN_MAX_USES];
-        const size_t first_gradient = sbn__list_uses(uses, &shard, &shapes[r], tensors,
-                                                     layer->affine);
+        const size_t gradients = sbn__list_uses(uses, &shard, &shapes[r], tensors, layer->affine);
         const size_t count = sbn__list_uses(uses, &shard, &shapes[r], needs, layer->affine);
-        for (size_t i = 0; i < count; ++i) {
-            const int gradient = i >= first_gradient;
-            if (!uses[i].buffer.mem)
-                continue;
-            group->passes->claims[claims->count] = (sbn_claim){
-                .use = uses[i],
-                .order = claims->count,
-                .operation = operation,
-                .layer = layer->name,
-                .branch = branch,
-                .replica = r,
-                .gradient = gradient,
-                .adds = gradient && adds,
-            };
-            ++claims->count;
-        }
+        sbn__claims_add(claims, &whose, uses, gradients);
+        whose.gradient = 1;
+        whose.adds = flags & SBN_ACCUMULATE_GRADIENTS && group->replicas[r].in_order;
+        sbn__claims_add(claims, &whose, uses + gradients, count - gradients);
     }
 }
 
@@ -143,6 +145,6 @@ int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const 
     const int status = sbn__claims_start(&claims, layer->group, 1);
     if (status)
         return status;
-    sbn__claims_add(&claims, layer, 0, shards, shapes, needs, 0, operation);
+    sbn__claims_add_shards(&claims, layer, 0, shards, shapes, needs, 0, operation);
     return sbn__claims_check(&claims, &branch);
 }

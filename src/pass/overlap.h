@@ -27,10 +27,13 @@ typedef struct sbn_claims {
 /* None yet, and room for those of `branches` layers. */
 int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches);
 
-/* Adds a layer's checked shards. */
-void sbn__claims_add(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
-                     const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
-                     unsigned flags, const char *operation);
+/* Adds buffers, apart from missing ones, of which `whose` says whose they are. */
+void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count);
+
+/* Adds those of a layer's checked shards. */
+void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
+                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
+                            unsigned flags, const char *operation);
 
 /*
  * SBN_INVALID_ARGUMENT with a sentence that names two that overlap; *branch is then the later

@@ -66,8 +66,9 @@ static void check_apart(sbn_pass *pass, size_t count)
         return;
     int status = sbn__claims_start(&claims, pass->group, count);
     for (size_t i = 0; i < count && !status; ++i, layer_pass = layer_pass->next)
-        sbn__claims_add(&claims, layer_pass->layer, i, layer_pass->shards, layer_pass->shapes,
-                        layer_pass->kind->needs, layer_pass->flags, layer_pass->kind->operation);
+        sbn__claims_add_shards(&claims, layer_pass->layer, i, layer_pass->shards,
+                               layer_pass->shapes, layer_pass->kind->needs, layer_pass->flags,
+                               layer_pass->kind->operation);
     if (!status)
         status = sbn__claims_check(&claims, &branch);
     layer_pass = pass->layer_passes;

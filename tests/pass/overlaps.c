@@ -1,6 +1,6 @@
 /*
  * Buffers of two replicas, or of two layers of a call, that overlap: each pair of which one is
- * written is refused with both named, whatever the pass; what may meet is not.
+ * written is refused with both named, whatever the pass, and in folding; what may meet is not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static cl_mem common;
 
 typedef struct role {
     const char *name;
-    size_t at; /* in sbn_shard */
+    size_t at; /* in sbn_shard, or sbn_folding */
     int written;
 } role;
 
@@ -75,6 +75,63 @@ static int check_pairs(operation op, const role *roles, size_t count)
             ++pairs;
         }
     return pairs;
+}
+
+#define FOLDING_ROLE(field, written) \
+    { \
+#field, offsetof(sbn_folding, field), written \
+    }
+static const role folding_roles[] = {
+    FOLDING_ROLE(weight, 0),    FOLDING_ROLE(bias, 0),          FOLDING_ROLE(norm_weight, 0),
+    FOLDING_ROLE(norm_bias, 0), FOLDING_ROLE(folded_weight, 1), FOLDING_ROLE(folded_bias, 1),
+};
+enum { FOLDING_ROLES = sizeof folding_roles / sizeof *folding_roles, FOLDING_INNER = 2, APART = 8 };
+
+static sbn_buffer *folding_buffer(sbn_folding *folding, const role *which)
+{
+    return (sbn_buffer *)((char *)folding + which->at);
+}
+
+/* The same for folding: each replica has a buffer for all of its roles. */
+static void check_folding(void)
+{
+    sbn_folding good[REPLICAS];
+    cl_mem own[REPLICAS];
+    int pairs = 0;
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        cl_int code;
+        own[r] = clCreateBuffer(s.device.context, CL_MEM_READ_WRITE,
+                                sizeof(float) * APART * FOLDING_ROLES, NULL, &code);
+        must(code, "clCreateBuffer");
+        good[r] = (sbn_folding){.size = sizeof *good, .outer = 1, .inner = FOLDING_INNER};
+        for (size_t i = 0; i < FOLDING_ROLES; ++i)
+            *folding_buffer(&good[r], &folding_roles[i]) = (sbn_buffer){own[r], APART * i};
+    }
+    expect(sbn_batchnorm_fold(s.layer, good), SBN_SUCCESS, "", "a folding without overlaps");
+    for (size_t i = 0; i < FOLDING_ROLES; ++i)
+        for (size_t j = 0; j < FOLDING_ROLES; ++j) {
+            const role *one = &folding_roles[i], *other = &folding_roles[j];
+            sbn_folding foldings[REPLICAS];
+            char words[160], what[96];
+            if (!one->written && !other->written)
+                continue;
+            memcpy(foldings, good, sizeof foldings);
+            *folding_buffer(&foldings[1], one) = (sbn_buffer){common, 2};
+            *folding_buffer(&foldings[0], other) = (sbn_buffer){common, 4};
+            snprintf(words, sizeof words,
+                     "folding of layer \"first\", rank 0, replica 1: %s must not overlap %s of "
+                     "replica 0",
+                     one->name, other->name);
+            snprintf(what, sizeof what, "%s of replica 1, %s of replica 0", one->name, other->name);
+            fill_common(3.0f);
+            expect(sbn_batchnorm_fold(s.layer, foldings), SBN_INVALID_ARGUMENT, words, what);
+            must(clFinish(s.queue), "clFinish");
+            tap_ok(common_holds(3.0f), "%s: nothing is written", what);
+            ++pairs;
+        }
+    tap_ok(pairs == 20, "%d pairs in folding", pairs);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        clReleaseMemObject(own[r]);
 }
 
 static void accepted(const sbn_shard *shards, const char *what)
@@ -161,6 +218,7 @@ int main(void)
     tap_ok(pairs == 3 * 7 + 27, "%d pairs", pairs);
     check_apart();
     check_accumulation();
+    check_folding();
     clReleaseMemObject(common);
     return stage_close(&s);
 }
