@@ -128,7 +128,7 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
         if (its[FAILED])
             return sbn__fail(SBN_REMOTE_ERROR,
                              "rank %d called sbn_data_parallel_create and reported %s",
-                             sbn__communicator_name(c, rank), sbn_strerror((int)its[FAILED]));
+                             sbn__communicator_name(c, rank), sbn_status_name((int)its[FAILED]));
         if (rank == sbn__communicator_rank(c))
             made->first = made->total;
         made->total += (size_t)its[REPLICAS];

@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     sbn_group *group;
     sbn_model *model;
     sbn_batchnorm *layers[2];
-    sbn_parameters parameters[2];
+    sbn_parameters parameters[2] = {SBN_PARAMETERS_INIT, SBN_PARAMETERS_INIT};
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
     lenient.strict = 0;
     config.queues = &queue;

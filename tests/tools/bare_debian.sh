@@ -155,7 +155,7 @@ says 'POCL_CACHE_DIR'
 check 'a program' user "cp examples/minimal.c program.c
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn)') && ./a.out"
 check 'a program, with the static library' user "$(readme \
-    'cc program.c $(pkg-config --cflags syncbn) "$(pkg-config --variable=libdir syncbn)/libsyncbn.a" $(pkg-config --libs OpenCL jansson) -lm -lpthread')
+    'cc program.c $(pkg-config --cflags syncbn) "$(pkg-config --variable=libdir syncbn)/libsyncbn.a" $(pkg-config --libs OpenCL) -lm -lpthread')
     ./a.out && ldd a.out | tee ldd && ! grep -q syncbn ldd"
 check 'a program over MPI' user "cp examples/minimal_mpi.c program.c
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn-mpi)' 'mpiexec -n 4 ./a.out')"
