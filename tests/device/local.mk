@@ -14,6 +14,7 @@ tests_device_shared_programs_LDFLAGS = $(wraps)
 TESTS += $(device_tests)
 ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
 	tests/device/kernels tests/device/shared_programs
+TSAN_TESTS += tests/device/shared_programs
 OCLGRIND_TESTS += tests/device/kernels
 
 # What the kernels' source must not say.
