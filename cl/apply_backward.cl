@@ -15,19 +15,19 @@
 static float backward_p(global const float *coefficients, global const float *weight, uint affine,
                         uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * coefficients[ROW_INVSTD * total + c];
+    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
 }
 
 static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
-    return -p * gradients[ROW_K * total + c];
+    return -p * gradients[table_row(ROW_K, total) + c];
 }
 
 static float backward_r(global const float *coefficients, global const float *gradients,
                         uint total, uint c, float p, float q)
 {
-    const float q_low = q * coefficients[ROW_MEAN_LOW * total + c];
-    return fma(-p, gradients[ROW_G_LOW * total + c], -q_low);
+    const float q_low = q * coefficients[table_row(ROW_MEAN_LOW, total) + c];
+    return fma(-p, gradients[table_row(ROW_G_LOW, total) + c], -q_low);
 }
 
 static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
@@ -56,7 +56,8 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     global float *pdx = dx + dx_offset + run;
 #if CPU_FORM
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
-    float mean = coefficients[ROW_MEAN_HIGH * total + at], g = gradients[ROW_G_HIGH * total + at];
+    float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + at];
+    float g = gradients[table_row(ROW_G_HIGH, total) + at];
     float p = backward_p(coefficients, weight, affine, total, at);
     float q = backward_q(gradients, total, at, p);
     float r = backward_r(coefficients, gradients, total, at, p, q);
@@ -76,8 +77,8 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
         const uint left = (uint)(stop - i);
         const float mean_before = mean, g_before = g, p_before = p, q_before = q, r_before = r;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = coefficients[ROW_MEAN_HIGH * total + c];
-        g = gradients[ROW_G_HIGH * total + c];
+        mean = coefficients[table_row(ROW_MEAN_HIGH, total) + c];
+        g = gradients[table_row(ROW_G_HIGH, total) + c];
         p = backward_p(coefficients, weight, affine, total, c);
         q = backward_q(gradients, total, c, p);
         r = backward_r(coefficients, gradients, total, c, p, q);
@@ -108,8 +109,8 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
         const float p = backward_p(coefficients, weight, affine, total, c);
         const float q = backward_q(gradients, total, c, p);
         const float r = backward_r(coefficients, gradients, total, c, p, q);
-        const float mean = coefficients[ROW_MEAN_HIGH * total + c];
-        const float g = gradients[ROW_G_HIGH * total + c];
+        const float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + c];
+        const float g = gradients[table_row(ROW_G_HIGH, total) + c];
         put(backward_value(px[begin + i], pdy[begin + i], mean, g, p, q, r), pdx + begin + i);
     }
 #endif
@@ -126,13 +127,13 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
                          uint non_temporal)
 {
     global const float *weight = weights + weight_offset;
-    const uint width = channels * plane, tile = rows_tile() * TILE;
-    const uint count = min((uint)TILE, width - tile);
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
     float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = coefficients[ROW_MEAN_HIGH * channels + c];
-        gs[k] = gradients[ROW_G_HIGH * channels + c];
+        means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+        gs[k] = gradients[table_row(ROW_G_HIGH, channels) + c];
         ps[k] = backward_p(coefficients, weight, affine, channels, c);
         qs[k] = backward_q(gradients, channels, c, ps[k]);
         rs[k] = backward_r(coefficients, gradients, channels, c, ps[k], qs[k]);

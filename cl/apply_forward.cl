@@ -14,19 +14,19 @@
 /* mean, a and b of a channel. */
 static float forward_mean(global const float *coefficients, uint scale_only, uint total, uint c)
 {
-    return scale_only ? 0.0f : coefficients[ROW_MEAN_HIGH * total + c];
+    return scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_HIGH, total) + c];
 }
 
 static float forward_scale(global const float *coefficients, global const float *weight,
                            uint affine, uint total, uint c)
 {
-    return (affine ? weight[c] : 1.0f) * coefficients[ROW_INVSTD * total + c];
+    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
 }
 
 static float forward_shift(global const float *coefficients, global const float *bias, uint affine,
                            uint scale_only, uint total, uint c, float a)
 {
-    const float mean_low = scale_only ? 0.0f : coefficients[ROW_MEAN_LOW * total + c];
+    const float mean_low = scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_LOW, total) + c];
     return fma(-a, mean_low, affine && !scale_only ? bias[c] : 0.0f);
 }
 
@@ -109,8 +109,8 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
                         uint non_temporal)
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
-    const uint width = channels * plane, tile = rows_tile() * TILE;
-    const uint count = min((uint)TILE, width - tile);
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
     float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {

@@ -68,6 +68,12 @@ static ulong quotient_long(ulong a, ulong b)
     return a / b;
 }
 
+/* Where a row of a table of `total` channels begins. */
+static ulong table_row(uint row, uint total)
+{
+    return (ulong)row * total;
+}
+
 static void put(real v, global float *p)
 {
 #if CPU_FORM
@@ -87,11 +93,11 @@ static void put_edge(real v, global float *p, uint count)
 }
 
 /* The channel of a row's element, and the element's place in its plane; then of the next one's. */
-static uint channel_of(uint element, uint plane, private uint *within)
+static uint channel_of(ulong element, uint plane, private uint *within)
 {
-    const uint c = quotient(element, plane);
-    *within = element - c * plane;
-    return c;
+    const ulong c = quotient_long(element, plane);
+    *within = (uint)(element - c * plane);
+    return (uint)c;
 }
 
 static uint next_channel(uint c, uint plane, private uint *within)
@@ -112,10 +118,22 @@ static ulong flat_begin(uint range)
     return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * range;
 }
 
-/* The tile of a row, and the first row, of a walk by rows: work-groups (tiles, ranges of rows). */
-static uint rows_tile(void)
+/* Elements of a row: more than 2^32 where planes are small and channels many. */
+static ulong row_width(uint channels, uint plane)
 {
-    return get_group_id(0);
+    return (ulong)channels * plane;
+}
+
+/* Where a work-group's tile begins in a row, and its first row: (tiles, ranges of rows). */
+static ulong rows_tile(void)
+{
+    return (ulong)get_group_id(0) * TILE;
+}
+
+/* Elements of the tile that begins there. */
+static uint tile_count(ulong width, ulong tile)
+{
+    return (uint)min((ulong)TILE, width - tile);
 }
 
 static ulong rows_begin(uint rows_per_tile)

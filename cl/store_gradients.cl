@@ -15,9 +15,9 @@ kernel void store_gradients(global const float *restrict gradients,
 {
     const uint c = get_global_id(0), channels = get_global_size(0);
     if (has_weight_grad)
-        store_gradient(gradients[ROW_WEIGHT_GRAD * channels + c],
+        store_gradient(gradients[table_row(ROW_WEIGHT_GRAD, channels) + c],
                        weight_grad + weight_grad_offset + c, accumulate);
     if (has_bias_grad)
-        store_gradient(gradients[ROW_BIAS_GRAD * channels + c], bias_grad + bias_grad_offset + c,
-                       accumulate);
+        store_gradient(gradients[table_row(ROW_BIAS_GRAD, channels) + c],
+                       bias_grad + bias_grad_offset + c, accumulate);
 }

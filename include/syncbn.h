@@ -40,7 +40,12 @@
  * returned belong to the library.
  *
  * Objects. What sbn_*_create or sbn_group_split makes is ended by sbn_*_destroy,
- * which accepts NULL.
+ * which accepts NULL. An object that another one or a pass under way still needs is
+ * not destroyed: the call returns SBN_INVALID_ARGUMENT with a sentence that says what
+ * needs it, and the object stays as it was. The library knows which groups, layers,
+ * saved statistics, passes, models, checkpoints, sbn_data_parallels and exchanges
+ * exist: using one that has been destroyed or ended is SBN_INVALID_ARGUMENT, unless a
+ * new object has been allocated in the same place.
  *
  * Structs. Each struct that a caller fills, except sbn_buffer, begins with `size`,
  * the caller's sizeof. Start from the struct's _INIT macro; where the defaults are

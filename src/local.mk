@@ -43,6 +43,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/opencl.h \
 	src/device/program.c \
 	src/device/program.h \
+	src/device/programs.c \
 	src/device/self_test.c \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
@@ -95,6 +96,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/layer_pass.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
+	src/pass/overlap.c \
+	src/pass/overlap.h \
 	src/pass/pipeline.c \
 	src/pass/pipeline.h \
 	src/pass/pool.c \

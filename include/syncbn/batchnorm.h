@@ -35,7 +35,12 @@ typedef struct sbn_batchnorm_config {
     const char *name; /* in error sentences; the same on all ranks; NULL: "batchnorm" */
     size_t channels;  /* >= 1 */
     sbn_layout layout;
-    double eps; /* >= 0 and finite; with 0, y of a constant channel is NaN */
+    /*
+     * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and
+     * in evaluation. (PyTorch evaluates such a channel to +-Inf where x is not the mean, and
+     * has refused 0 in training since 2.15.)
+     */
+    double eps;
     sbn_eps_mode eps_mode;
     double momentum; /* weight of the new batch, 0 ... 1 */
     sbn_average average;
@@ -64,8 +69,11 @@ SBN_API int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
 SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *config,
                                  sbn_batchnorm **layer);
 
-/* Ends a layer. Its passes and saved statistics must have been ended before. */
-SBN_API void sbn_batchnorm_destroy(sbn_batchnorm *layer);
+/*
+ * Ends a layer. SBN_INVALID_ARGUMENT, and the layer stays, while passes of it are
+ * under way and until its saved statistics and the models that have it are destroyed.
+ */
+SBN_API int sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
 /* Copies out the settings that the layer was made with; `name` is the layer's own. */
 SBN_API int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config);
@@ -143,13 +151,19 @@ typedef struct sbn_saved sbn_saved;
 /* Makes empty saved statistics of a layer. Errors as of sbn_batchnorm_create. */
 SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
 
-/* Ends saved statistics. Passes that use them must have been ended before. */
-SBN_API void sbn_saved_destroy(sbn_saved *saved);
+/* Ends saved statistics. SBN_INVALID_ARGUMENT, and they stay, while a pass uses them. */
+SBN_API int sbn_saved_destroy(sbn_saved *saved);
 
 /*
- * Copies out the mean and the biased variance (`channels` floats each, rounded once)
- * and the number of values per channel over the whole group; any pointer may be NULL.
- * SBN_INVALID_ARGUMENT before the first forward pass.
+ * Copies out the mean and the biased variance that normalised (`channels` floats each,
+ * rounded from the host's doubles) and the number of values per channel over the whole
+ * group; any pointer may be NULL. SBN_INVALID_ARGUMENT before the first forward pass.
+ *
+ * They differ from those of the exact sums by the rounding within blocks of 256
+ * elements of a plane (doc/order.md has bounds; planes of one element have none).
+ * Besides, up to 2^-63 of the mean and 2^-78 of the variance are cut off where elements
+ * of 2^-24 and more are among the channel's, as long as variance and eps are 2^-48 or
+ * more together: a variance below 2^-78 may then come out as 0.
  */
 SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 

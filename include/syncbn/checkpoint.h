@@ -130,7 +130,7 @@ typedef struct sbn_layer_info {
 SBN_API int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint);
 
 /* Closes the file. */
-SBN_API void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
+SBN_API int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
 
 /* How many layers the file holds. */
 SBN_API size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint);

@@ -45,8 +45,8 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  * turn as it calls sbn_group_split, with the same configuration (NULL: the default).
  * Calls below on a rank without replicas do nothing and return at once.
  *
- * The group must outlive it, and it belongs to the group's thread. Its timeout is the
- * group's. After a timeout it takes no more exchanges, whatever the group's on_timeout
+ * The group cannot be destroyed before it, and it belongs to the group's thread. Its
+ * timeout is the group's. After a timeout it takes no more exchanges, whatever the group's on_timeout
  * is: there is no average of some of the gradients. A group that goes on alone after a
  * timeout cannot make one (SBN_GROUP_FAILED). sbn_group_abort of the group ends it
  * too. (A job over MPI then ends as <syncbn-mpi.h> describes.)
@@ -56,15 +56,18 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  * broadcasts within a process. It is kept from call to call and is never more than the
  * largest call needed.
  *
- * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than 65535
- * replicas; *parallel is then NULL. A wrong configuration of one rank is
+ * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than
+ * SBN_MAX_REPLICAS replicas; *parallel is then NULL. A wrong configuration of one rank is
  * SBN_REMOTE_ERROR on the others.
  */
 SBN_API int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *config,
                                      sbn_data_parallel **parallel);
 
-/* Ends it. Its exchanges must have been ended before; waits for copies that still run. */
-SBN_API void sbn_data_parallel_destroy(sbn_data_parallel *parallel);
+/*
+ * Ends it. Waits for copies that still run. SBN_INVALID_ARGUMENT, and it stays, while
+ * exchanges are under way.
+ */
+SBN_API int sbn_data_parallel_destroy(sbn_data_parallel *parallel);
 
 /* How many replicas all ranks have together; 0 on a rank without replicas. */
 SBN_API size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel);

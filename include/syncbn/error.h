@@ -71,7 +71,8 @@ SBN_API const char *sbn_status_name(int status);
 /*
  * The sentence behind the calling thread's last failed call: which rank,
  * replica and layer, what was expected and what came. It stays valid until the
- * thread's next call into the library. Empty after a success.
+ * thread's next call into the library. Empty after a success; only sbn_*_destroy leaves
+ * the sentence of an earlier failure, which can be shown after cleaning up.
  */
 SBN_API const char *sbn_last_error(void);
 

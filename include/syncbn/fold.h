@@ -24,8 +24,8 @@ extern "C" {
  *   convolution (h, w, in, out), dense (in, out)     outer h w in, inner 1
  *   transposed convolution (in, out, h, w)           outer in, inner h w
  *
- * A grouped convolution is folded in the same way. What is written must not overlap
- * any other buffer. Events as in sbn_shard.
+ * A grouped convolution is folded in the same way. What is written must not overlap any
+ * other buffer, of any replica (SBN_INVALID_ARGUMENT names both). Events as in sbn_shard.
  */
 typedef struct sbn_folding {
     size_t size; /* sizeof(sbn_folding) */

@@ -23,6 +23,9 @@ struct sbn_transport;
  */
 #define SBN_ORDER_VERSION 1
 
+/* How many replicas a group may have in one process, and an sbn_data_parallel in all of them. */
+#define SBN_MAX_REPLICAS 65535
+
 typedef struct sbn_group sbn_group;
 
 /*
@@ -53,7 +56,8 @@ typedef struct sbn_group_config {
     size_t size; /* sizeof(sbn_group_config) */
     /* A const cl_command_queue *: one queue per replica, retained by the group. */
     struct _cl_command_queue *const *queues;
-    size_t replicas; /* may be 0 with a transport: the rank only takes part in combining */
+    size_t replicas; /* at most SBN_MAX_REPLICAS; may be 0 with a transport: the rank only
+                        takes part in combining */
     /* From <syncbn/transport.h> or <syncbn-mpi.h>; copied. NULL: this process alone. */
     const struct sbn_transport *transport;
     double timeout; /* how long to wait for other ranks, in seconds, > 0 */
@@ -90,23 +94,27 @@ typedef struct sbn_group_config {
 SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
 
 /*
- * Makes a group and compiles its kernels, once per device and context. Does not
- * communicate with other ranks. If kernels are compiled, and not read from the
+ * Makes a group and compiles its kernels, once per device, context, form and
+ * build_options: groups share them, and the last of these groups releases them. Does
+ * not communicate with other ranks. If kernels are compiled, and not read from the
  * cache, a self-test of the device's arithmetic runs first; a device that breaks
  * one of its rules is SBN_UNSUPPORTED_DEVICE, with a sentence that names the
- * rule. Errors: SBN_INVALID_ARGUMENT,
- * SBN_UNSUPPORTED_DEVICE, SBN_OUT_OF_MEMORY, OpenCL's codes; *group is then NULL.
+ * rule. Errors: SBN_INVALID_ARGUMENT, SBN_UNSUPPORTED_DEVICE, SBN_OUT_OF_MEMORY,
+ * OpenCL's codes; *group is then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
 /*
- * Ends a group. Waits for the group's commands that still run on its queues. Its
- * passes, saved statistics and layers must have been ended before, in this order,
- * or its layers moved to another group. A group that timed out or was aborted leaves
- * the memory of its unfinished requests allocated. A group that sbn_group_split made
- * is ended by the last of its handles.
+ * Ends a group. Waits for the group's commands that still run on its queues.
+ *
+ * SBN_INVALID_ARGUMENT, and the group stays as it was, while passes of it are under way
+ * and while layers or an sbn_data_parallel belong to it: end its passes, destroy its
+ * saved statistics and layers in this order, or move the layers to another group. A
+ * group that timed out or was aborted leaves the memory of its unfinished requests
+ * allocated. A group that sbn_group_split made is ended by the last of its handles; the
+ * calls for the others succeed, whatever belongs to it.
  */
-SBN_API void sbn_group_destroy(sbn_group *group);
+SBN_API int sbn_group_destroy(sbn_group *group);
 
 /* The colour of a replica that joins no group. */
 #define SBN_NO_COLOUR (-1)

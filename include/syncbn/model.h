@@ -32,7 +32,7 @@ typedef struct sbn_parameters {
 SBN_API int sbn_model_create(sbn_model **model);
 
 /* Ends a model; its layers stay. */
-SBN_API void sbn_model_destroy(sbn_model *model);
+SBN_API int sbn_model_destroy(sbn_model *model);
 
 /*
  * Adds a layer, which must outlive the model, under a name.

@@ -85,7 +85,7 @@ typedef struct sbn_pass sbn_pass;
  *
  * Errors. If begin fails there is no pass, and in a group of several ranks the others
  * have been told. (Not of a handle that is no layer, of a wrong size of a branch, or
- * of more than SBN_MAX_PASSES: these fail on this rank alone.) An error before the
+ * of more than SBN_MAX_PASSES or SBN_MAX_BRANCHES: these fail on this rank alone.) An error before the
  * ranks have agreed changes nothing: no statistics, outputs or gradients. A later one
  * (of a device) leaves the outputs undefined and the group failed; then begin one
  * more pass, which fails at once on this rank and tells the others.
@@ -180,17 +180,21 @@ typedef struct sbn_branch {
         sizeof(sbn_branch), NULL, NULL, NULL, 0 \
     }
 
+/* How many branches a call may have. */
+#define SBN_MAX_BRANCHES 65536
+
 /*
  * Begins the forward pass of several layers of one group. Waits for what
  * sbn_forward_begin waits for.
  *
- * There are `count` > 0 branches. The results are bit for bit those of one call per
+ * There are 1 to SBN_MAX_BRANCHES branches. The results are bit for bit those of one call per
  * layer in the order of the branches. All layers are reduced before any output is
- * written, so no branch may write a tensor that another one reads or writes;
- * weight_grad and bias_grad may be shared between branches, which
- * SBN_ACCUMULATE_GRADIENTS adds up on an in-order queue. A layer may occur several
- * times, with saved statistics of its own each time. `branches` is copied; what it
- * points to stays as for a single layer.
+ * written, so no branch may write a tensor that another one reads or writes
+ * (SBN_INVALID_ARGUMENT names both). A replica's weight_grad and bias_grad may be shared
+ * between branches on an in-order queue if the later ones have
+ * SBN_ACCUMULATE_GRADIENTS, which adds them up. A layer may occur several times, with
+ * saved statistics of its own each time. `branches` is copied; what it points to stays
+ * as for a single layer.
  *
  * All branches succeed or fail together: an error before the ranks have agreed, in
  * whichever layer, changes nothing in any. If the arguments of one layer are wrong

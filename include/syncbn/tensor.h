@@ -46,8 +46,9 @@ typedef struct sbn_buffer {
 
 /*
  * One replica's shard: its part of the batch. A pass reads and writes only the
- * buffers that its comment names; the others may stay zero. None may overlap one
- * that the pass writes.
+ * buffers that its comment names; the others may stay zero. None, of any replica, may
+ * overlap one that the pass writes: SBN_INVALID_ARGUMENT names both. (Sub-buffers of one
+ * buffer count as buffers of their own.)
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last
@@ -58,7 +59,8 @@ typedef struct sbn_buffer {
 typedef struct sbn_shard {
     size_t size;            /* sizeof(sbn_shard) */
     int dims;               /* how many numbers of `shape` count: 2 ... 5 */
-    size_t shape[5];        /* N, C, then space; N or an extent of space may be 0: no values */
+    size_t shape[5];        /* N, C, then space; N or an extent of space may be 0: no values,
+                               whatever the other extents are */
     sbn_buffer x, y;        /* of `shape` */
     sbn_buffer dy, dx;      /* of `shape` */
     sbn_buffer weight;      /* gamma: C floats; read if the layer is affine */

@@ -117,13 +117,14 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, siz
                                     sizeof(float) * channels, &wait, &event);
     if (status != SBN_SUCCESS)
         return status;
-    sbn__keep_event(&table->written[r], event);
-    sbn__channel_table_touched(table, r, event);
+    status = sbn__keep_event(replica, &table->written[r], event);
+    if (!status)
+        status = sbn__channel_table_touched(table, replica, event);
     sbn__release_event(&event);
-    return SBN_SUCCESS;
+    return status;
 }
 
-void sbn__channel_table_touched(sbn_channel_table *table, size_t replica, cl_event event)
+int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
 {
-    sbn__keep_event(&table->last[replica], event);
+    return sbn__keep_event(replica, &table->last[replica->index], event);
 }

@@ -41,9 +41,10 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, siz
 /*
  * What a command that reads the device's copy must wait for, added to `wait`: the last one, unless
  * it has failed (by an event in the caller's list, for one) and so is over. A copy whose write has
- * failed is an error. Once enqueued, the command is the last.
+ * failed is an error. Once enqueued, the command is the last; an error there: it has been waited for.
  */
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait);
-void sbn__channel_table_touched(sbn_channel_table *table, size_t replica, cl_event event);
+int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,
+                               cl_event event);
 
 #endif

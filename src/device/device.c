@@ -68,6 +68,10 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code == CL_INVALID_COMMAND_QUEUE)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "queues[%zu]: a command queue was expected, another handle came", index);
+    cl_command_queue_properties properties = 0;
+    if (code == CL_SUCCESS)
+        code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
+                                     NULL);
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                                NULL);
@@ -83,6 +87,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (status != SBN_SUCCESS)
         return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     replica->compute_units = units > 0 ? units : 1;
+    replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);
     if (code != CL_SUCCESS)
         return fail_cl(replica, "clRetainCommandQueue", code);
@@ -101,6 +106,7 @@ void sbn__replica_close(sbn_replica *replica)
 {
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
     sbn__kernels_release(&replica->kernels);
+    sbn__program_release(replica->program);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);
@@ -211,14 +217,25 @@ void sbn__release_event(cl_event *event)
     }
 }
 
-void sbn__keep_event(cl_event *slot, cl_event event)
+void sbn__move_event(cl_event *slot, cl_event *event)
 {
-    if (event) {
-        clRetainEvent(event);
-        sbn__handle_opened();
-    }
     sbn__release_event(slot);
+    *slot = *event;
+    *event = NULL;
+}
+
+int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event)
+{
+    const cl_int code = event ? clRetainEvent(event) : CL_SUCCESS;
+    sbn__release_event(slot);
+    if (code != CL_SUCCESS) {
+        clWaitForEvents(1, &event);
+        return fail_cl(replica, "clRetainEvent", code);
+    }
+    if (event)
+        sbn__handle_opened();
     *slot = event;
+    return SBN_SUCCESS;
 }
 
 int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)

@@ -15,8 +15,10 @@ typedef struct sbn_replica {
     cl_context context;
     cl_device_id device;
     size_t compute_units;
+    int in_order; /* the queue keeps order */
     cl_ulong max_allocation, cache_size;
     sbn_kernel_form form;
+    sbn_program *program;
     sbn_kernels kernels;
 } sbn_replica;
 
@@ -74,8 +76,14 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
 /* Drops *event if there is one. */
 void sbn__release_event(cl_event *event);
 
-/* Replaces *slot, dropping what it held. The new event is retained. */
-void sbn__keep_event(cl_event *slot, cl_event event);
+/*
+ * Replaces *slot, dropping what it held. The new event is retained, or, where it cannot be, waited
+ * for: then *slot is NULL, for the command is over and so are those that it waited for.
+ */
+int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event);
+
+/* Replaces *slot by *event, which is NULL then. */
+void sbn__move_event(cl_event *slot, cl_event *event);
 
 /* A buffer of at least `size` bytes: kept when large enough, else made anew. */
 typedef struct sbn_device_buffer {

@@ -132,18 +132,15 @@ static int build(cl_program *program, const sbn_program *owner, const char *cons
     return status;
 }
 
-int sbn__program_build(sbn_program *program, cl_context context, cl_device_id device,
-                       sbn_kernel_form form, const char *more, int cache)
+int sbn__program_build(sbn_program *program, int cache)
 {
-    *program = (sbn_program){.context = context, .device = device, .form = form};
+    const char *more = program->options;
     char summation[512], sizes[512], common[2048], options[4096];
-    if (!more)
-        more = "";
     int status = sbn__build_options_check(more);
     if (status != SBN_SUCCESS)
         return status;
     sbn__summation_macros(summation, sizeof summation);
-    sbn__kernel_macros(form, sizes, sizeof sizes);
+    sbn__kernel_macros(program->form, sizes, sizeof sizes);
     /* The library's macros after the caller's: the later definition of two is the one that holds. */
     const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s %s%s", more, summation,
                                 sizes);
@@ -172,30 +169,11 @@ static void release_program(cl_program program)
     }
 }
 
-void sbn__program_release(sbn_program *program)
+void sbn__program_unload(sbn_program *program)
 {
     for (int format = 0; format < SBN_FORMATS; ++format)
         release_program(program->reduce[format]);
     release_program(program->apply);
-}
-
-static int share_program(cl_program *program, cl_program from)
-{
-    const cl_int code = clRetainProgram(from);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "clRetainProgram failed");
-    sbn__handle_opened();
-    *program = from;
-    return SBN_SUCCESS;
-}
-
-int sbn__program_shard(sbn_program *program, const sbn_program *from)
-{
-    *program = (sbn_program){.context = from->context, .device = from->device, .form = from->form};
-    int status = share_program(&program->apply, from->apply);
-    for (int format = 0; format < SBN_FORMATS && !status; ++format)
-        status = share_program(&program->reduce[format], from->reduce[format]);
-    return status;
 }
 
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,

@@ -29,12 +29,16 @@ typedef struct sbn_kernels {
     sbn_kernel add_slices, store_gradients;
 } sbn_kernels;
 
-/* The programs of a device in a context, shared by replicas. */
+/* The programs of a device in a context, shared by replicas of any groups (src/device/programs.c). */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form;
+    const char *options; /* the caller's, for the compiler; behind the struct */
     cl_program reduce[SBN_FORMATS], apply;
+    struct sbn_program *next;
+    size_t users;
+    int built;
 } sbn_program;
 
 /* AUTO becomes the form that suits the device. */
@@ -46,12 +50,17 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
  */
 int sbn__program_is_worth_caching(cl_device_id device);
 
-/* `cache`: of sbn__cache_open. */
-int sbn__program_build(sbn_program *program, cl_context context, cl_device_id device,
-                       sbn_kernel_form form, const char *options, int cache);
-/* The same programs for another group. */
-int sbn__program_shard(sbn_program *program, const sbn_program *from);
+/*
+ * The programs of a device in a context, built unless a group of the process has them; `options`
+ * may be NULL. `folder`: the configuration's program_cache. To be released as often.
+ */
+int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
+                         const char *options, const char *folder, sbn_program **program);
 void sbn__program_release(sbn_program *program);
+
+/* Builds what is described, and releases what is built. `cache`: of sbn__cache_open. */
+int sbn__program_build(sbn_program *program, int cache);
+void sbn__program_unload(sbn_program *program);
 
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);

@@ -39,18 +39,21 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
                          "%s: shape: %zu channels were expected, %zu came in %s", who, channels,
                          shard->shape[1], text);
     size_t plane = 1;
-    int fits = 1;
-    for (int i = 2; i < shard->dims; ++i)
-        fits = fits && multiply(&plane, shard->shape[i]);
+    int fits = 1, empty = shard->shape[0] == 0;
+    for (int i = 2; i < shard->dims; ++i) {
+        fits = multiply(&plane, shard->shape[i]) && fits;
+        empty |= shard->shape[i] == 0;
+    }
     size_t values = plane;
-    fits = fits && multiply(&values, shard->shape[0]);
+    fits = multiply(&values, shard->shape[0]) && fits;
     size_t elements = values;
-    fits = fits && multiply(&elements, channels);
+    fits = multiply(&elements, channels) && fits;
     const size_t blocks = plane / SBN_BLOCK + (plane % SBN_BLOCK != 0);
     size_t channel_blocks = blocks;
-    fits = fits && multiply(&channel_blocks, shard->shape[0]);
-    if (!fits || plane > INT32_MAX || shard->shape[0] > INT32_MAX ||
-        channel_blocks > SBN_MAX_BLOCKS)
+    fits = multiply(&channel_blocks, shard->shape[0]) && fits;
+    /* Where there are no elements the other extents may be any. */
+    if (!empty && (!fits || plane > INT32_MAX || shard->shape[0] > INT32_MAX ||
+                   channel_blocks > SBN_MAX_BLOCKS))
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "%s: shape: %s is too large: a plane may have 2^31 - 1 elements, a channel "

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/versioned_struct.h"
-#include "device/cache.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {
@@ -29,6 +28,9 @@ static int read_config(const sbn_group_config *given, sbn_group_config *config,
 
 static int check_config(const sbn_group_config *config)
 {
+    if (config->replicas > SBN_MAX_REPLICAS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "replicas: expected at most %d, got %zu",
+                         SBN_MAX_REPLICAS, config->replicas);
     if (config->replicas > 0 && !config->queues)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
                          config->replicas);
@@ -62,53 +64,23 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-static const sbn_program *find_program(const sbn_group *group, const sbn_replica *replica)
-{
-    for (size_t i = 0; i < group->program_count; ++i) {
-        const sbn_program *program = &group->programs[i];
-        if (program->device == replica->device && program->context == replica->context)
-            return program;
-    }
-    return NULL;
-}
-
-/* The program for a replica: an earlier replica's, the whole group's, or else built. */
-static int program_for(sbn_group *group, const sbn_group *whole, const sbn_replica *replica,
-                       const sbn_group_config *config, const sbn_program **found)
-{
-    *found = find_program(group, replica);
-    if (*found)
-        return SBN_SUCCESS;
-    const sbn_program *other = whole ? find_program(whole, replica) : NULL;
-    sbn_program *program = &group->programs[group->program_count++];
-    *found = program;
-    if (other)
-        return sbn__program_shard(program, other);
-    const int use = config->program_cache || sbn__program_is_worth_caching(replica->device);
-    const int cache = use ? sbn__cache_open(config->program_cache) : -1;
-    const int status = sbn__program_build(program, replica->context, replica->device, replica->form,
-                                          config->build_options, cache);
-    sbn__cache_close(cache);
-    return status;
-}
-
-static int open_replicas(sbn_group *group, const sbn_group_config *config, const sbn_group *whole)
+static int open_replicas(sbn_group *group, const sbn_group_config *config)
 {
     group->replicas = sbn__allocate(sizeof *group->replicas * config->replicas);
-    group->programs = sbn__allocate(sizeof *group->programs * config->replicas);
-    if (!group->replicas || !group->programs)
+    if (!group->replicas)
         return sbn__fail_memory("the replicas");
     group->replica_count = config->replicas;
     for (size_t r = 0; r < config->replicas; ++r) {
         sbn_replica *replica = &group->replicas[r];
-        const sbn_program *program;
         int status = sbn__replica_open(replica, r, config->queues[r]);
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = program_for(group, whole, replica, config, &program);
+            status = sbn__program_acquire(replica->context, replica->device, replica->form,
+                                          config->build_options, config->program_cache,
+                                          &replica->program);
         if (!status)
-            status = sbn__kernels_create(&replica->kernels, program);
+            status = sbn__kernels_create(&replica->kernels, replica->program);
         if (status)
             return status;
     }
@@ -138,16 +110,16 @@ int sbn_group_create(const sbn_group_config *given, sbn_group **group)
     int status = read_config(given, &config, &transport);
     if (!status)
         status = check_config(&config);
-    return status ? status : sbn__group_make(&config, NULL, group);
+    return status ? status : sbn__group_make(&config, group);
 }
 
-int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group)
+int sbn__group_make(const sbn_group_config *config, sbn_group **group)
 {
     int status = SBN_SUCCESS;
     sbn_group *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a group");
-    made->tag = SBN_HANDLE_GROUP;
+    sbn__object_add(&made->object, SBN_HANDLE_GROUP);
     made->references = 1;
     made->form = config->form;
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
@@ -155,47 +127,70 @@ int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_
     made->communicator.abort_flag = &made->aborted;
     status = keep_options(made, config->build_options);
     if (!status)
-        status = open_replicas(made, config, whole);
+        status = open_replicas(made, config);
     if (status) {
-        sbn_group_destroy(made);
+        sbn__group_free(made);
         return status;
     }
     *group = made;
     return SBN_SUCCESS;
 }
 
-void sbn_group_destroy(sbn_group *group)
+void sbn__group_free(sbn_group *group)
 {
-    if (!group || group->tag != SBN_HANDLE_GROUP || --group->references > 0)
-        return;
     if (group->passes)
         group->free_passes(group->passes);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
-    for (size_t i = 0; i < group->program_count; ++i)
-        sbn__program_release(&group->programs[i]);
     sbn__communicator_close(&group->communicator);
     sbn__free(group->replicas);
-    sbn__free(group->programs);
     sbn__free(group->build_options);
-    group->tag = 0;
+    sbn__object_remove(&group->object);
     sbn__free(group);
+}
+
+int sbn_group_destroy(sbn_group *group)
+{
+    const int status = group ? sbn__check_handle(group, SBN_HANDLE_GROUP, "group") : SBN_SUCCESS;
+    if (!group || status)
+        return status;
+    if (group->references > 1) {
+        --group->references;
+        return SBN_SUCCESS;
+    }
+    if (group->passes_under_way > 0)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "group: expected no pass of it under way, got %zu; end them, then destroy it",
+            group->passes_under_way);
+    if (group->layers > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: expected no layers in it, got %zu; destroy them or move them to "
+                         "another group, then destroy it",
+                         group->layers);
+    if (group->data_parallels > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: expected no sbn_data_parallel of it, got %zu; destroy them, then "
+                         "the group",
+                         group->data_parallels);
+    sbn__group_free(group);
+    return SBN_SUCCESS;
 }
 
 size_t sbn_group_replicas(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP ? group->replica_count : 0;
+    return sbn__object_is(group, SBN_HANDLE_GROUP) ? group->replica_count : 0;
 }
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP ? sbn__communicator_rank(&group->communicator)
+    return sbn__object_is(group, SBN_HANDLE_GROUP) ? sbn__communicator_rank(&group->communicator)
                                                    : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)
 {
-    return group && group->tag == SBN_HANDLE_GROUP
+    return sbn__object_is(group, SBN_HANDLE_GROUP)
                ? sbn__communicator_world_size(&group->communicator)
                : 0;
 }

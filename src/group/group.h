@@ -14,11 +14,9 @@
 struct sbn_pass_pool;
 
 struct sbn_group {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     size_t replica_count;
     sbn_replica *replicas;
-    size_t program_count;
-    sbn_program *programs; /* one per device and context */
 
     sbn_kernel_form form; /* as configured, for a split to hand on */
     char *build_options;
@@ -30,9 +28,14 @@ struct sbn_group {
     struct sbn_pass_pool *passes; /* of src/pass, which knows how to free them */
     void (*free_passes)(struct sbn_pass_pool *passes);
     size_t passes_under_way;
+    size_t layers;         /* that belong to it now */
+    size_t data_parallels; /* that end when it is aborted */
 };
 
-/* sbn_group_create; a subgroup takes the programs of the whole where devices are the same. */
-int sbn__group_make(const sbn_group_config *config, const sbn_group *whole, sbn_group **group);
+/* sbn_group_create of a checked configuration. */
+int sbn__group_make(const sbn_group_config *config, sbn_group **group);
+
+/* Ends a group that nothing uses. */
+void sbn__group_free(sbn_group *group);
 
 #endif

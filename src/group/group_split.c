@@ -64,7 +64,7 @@ static int make_group(const splitting *s, int colour, cl_command_queue *queues, 
     config.on_timeout = group->communicator.on_timeout;
     config.form = group->form;
     config.build_options = group->build_options;
-    return sbn__group_make(&config, group, made);
+    return sbn__group_make(&config, made);
 }
 
 /* This rank's colours, and a group of each. */
@@ -144,7 +144,7 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < s.count && status; ++i)
-        sbn_group_destroy(s.groups[i]);
+        sbn__group_free(s.groups[i]);
     if (!status)
         give_groups(&s, subgroups);
     sbn__free(s.subsets);

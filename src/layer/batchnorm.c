@@ -63,6 +63,19 @@ static int allocate(sbn_batchnorm *layer, const char *name)
                          : SBN_SUCCESS;
 }
 
+static void free_layer(sbn_batchnorm *layer)
+{
+    sbn_saved_destroy(layer->batch);
+    sbn__channel_table_destroy(&layer->running);
+    sbn__free(layer->name);
+    sbn__free(layer->running_mean);
+    sbn__free(layer->running_var);
+    sbn__free(layer->running_fresh);
+    sbn__free(layer->shapes);
+    sbn__object_remove(&layer->object);
+    sbn__free(layer);
+}
+
 int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sbn_batchnorm **layer)
 {
     sbn_batchnorm_config own, *config = &own;
@@ -79,7 +92,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     sbn_batchnorm *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a layer");
-    made->tag = SBN_HANDLE_BATCHNORM;
+    sbn__object_add(&made->object, SBN_HANDLE_BATCHNORM);
     made->group = group;
     made->channels = config->channels;
     made->layout = config->layout;
@@ -93,9 +106,10 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->settings = sbn__settings_of(config);
     status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
-        sbn_batchnorm_destroy(made);
+        free_layer(made);
         return status;
     }
+    ++group->layers;
     if (made->tracks)
         sbn_batchnorm_reset_running_stats(made);
     *layer = made;
@@ -129,19 +143,23 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
     return SBN_SUCCESS;
 }
 
-void sbn_batchnorm_destroy(sbn_batchnorm *layer)
+int sbn_batchnorm_destroy(sbn_batchnorm *layer)
 {
-    if (!layer || layer->tag != SBN_HANDLE_BATCHNORM)
-        return;
-    sbn_saved_destroy(layer->batch);
-    sbn__channel_table_destroy(&layer->running);
-    sbn__free(layer->name);
-    sbn__free(layer->running_mean);
-    sbn__free(layer->running_var);
-    sbn__free(layer->running_fresh);
-    sbn__free(layer->shapes);
-    layer->tag = 0;
-    sbn__free(layer);
+    int status = layer ? sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer") : SBN_SUCCESS;
+    if (!layer || status)
+        return status;
+    status = sbn__check_idle(layer, "destroying it");
+    if (status)
+        return status;
+    const size_t saved = layer->saved - (layer->batch != NULL);
+    if (saved > 0 || layer->models > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\": expected %s of it, got %zu; destroy them before the layer",
+                         layer->name, saved ? "no saved statistics" : "no models",
+                         saved ? saved : layer->models);
+    --layer->group->layers;
+    free_layer(layer);
+    return SBN_SUCCESS;
 }
 
 /* The table's copies are out of date. */

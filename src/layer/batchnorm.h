@@ -10,7 +10,7 @@
 #include "layer/coefficients.h"
 
 struct sbn_batchnorm {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_group *group;
     char *name;
     size_t channels;
@@ -20,8 +20,9 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     int training, frozen;
-    int under_way;       /* passes of it */
-    uint32_t generation; /* how often the layer has changed its group */
+    int under_way;        /* passes of it */
+    uint32_t generation;  /* how often the layer has changed its group */
+    size_t saved, models; /* that need the layer: `batch` counts, too */
     sbn_settings settings;
 
     float *running_mean, *running_var;
@@ -35,7 +36,7 @@ struct sbn_batchnorm {
 };
 
 struct sbn_saved {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_batchnorm *layer;
     uint32_t generation; /* the layer's when the table was made */
     int filled;          /* by a forward that has ended */

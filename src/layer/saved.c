@@ -1,6 +1,17 @@
 #include "layer/batchnorm.h"
 #include "base/memory.h"
 
+static void free_saved(sbn_saved *saved)
+{
+    sbn__channel_table_destroy(&saved->table);
+    sbn__free(saved->mean);
+    sbn__free(saved->var);
+    sbn__free(saved->invstd);
+    sbn__free(saved->shapes);
+    sbn__object_remove(&saved->object);
+    sbn__free(saved);
+}
+
 int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
 {
     sbn__error_clear();
@@ -14,7 +25,7 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     sbn_saved *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("saved statistics");
-    made->tag = SBN_HANDLE_SAVED;
+    sbn__object_add(&made->object, SBN_HANDLE_SAVED);
     made->layer = layer;
     made->generation = layer->generation;
     made->mean = sbn__allocate(sizeof(double) * layer->channels);
@@ -26,24 +37,27 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     else
         status = sbn__coefficients_create(&made->table, layer->group, layer->channels);
     if (status) {
-        sbn_saved_destroy(made);
+        free_saved(made);
         return status;
     }
+    ++layer->saved;
     *saved = made;
     return SBN_SUCCESS;
 }
 
-void sbn_saved_destroy(sbn_saved *saved)
+int sbn_saved_destroy(sbn_saved *saved)
 {
-    if (!saved || saved->tag != SBN_HANDLE_SAVED)
-        return;
-    sbn__channel_table_destroy(&saved->table);
-    sbn__free(saved->mean);
-    sbn__free(saved->var);
-    sbn__free(saved->invstd);
-    sbn__free(saved->shapes);
-    saved->tag = 0;
-    sbn__free(saved);
+    const int status = saved ? sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved") : SBN_SUCCESS;
+    if (!saved || status)
+        return status;
+    if (saved->used > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: expected no pass under way that uses it, got %d; end them, then "
+                         "destroy it",
+                         saved->used);
+    --saved->layer->saved;
+    free_saved(saved);
+    return SBN_SUCCESS;
 }
 
 int sbn__saved_follow(sbn_saved *saved)

@@ -4,7 +4,7 @@
 
 sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
 {
-    return layer && layer->tag == SBN_HANDLE_BATCHNORM ? layer->group : NULL;
+    return sbn__object_is(layer, SBN_HANDLE_BATCHNORM) ? layer->group : NULL;
 }
 
 /* All that depends on the replicas is made for the new group before anything changes. */
@@ -29,6 +29,8 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     layer->running_fresh = fresh;
     layer->running_filled = 0;
     layer->shapes = shapes;
+    --layer->group->layers;
+    ++group->layers;
     layer->group = group;
     ++layer->generation;
     return SBN_SUCCESS;

@@ -43,10 +43,10 @@ int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen)
 
 int sbn_batchnorm_is_training(const sbn_batchnorm *layer)
 {
-    return layer && layer->tag == SBN_HANDLE_BATCHNORM && layer->training;
+    return sbn__object_is(layer, SBN_HANDLE_BATCHNORM) && layer->training;
 }
 
 int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer)
 {
-    return layer && layer->tag == SBN_HANDLE_BATCHNORM && layer->frozen;
+    return sbn__object_is(layer, SBN_HANDLE_BATCHNORM) && layer->frozen;
 }

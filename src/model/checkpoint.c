@@ -13,7 +13,7 @@ typedef struct found {
 } found;
 
 struct sbn_checkpoint {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_tensor_file file;
     size_t size;
     found *layers;
@@ -76,6 +76,16 @@ static int find_layers(sbn_checkpoint *checkpoint)
     return status;
 }
 
+static void free_checkpoint(sbn_checkpoint *checkpoint)
+{
+    for (size_t i = 0; i < checkpoint->size; ++i)
+        sbn__free(checkpoint->layers[i].name);
+    sbn__free(checkpoint->layers);
+    sbn__tensor_file_close(&checkpoint->file);
+    sbn__object_remove(&checkpoint->object);
+    sbn__free(checkpoint);
+}
+
 int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
 {
     sbn__error_clear();
@@ -86,33 +96,31 @@ int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
     sbn_checkpoint *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a checkpoint");
-    made->tag = SBN_HANDLE_CHECKPOINT;
+    sbn__object_add(&made->object, SBN_HANDLE_CHECKPOINT);
     int status = sbn__tensor_file_open(&made->file, path);
     if (!status)
         status = find_layers(made);
     if (status) {
-        sbn_checkpoint_destroy(made);
+        free_checkpoint(made);
         return status;
     }
     *checkpoint = made;
     return SBN_SUCCESS;
 }
 
-void sbn_checkpoint_destroy(sbn_checkpoint *checkpoint)
+int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint)
 {
-    if (!checkpoint || checkpoint->tag != SBN_HANDLE_CHECKPOINT)
-        return;
-    for (size_t i = 0; i < checkpoint->size; ++i)
-        sbn__free(checkpoint->layers[i].name);
-    sbn__free(checkpoint->layers);
-    sbn__tensor_file_close(&checkpoint->file);
-    checkpoint->tag = 0;
-    sbn__free(checkpoint);
+    const int status = checkpoint
+                           ? sbn__check_handle(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint")
+                           : SBN_SUCCESS;
+    if (checkpoint && !status)
+        free_checkpoint(checkpoint);
+    return status;
 }
 
 size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint)
 {
-    return checkpoint && checkpoint->tag == SBN_HANDLE_CHECKPOINT ? checkpoint->size : 0;
+    return sbn__object_is(checkpoint, SBN_HANDLE_CHECKPOINT) ? checkpoint->size : 0;
 }
 
 static int check_index(const sbn_checkpoint *checkpoint, size_t index)

@@ -14,7 +14,7 @@ int sbn_model_create(sbn_model **model)
     *model = sbn__allocate(sizeof **model);
     if (!*model)
         return sbn__fail_memory("a model");
-    (*model)->tag = SBN_HANDLE_MODEL;
+    sbn__object_add(&(*model)->object, SBN_HANDLE_MODEL);
     return SBN_SUCCESS;
 }
 
@@ -24,15 +24,19 @@ static void free_entry(sbn_entry *entry)
     sbn__free(entry->name);
 }
 
-void sbn_model_destroy(sbn_model *model)
+int sbn_model_destroy(sbn_model *model)
 {
-    if (!model || model->tag != SBN_HANDLE_MODEL)
-        return;
-    for (size_t i = 0; i < model->size; ++i)
+    const int status = model ? sbn__check_handle(model, SBN_HANDLE_MODEL, "model") : SBN_SUCCESS;
+    if (!model || status)
+        return status;
+    for (size_t i = 0; i < model->size; ++i) {
+        --model->entries[i].layer->models;
         free_entry(&model->entries[i]);
+    }
     sbn__free(model->entries);
-    model->tag = 0;
+    sbn__object_remove(&model->object);
     sbn__free(model);
+    return SBN_SUCCESS;
 }
 
 static int reserve(sbn_model *model)
@@ -101,18 +105,19 @@ int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
     }
     strcpy(entry.name, name);
     model->entries[model->size++] = entry;
+    ++layer->models;
     return SBN_SUCCESS;
 }
 
 static const sbn_entry *entry_at(const sbn_model *model, size_t index)
 {
-    return model && model->tag == SBN_HANDLE_MODEL && index < model->size ? &model->entries[index]
+    return sbn__object_is(model, SBN_HANDLE_MODEL) && index < model->size ? &model->entries[index]
                                                                           : NULL;
 }
 
 size_t sbn_model_size(const sbn_model *model)
 {
-    return model && model->tag == SBN_HANDLE_MODEL ? model->size : 0;
+    return sbn__object_is(model, SBN_HANDLE_MODEL) ? model->size : 0;
 }
 
 const char *sbn_model_name(const sbn_model *model, size_t index)

@@ -14,7 +14,7 @@ typedef struct sbn_entry {
 } sbn_entry;
 
 struct sbn_model {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     size_t size, capacity;
     sbn_entry *entries;
 };

@@ -17,8 +17,7 @@
 enum {
     SBN_AVERAGE_BLOCK = 1024,
     SBN_AVERAGE_LEVELS = 32,
-    SBN_RANGE_WORDS = 7, /* 33 counts of 12 bits, five in a word */
-    SBN_MAX_REPLICAS = 65535
+    SBN_RANGE_WORDS = 7 /* 33 counts of 12 bits, five in a word */
 };
 
 typedef struct sbn_range {

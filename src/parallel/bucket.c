@@ -154,8 +154,9 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     const sbn_exchange *e = bucket->exchange;
     const sbn_replica *replica = &e->parallel->replicas[r];
     const cl_command_queue queue = replica->transfer_queue;
+    const cl_event *after = e->ready[r] ? &e->ready[r] : NULL;
     cl_event *last = &bucket->copied[r];
-    sbn__keep_event(last, e->ready[r]);
+    sbn__release_event(last);
     for (piece p = {0}; next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
@@ -163,11 +164,9 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
         cl_event event = NULL;
         const cl_int code = direction == TO_HOST
                                 ? clEnqueueReadBuffer(queue, buffer->mem, CL_FALSE, offset, size,
-                                                      host + p.at, *last != NULL,
-                                                      *last ? last : NULL, &event)
+                                                      host + p.at, after != NULL, after, &event)
                                 : clEnqueueWriteBuffer(queue, buffer->mem, CL_FALSE, offset, size,
-                                                       host + p.at, *last != NULL,
-                                                       *last ? last : NULL, &event);
+                                                       host + p.at, after != NULL, after, &event);
         if (code != CL_SUCCESS)
             return sbn__fail(code, "replica %zu: tensor %zu: %s: %s", r, p.tensor,
                              direction == TO_HOST ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
@@ -175,6 +174,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
         sbn__handle_opened();
         sbn__release_event(last);
         *last = event;
+        after = last;
     }
     const cl_int code = clFlush(queue);
     if (code != CL_SUCCESS)

@@ -82,7 +82,6 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__replica_close(&parallel->replicas[r]);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
-    parallel->tag = 0;
     sbn__free(parallel);
 }
 
@@ -182,7 +181,9 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     if (!status && made->replica_count > 0)
         status = meet(made);
     if (!status) {
-        made->tag = SBN_HANDLE_PARALLEL;
+        sbn__object_add(&made->object, SBN_HANDLE_PARALLEL);
+        made->group = group;
+        ++group->data_parallels;
         *parallel = made;
         return SBN_SUCCESS;
     }
@@ -192,18 +193,29 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     return sbn__fail(status, "%s", sentence);
 }
 
-void sbn_data_parallel_destroy(sbn_data_parallel *parallel)
+int sbn_data_parallel_destroy(sbn_data_parallel *parallel)
 {
-    if (parallel && parallel->tag == SBN_HANDLE_PARALLEL)
-        free_parallel(parallel);
+    const int status = parallel ? sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel")
+                                : SBN_SUCCESS;
+    if (!parallel || status)
+        return status;
+    if (parallel->under_way_count > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "parallel: expected no exchange under way, got %zu; end them, then "
+                         "destroy it",
+                         parallel->under_way_count);
+    --parallel->group->data_parallels;
+    sbn__object_remove(&parallel->object);
+    free_parallel(parallel);
+    return SBN_SUCCESS;
 }
 
 size_t sbn_data_parallel_replicas(const sbn_data_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->total : 0;
+    return sbn__object_is(parallel, SBN_HANDLE_PARALLEL) ? parallel->total : 0;
 }
 
 size_t sbn_data_parallel_first(const sbn_data_parallel *parallel)
 {
-    return parallel && parallel->tag == SBN_HANDLE_PARALLEL ? parallel->first : 0;
+    return sbn__object_is(parallel, SBN_HANDLE_PARALLEL) ? parallel->first : 0;
 }

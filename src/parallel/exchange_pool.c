@@ -14,7 +14,7 @@ int sbn__exchange_acquire(sbn_data_parallel *parallel, sbn_exchange **found)
         e = sbn__allocate(sizeof *e);
         if (!e)
             return sbn__fail_memory("an exchange of tensors");
-        e->tag = SBN_HANDLE_EXCHANGE;
+        sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
         e->parallel = parallel;
         e->ended = 1;
         parallel->idle = e;
@@ -70,7 +70,7 @@ void sbn__exchanges_free(sbn_data_parallel *parallel)
         sbn__free(e->ready);
         sbn__free(e->written);
         sbn__request_free(&e->header);
-        e->tag = 0;
+        sbn__object_remove(&e->object);
         sbn__free(e);
     }
 }

@@ -172,14 +172,15 @@ static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->sums))
         return;
-    const int status = sbn__bucket_write(bucket,
-                                         bucket->levels.words + sbn__status_words(parallel));
+    int status = sbn__bucket_write(bucket, bucket->levels.words + sbn__status_words(parallel));
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        const int kept = sbn__keep_event(&parallel->replicas[r], &e->written[r], bucket->copied[r]);
+        status = status ? status : kept;
+    }
     if (status) {
         keep_error(e, status);
         sbn__communicator_fail(&parallel->communicator, status);
     }
-    for (size_t r = 0; r < parallel->replica_count; ++r)
-        sbn__keep_event(&e->written[r], bucket->copied[r]);
     leave_exchange(bucket);
 }
 

@@ -26,7 +26,7 @@
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
 
 struct sbn_exchange {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_exchange *next_idle;
     sbn_data_parallel *parallel;
     int ended;    /* kept for its memory */
@@ -69,7 +69,8 @@ typedef struct sbn_bucket {
 } sbn_bucket;
 
 struct sbn_data_parallel {
-    enum sbn_handle_kind tag;
+    sbn_object object;
+    sbn_group *group; /* whose sbn_group_abort ends it, too */
     sbn_communicator communicator;
     sbn_replica *replicas; /* of this rank, with transfer queues of their own */
     size_t replica_count;  /* 0: this rank takes no part */

@@ -28,7 +28,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
                                     &replica->kernels.backward_reduce[g->layout][format], arguments,
                                     5, plan, &all, event);
     if (!status)
-        sbn__channel_table_touched(coefficients, r, *event);
+        status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
 }
 
@@ -76,10 +76,10 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
                                    &wait, event);
-    if (!status) {
-        sbn__channel_table_touched(coefficients, r, *event);
-        sbn__channel_table_touched(gradients, r, *event);
-    }
+    if (!status)
+        status = sbn__channel_table_touched(coefficients, replica, *event);
+    if (!status)
+        status = sbn__channel_table_touched(gradients, replica, *event);
     return status;
 }
 
@@ -133,8 +133,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
         return status;
     sbn__release_event(&layer_pass->last[r]);
     layer_pass->last[r] = stored;
-    sbn__channel_table_touched(gradients, r, stored);
-    return SBN_SUCCESS;
+    return sbn__channel_table_touched(gradients, replica, stored);
 }
 
 static const sbn_layer_pass_kind backward = {

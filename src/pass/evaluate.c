@@ -1,6 +1,6 @@
 /* Passes that do not communicate: step 3 alone, from statistics that are known already. */
 #include "pass/forward.h"
-#include "pass/shard.h"
+#include "pass/overlap.h"
 
 #define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
@@ -16,7 +16,7 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
                                      ready, &applied);
     if (!status)
-        status = sbn__hand_over(replica, &shard, applied);
+        status = sbn__hand_over(replica, &shard, &applied);
     sbn__release_event(&ready);
     sbn__release_event(&applied);
     return status ? status : sbn__flush(replica);
@@ -56,6 +56,8 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
     sbn_group *group = layer->group;
     sbn__forget_events(group, shards);
     status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->shapes);
+    if (!status)
+        status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "evaluation");
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);
@@ -81,6 +83,8 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *save
     status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->shapes);
     if (!status)
         status = sbn__check_same_shapes(saved, layer->shapes, "recomputation");
+    if (!status)
+        status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "recomputation");
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r]);
     if (status)

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "device/kernel_constants.h"
 #include "pass/forward.h"
-#include "pass/shard.h"
+#include "pass/overlap.h"
 
 /* A replica's two launches. */
 typedef struct launches {
@@ -24,6 +24,25 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     sbn_folding folding;
     sbn__struct_get(&folding, sizeof folding, foldings, r);
     return folding;
+}
+
+/* The buffers of one replica's folding. */
+enum { FOLDING_USES = 6 };
+
+static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
+                        const sbn_folding *f, const launches *p)
+{
+    const size_t elements = p->of_weight.elements, channels = layer->channels;
+    size_t count = 0;
+    uses[count++] = (sbn_use){"weight", f->weight, elements, 0, 0};
+    uses[count++] = (sbn_use){"bias", f->bias, channels, 0, 1};
+    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, 1, 0};
+    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, 1, 0};
+    if (layer->affine) {
+        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, 0, 0};
+        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, 0, 0};
+    }
+    return count;
 }
 
 /* Checks one replica's folding and says what is to be launched; nothing is enqueued. */
@@ -60,18 +79,30 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     int status = sbn__shape_of(&p->of_weight, &p->weight, channels, SBN_LAYOUT_NCHW, who);
     if (!status)
         status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
-    const sbn_use uses[] = {
-        {"weight", &f->weight, p->of_weight.elements, 0, 0},
-        {"bias", &f->bias, channels, 0, 1},
-        {"folded_weight", &f->folded_weight, p->of_weight.elements, 1, 0},
-        {"folded_bias", &f->folded_bias, channels, 1, 0},
-        {"norm_weight", &f->norm_weight, channels, 0, 0},
-        {"norm_bias", &f->norm_bias, channels, 0, 0},
-    };
     if (!status && f->num_wait > 0 && !f->wait_list)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
                            "%s: wait_list: %u events were expected, NULL came", who, f->num_wait);
-    return status ? status : sbn__check_uses(uses, layer->affine ? 6 : 4, &p->weight, replica, who);
+    sbn_use uses[FOLDING_USES];
+    const size_t count = list_uses(uses, layer, f, p);
+    return status ? status : sbn__check_uses(uses, count, &p->weight, replica, who);
+}
+
+/* Of all replicas: what one writes no other touches. */
+static int check_apart(const sbn_batchnorm *layer, const sbn_folding *foldings, const launches *all)
+{
+    const sbn_group *group = layer->group;
+    sbn_claims claims;
+    size_t branch;
+    if (group->replica_count < 2)
+        return SBN_SUCCESS;
+    const int status = sbn__claims_start(&claims, layer->group, 1);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        const sbn_folding folding = folding_at(foldings, r);
+        const sbn_claim whose = {.operation = "folding", .layer = layer->name, .replica = r};
+        sbn_use uses[FOLDING_USES];
+        sbn__claims_add(&claims, &whose, uses, list_uses(uses, layer, &folding, &all[r]));
+    }
+    return status ? status : sbn__claims_check(&claims, &branch);
 }
 
 static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *replica,
@@ -138,6 +169,8 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
         const sbn_folding folding = folding_at(foldings, r);
         status = prepare(layer, &folding, &group->replicas[r], &all[r]);
     }
+    if (!status)
+        status = check_apart(layer, foldings, all);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         status = launch(layer, &folding, &group->replicas[r], &all[r]);

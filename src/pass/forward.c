@@ -114,7 +114,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
         status = sbn__launch_apply(replica, replica->kernels.forward_apply, shape, arguments,
                                    OWN_ARGUMENTS, &wait, applied);
     if (!status)
-        sbn__channel_table_touched(coefficients, r, *applied);
+        status = sbn__channel_table_touched(coefficients, replica, *applied);
     return status;
 }
 

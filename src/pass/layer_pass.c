@@ -239,41 +239,7 @@ int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica)
     int status = layer_pass->kind->store ? layer_pass->kind->store(layer_pass, replica)
                                          : SBN_SUCCESS;
     if (!status)
-        status = sbn__hand_over(replica, &layer_pass->shards[replica->index], *last);
+        status = sbn__hand_over(replica, &layer_pass->shards[replica->index], last);
     sbn__release_event(last);
-    return status;
-}
-
-/* Gradients may meet: those of one layer add up. */
-static size_t list_tensors(sbn_use *uses, const sbn_layer_pass *layer_pass, size_t replica)
-{
-    return sbn__list_uses(uses, &layer_pass->shards[replica], &layer_pass->shapes[replica],
-                          layer_pass->kind->needs & ~(unsigned)SBN_MAY_GRADIENTS,
-                          layer_pass->layer->affine);
-}
-
-static int check_replica_apart(const sbn_layer_pass *layer_pass, const sbn_layer_pass *other,
-                               size_t replica)
-{
-    sbn_use mine[SBN_MAX_USES], theirs[SBN_MAX_USES];
-    const size_t count = list_tensors(mine, layer_pass, replica);
-    const size_t others = list_tensors(theirs, other, replica);
-    for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < others; ++j)
-            if ((mine[i].written || theirs[j].written) && sbn__uses_overlap(&mine[i], &theirs[j]))
-                return sbn__fail(SBN_INVALID_ARGUMENT,
-                                 "%s of layer \"%.48s\", rank %d, replica %zu: %s must not overlap "
-                                 "%s of layer \"%.48s\" in the same call",
-                                 layer_pass->call.operation, layer_pass->call.name,
-                                 sbn_group_rank(layer_pass->group), replica, mine[i].name,
-                                 theirs[j].name, other->call.name);
-    return SBN_SUCCESS;
-}
-
-int sbn__layer_pass_check_apart(const sbn_layer_pass *layer_pass, const sbn_layer_pass *other)
-{
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < layer_pass->group->replica_count && !status; ++r)
-        status = check_replica_apart(layer_pass, other, r);
     return status;
 }

@@ -110,7 +110,4 @@ void sbn__layer_pass_start(sbn_layer_pass *layer_pass);
 /* Checks the shards and copies them; nothing but markers is enqueued. */
 int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards);
 
-/* May two prepared layer passes belong to one pass? */
-int sbn__layer_pass_check_apart(const sbn_layer_pass *layer_pass, const sbn_layer_pass *other);
-
 #endif

@@ -2,8 +2,8 @@
 
 #include "pass/combine.h"
 #include "pass/fallback.h"
+#include "pass/overlap.h"
 #include "pass/pipeline.h"
-#include "pass/shard.h"
 
 /* In a call of several layers a sentence says which. */
 static int of_branch(int status, size_t i, size_t count)
@@ -51,12 +51,30 @@ static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, siz
 {
     sbn_layer_pass *layer_pass = pass->layer_passes;
     for (size_t i = 0; i < count && !pass->error; ++i, layer_pass = layer_pass->next) {
-        int status = sbn__layer_pass_prepare(layer_pass, branch_at(branches, i).shards);
-        for (const sbn_layer_pass *other = pass->layer_passes; other != layer_pass && !status;
-             other = other->next)
-            status = sbn__layer_pass_check_apart(layer_pass, other);
+        const int status = sbn__layer_pass_prepare(layer_pass, branch_at(branches, i).shards);
         sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
     }
+}
+
+/* Of all layers and replicas: what one writes no other touches. */
+static void check_apart(sbn_pass *pass, size_t count)
+{
+    sbn_claims claims;
+    size_t branch = 0;
+    const sbn_layer_pass *layer_pass = pass->layer_passes;
+    if (pass->error || count * pass->group->replica_count < 2)
+        return;
+    int status = sbn__claims_start(&claims, pass->group, count);
+    for (size_t i = 0; i < count && !status; ++i, layer_pass = layer_pass->next)
+        sbn__claims_add_shards(&claims, layer_pass->layer, i, layer_pass->shards,
+                               layer_pass->shapes, layer_pass->kind->needs, layer_pass->flags,
+                               layer_pass->kind->operation);
+    if (!status)
+        status = sbn__claims_check(&claims, &branch);
+    layer_pass = pass->layer_passes;
+    for (size_t i = 0; i < branch; ++i)
+        layer_pass = layer_pass->next;
+    sbn__pass_error(pass, layer_pass, of_branch(status, branch, count));
 }
 
 /* The others count a call once, however many layers it has. */
@@ -103,6 +121,9 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s was expected, %s came",
                          branches ? "count: at least 1 layer" : "branches: an array of layers",
                          branches ? "0" : "NULL");
+    if (count > SBN_MAX_BRANCHES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "count: expected at most %d layers, got %zu",
+                         SBN_MAX_BRANCHES, count);
     int status = sbn__struct_check(branches, count, SBN_STRUCT(sbn_branch), "branches");
     if (status)
         return status;
@@ -162,6 +183,7 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     if (!pass->error || told)
         number_layer_passes(pass);
     prepare_layer_passes(pass, branches, count);
+    check_apart(pass, count);
     if (!pass->error)
         sbn__pipeline_plan(pass, at_once);
     status = pass->error && !told ? pass->error : launch(pass);

@@ -10,7 +10,7 @@ static void free_pass(sbn_pass *pass)
     sbn__request_free(&pass->header);
     sbn__request_free(&pass->sums);
     sbn__request_free(&pass->mismatch);
-    pass->tag = 0;
+    sbn__object_remove(&pass->object);
     sbn__free(pass);
 }
 
@@ -26,6 +26,7 @@ static void free_pool(sbn_pass_pool *pool)
         pool->idle = pass->next_idle;
         free_pass(pass);
     }
+    sbn__free(pool->claims);
     sbn__free(pool);
 }
 
@@ -36,7 +37,7 @@ void sbn__passes_free(sbn_group *group)
     group->passes = NULL;
 }
 
-static int open_pool(sbn_group *group)
+int sbn__passes_open(sbn_group *group)
 {
     if (group->passes)
         return SBN_SUCCESS;
@@ -97,28 +98,37 @@ void sbn__pass_release(sbn_pass *pass)
     pool->idle = pass;
 }
 
+static sbn_pass *make_pass(void)
+{
+    sbn_pass *pass = sbn__allocate(sizeof *pass);
+    if (pass)
+        sbn__object_add(&pass->object, SBN_HANDLE_PASS);
+    return pass;
+}
+
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
-    int status = open_pool(group);
+    int status = sbn__passes_open(group);
     if (status)
         return status;
     sbn_pass *pass = group->passes->idle;
     if (pass)
         group->passes->idle = pass->next_idle;
     else
-        pass = sbn__allocate(sizeof *pass);
+        pass = make_pass();
     if (!pass)
         return sbn__fail_memory("a pass");
-    *pass = (sbn_pass){
-        .tag = SBN_HANDLE_PASS,
-        .group = group,
-        .stage = SBN_STAGE_HEADER,
-        .chunk_count = 1,
-        .format = SBN_NARROW,
-        .header = pass->header,
-        .sums = pass->sums,
-        .mismatch = pass->mismatch,
-    };
+    pass->group = group;
+    pass->layer_passes = NULL;
+    pass->stage = SBN_STAGE_HEADER;
+    pass->chunk = 0;
+    pass->chunk_count = 1;
+    pass->format = SBN_NARROW;
+    pass->error = pass->status = SBN_SUCCESS;
+    pass->culprit = NULL;
+    pass->sent = 0;
+    pass->place = 0;
+    pass->sentence[0] = '\0';
     status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
     if (!status)
         status = acquire_layer_passes(group, count, &pass->layer_passes);

@@ -19,7 +19,7 @@ typedef enum sbn_stage {
 } sbn_stage;
 
 struct sbn_pass {
-    enum sbn_handle_kind tag;
+    sbn_object object;
     sbn_pass *next_idle;
     sbn_group *group;
     sbn_layer_pass *layer_passes; /* NULL: ended */
@@ -42,7 +42,12 @@ typedef struct sbn_pass_pool {
     size_t count; /* of those: also group->passes_under_way */
     sbn_pass *idle;
     sbn_layer_pass *idle_layer_passes;
+    struct sbn_claim *claims; /* room for the buffers of a call: src/pass/overlap.h */
+    size_t claims_size;
 } sbn_pass_pool;
+
+/* Makes the group's pool, unless it has one. */
+int sbn__passes_open(sbn_group *group);
 
 /* An idle pass of the group, or a new one, with `count` layer passes. */
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);

@@ -64,7 +64,7 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
         status = add_slices(chunk, replica, fixed, plan.slices, &done, &folded);
     }
     if (reduced)
-        sbn__keep_event(&work->last, folded ? folded : reduced);
+        sbn__move_event(&work->last, folded ? &folded : &reduced);
     sbn__release_event(&reduced);
     sbn__release_event(&folded);
     return status;

@@ -11,22 +11,22 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X)
-            uses[count++] = (sbn_use){"x", &shard->x, whole, 0, 0};
+            uses[count++] = (sbn_use){"x", shard->x, whole, 0, 0};
         if (needs & SBN_NEEDS_Y)
-            uses[count++] = (sbn_use){"y", &shard->y, whole, 1, 0};
+            uses[count++] = (sbn_use){"y", shard->y, whole, 1, 0};
         if (needs & SBN_NEEDS_DY)
-            uses[count++] = (sbn_use){"dy", &shard->dy, whole, 0, 0};
+            uses[count++] = (sbn_use){"dy", shard->dy, whole, 0, 0};
         if (needs & SBN_MAY_DX)
-            uses[count++] = (sbn_use){"dx", &shard->dx, whole, 1, 1};
+            uses[count++] = (sbn_use){"dx", shard->dx, whole, 1, 1};
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (sbn_use){"weight", &shard->weight, channels, 0, 0};
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (sbn_use){"bias", &shard->bias, channels, 0, 0};
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, 0, 0};
     }
     /* An empty shard has gradients too: zeros, or the group's. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", &shard->weight_grad, channels, 1, 1};
-        uses[count++] = (sbn_use){"bias_grad", &shard->bias_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, 1, 1};
     }
     return count;
 }
@@ -71,28 +71,28 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
                      const char *who)
 {
     size_t held = 0;
-    if (!u->buffer->mem && u->optional)
+    if (!u->buffer.mem && u->optional)
         return SBN_SUCCESS;
-    const int status = measure(u->buffer->mem, replica, who, u->name, &held);
+    const int status = measure(u->buffer.mem, replica, who, u->name, &held);
     if (status)
         return status;
-    if (u->buffer->offset > held || held - u->buffer->offset < u->elements) {
+    if (u->buffer.offset > held || held - u->buffer.offset < u->elements) {
         char shape[128];
         sbn__print_shape(shard, shape, sizeof shape);
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "%s: %s: %zu floats from offset %zu were expected for shape %s, the buffer "
             "holds %zu",
-            who, u->name, u->elements, u->buffer->offset, shape, held);
+            who, u->name, u->elements, u->buffer.offset, shape, held);
     }
     return SBN_SUCCESS;
 }
 
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b)
 {
-    return a->buffer->mem && a->buffer->mem == b->buffer->mem &&
-           a->buffer->offset < b->buffer->offset + b->elements &&
-           b->buffer->offset < a->buffer->offset + a->elements;
+    return a->buffer.mem && a->buffer.mem == b->buffer.mem &&
+           a->buffer.offset < b->buffer.offset + b->elements &&
+           b->buffer.offset < a->buffer.offset + a->elements;
 }
 
 static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
@@ -165,19 +165,16 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last)
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
 {
     if (!shard->event)
         return SBN_SUCCESS;
-    cl_event event = NULL;
-    if (last)
-        sbn__keep_event(&event, last);
-    else {
-        const int status = sbn__marker(replica, shard->num_wait, shard->wait_list, &event);
-        if (status)
-            return status;
-    }
-    *shard->event = event;
+    const int status = *last ? SBN_SUCCESS
+                             : sbn__marker(replica, shard->num_wait, shard->wait_list, last);
+    if (status)
+        return status;
+    *shard->event = *last;
+    *last = NULL;
     sbn__handle_closed();
     return SBN_SUCCESS;
 }

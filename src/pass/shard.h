@@ -24,7 +24,7 @@ enum {
 };
 
 /*
- * Checks all shares against the layer and fills a shape for each. Nothing
+ * Checks all shards against the layer and fills a shape for each. Nothing
  * is enqueued. `operation` opens the sentence.
  */
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
@@ -33,13 +33,13 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
 /* A buffer that a call touches. */
 typedef struct sbn_use {
     const char *name;
-    const sbn_buffer *buffer;
+    sbn_buffer buffer;
     size_t elements;
     int written;
     int optional;
 } sbn_use;
 
-/* The buffers of a checked shard that a pass touches; returns how many there are. */
+/* The buffers of a checked shard that a pass touches, gradients last; returns how many there are. */
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine);
@@ -55,10 +55,10 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
                       const char *who, const char *name);
 
 /*
- * Gives the caller an event after the last command of a replica's pass; NULL: there was none, and
- * its wait list is all there is to wait for.
+ * Gives the caller the event of a replica's last command, which it takes; NULL: there was none, and
+ * the caller's wait list is all there is to wait for.
  */
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event last);
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
 
 /* *event is NULL until a command stands behind it. `shards` may be NULL. */
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);

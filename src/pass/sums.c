@@ -40,8 +40,7 @@ int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     if (!status)
         status = sbn__read(replica, work->accumulators.mem, bytes, work->on_host.at, &wait, &read);
     if (!status)
-        sbn__keep_event(&work->last, read);
-    sbn__release_event(&read);
+        sbn__move_event(&work->last, &read);
     return status ? status : sbn__flush(replica);
 }
 

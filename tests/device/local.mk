@@ -1,16 +1,19 @@
-# Devices that cannot run the kernels, compiled programs on disk, what is allocated, and every
+# Devices that cannot run the kernels, compiled programs on disk and between groups, what is allocated, and every
 # kernel in odd sizes, which Oclgrind watches.
 device_tests = \
 	tests/device/cache \
 	tests/device/device_memory \
 	tests/device/embedded \
 	tests/device/kernels \
-	tests/device/programs
+	tests/device/programs \
+	tests/device/shared_programs
 check_PROGRAMS += $(device_tests)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_programs_LDFLAGS = $(wraps)
+tests_device_shared_programs_LDFLAGS = $(wraps)
 TESTS += $(device_tests)
-ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded tests/device/kernels
+ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
+	tests/device/kernels tests/device/shared_programs
 OCLGRIND_TESTS += tests/device/kernels
 
 # What the kernels' source must not say.

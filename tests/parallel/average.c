@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <syncbn/group.h>
+
 #include "support/tap.h"
 
 enum { COUNT = SBN_AVERAGE_BLOCK, MOST = 300 };

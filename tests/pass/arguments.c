@@ -40,6 +40,9 @@ static void check_groups(void)
     REFUSED_GROUP(size, 8192, "config: size|got 8192");
     REFUSED_GROUP(queues, NULL, "queues|1|NULL came");
     REFUSED_GROUP(replicas, 0, "replicas|at least 1|0 came");
+    REFUSED_GROUP(replicas, SBN_MAX_REPLICAS + 1, "replicas: expected at most 65535, got 65536");
+    REFUSED_GROUP(replicas, SIZE_MAX / 8, "replicas: expected at most 65535, got");
+    REFUSED_GROUP(replicas, SIZE_MAX, "replicas: expected at most 65535, got");
     REFUSED_GROUP(timeout, 0.0, "timeout|above 0|0 came");
     REFUSED_GROUP(timeout, -1.5, "timeout|-1.5 came");
     REFUSED_GROUP(timeout, NAN, "timeout|nan came");

@@ -1,5 +1,6 @@
 /* What is refused of a pass's shards: shapes, buffers, offsets, overlaps, wait lists. */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/refused.h"
@@ -33,6 +34,30 @@ static void check_shapes(void)
     BAD(BACKWARD, shape[0], 1, "2 samples of 7 positions|1 of 7 came");
     BAD(BACKWARD, shape[2], 5, "2 samples of 7 positions|2 of 5 came");
     BAD(RECOMPUTE, shape[2], 5, "2 samples of 7 positions|2 of 5 came");
+}
+
+/* A shard without elements is empty, whatever its other extents are. */
+static void check_empty(void)
+{
+    const size_t huge[] = {(size_t)1 << 31, (size_t)1 << 40, SIZE_MAX};
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; ++i)
+        for (int empty = 0; empty < 4; ++empty) {
+            sbn_shard shards[REPLICAS];
+            char what[80];
+            if (empty == 1)
+                continue; /* channels */
+            memcpy(shards, s.good, sizeof shards);
+            shards[1].dims = 4;
+            shards[1].shape[0] = shards[1].shape[2] = shards[1].shape[3] = huge[i];
+            shards[1].shape[empty] = 0;
+            snprintf(what, sizeof what, "extents of %zu, extent %d is 0", huge[i], empty);
+            expect(sbn_forward(s.layer, shards, s.empty, SBN_KEEP_RUNNING_STATS, NULL), SBN_SUCCESS,
+                   "", what);
+            expect(sbn_backward(s.layer, shards, s.empty, 0, NULL), SBN_SUCCESS, "", what);
+            expect(sbn_recompute(s.layer, shards, s.empty), SBN_SUCCESS, "", what);
+            expect(sbn_evaluate(s.layer, shards), SBN_SUCCESS, "", what);
+        }
+    stage_reset(&s);
 }
 
 static void check_buffers(cl_mem abroad)
@@ -75,6 +100,7 @@ int main(void)
     cl_mem abroad = clCreateBuffer(foreign.context, CL_MEM_READ_WRITE, 4096, NULL, &code);
     must(code, "clCreateBuffer");
     check_shapes();
+    check_empty();
     check_buffers(abroad);
     clReleaseMemObject(abroad);
     fixture_close(&foreign);

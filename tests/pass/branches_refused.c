@@ -163,6 +163,11 @@ static int refused_alone(test_rank *m)
     branch_set *set = branch_set_of(m);
     sbn_pass *pass = (sbn_pass *)&pass;
     char said[4][512];
+    const size_t many[] = {SBN_MAX_BRANCHES + 1, SIZE_MAX};
+    for (int i = 0; i < 2; ++i)
+        if (sbn_forward_branches(set->forward, many[i], NULL) != SBN_INVALID_ARGUMENT ||
+            !holds_words(sbn_last_error(), "count: expected at most 65536 layers, got"))
+            return -1;
     m->status = sbn_forward_branches(set->forward, 0, NULL) != SBN_INVALID_ARGUMENT;
     snprintf(said[0], sizeof said[0], "%s", sbn_last_error());
     m->status += sbn_backward_branches_begin(NULL, 2, &pass) != SBN_INVALID_ARGUMENT || pass;

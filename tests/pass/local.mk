@@ -24,7 +24,8 @@ OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, what passes promise (their order, running
-# statistics, events, no allocation), frozen layers, folding, an engine's threads.
+# statistics, events, no allocation), frozen layers, folding, an engine's threads, buffers that
+# overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_layer \
@@ -39,8 +40,11 @@ pass_tests = \
 	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/frozen \
+	tests/pass/lifetimes \
+	tests/pass/overlaps \
 	tests/pass/passes \
 	tests/pass/running \
+	tests/pass/saved \
 	tests/pass/soak \
 	tests/pass/steady
 check_PROGRAMS += $(pass_tests)
@@ -54,11 +58,12 @@ ASAN_TESTS += $(pass_tests)
 VALGRIND_TESTS += tests/pass/passes
 TSAN_TESTS += tests/pass/engine tests/pass/frozen tests/pass/soak
 
-# What takes too long under most tools: sixteen threads, and the memory of large passes.
-check_PROGRAMS += tests/pass/memory tests/pass/soak_sixteen
+# What takes too long under most tools: sixteen threads, and the memory of large passes; and
+# elements beyond 2^32, in address space that they do not have.
+check_PROGRAMS += tests/pass/memory tests/pass/soak_sixteen tests/pass/wide_index
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
-TESTS += tests/pass/memory tests/pass/soak_sixteen
+TESTS += tests/pass/memory tests/pass/soak_sixteen tests/pass/wide_index
 TSAN_TESTS += tests/pass/soak_sixteen
 
 # Programs of other versions of the structs, on the library as it is installed.

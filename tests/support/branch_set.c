@@ -101,10 +101,11 @@ void branch_set_close(const test_rank *m)
     for (size_t i = 0; i < set->count; ++i) {
         for (size_t r = 0; r < m->replicas; ++r)
             slice_close(&set->slices[i][r]);
-        sbn_saved_destroy(set->saved[i]);
-        if (i == 0 || set->layers[i] != set->layers[i - 1])
-            sbn_batchnorm_destroy(set->layers[i]);
+        must(sbn_saved_destroy(set->saved[i]), "sbn_saved_destroy");
     }
+    for (size_t i = 0; i < set->count; ++i)
+        if (i == 0 || set->layers[i] != set->layers[i - 1])
+            must(sbn_batchnorm_destroy(set->layers[i]), "sbn_batchnorm_destroy");
     if (set->inner.start)
         m->group->communicator.transport = set->inner;
 }

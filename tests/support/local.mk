@@ -58,6 +58,7 @@ wraps = \
 	$(wrap)clFlush \
 	$(wrap)clGetDeviceInfo \
 	$(wrap)clGetEventInfo \
+	$(wrap)clRetainEvent \
 	$(wrap)clSetKernelArg \
 	$(wrap)sbn__allocate
 

@@ -23,6 +23,7 @@ const char *const wraps_names[WRAPS] = {
     "clCreateCommandQueue",
     "clEnqueueMapBuffer",
     "clEnqueueWriteBufferRect",
+    "clRetainEvent",
 };
 
 static atomic_long calls[WRAPS];
@@ -258,6 +259,11 @@ WRAP(void *, clEnqueueMapBuffer,
     }
     return __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
                                      event, code);
+}
+
+WRAP(cl_int, clRetainEvent, (cl_event event))
+{
+    return fails(WRAP_RETAIN_EVENT) ? CL_OUT_OF_HOST_MEMORY : __real_clRetainEvent(event);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))

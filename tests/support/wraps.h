@@ -26,6 +26,7 @@ enum {
     WRAP_CREATE_QUEUE,
     WRAP_MAP,
     WRAP_WRITE_RECT,
+    WRAP_RETAIN_EVENT,
     WRAPS,
     WRAP_ANY = WRAPS
 };

@@ -1,0 +1,111 @@
+/*
+ * Groups share built programs: the second of a context, device and options builds nothing, nor do
+ * groups made at once by several threads; the last to go releases them; whoever waits for a build
+ * that fails builds itself.
+ */
+#include <pthread.h>
+
+#include "support/fixture.h"
+#include "support/wraps.h"
+
+enum { PROGRAMS = 3, THREADS = 4 };
+
+static fixture device;
+static cl_command_queue queue;
+
+static int make(const char *options, sbn_group **group)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &queue;
+    config.replicas = 1;
+    config.build_options = options;
+    return sbn_group_create(&config, group);
+}
+
+/* How many programs it took to make a group. */
+static long builds_of(const char *options, sbn_group **group)
+{
+    const long before = wraps_calls(WRAP_BUILD);
+    must(make(options, group), "sbn_group_create");
+    return wraps_calls(WRAP_BUILD) - before;
+}
+
+static void check_one_after_another(void)
+{
+    sbn_group *first, *second, *other, *parts[1];
+    const int colour = 0;
+    tap_ok(builds_of(NULL, &first) == PROGRAMS, "the first group builds %d programs", PROGRAMS);
+    tap_ok(builds_of("", &second) == 0, "the second builds none");
+    tap_ok(builds_of("-D SBN_TEST_OTHER=1", &other) == PROGRAMS, "other options, other programs");
+    const long before = wraps_calls(WRAP_BUILD);
+    must(sbn_group_split(second, &colour, parts), "sbn_group_split");
+    tap_ok(wraps_calls(WRAP_BUILD) == before, "a part builds none");
+    sbn_group_destroy(parts[0]);
+    sbn_group_destroy(first);
+    tap_ok(builds_of(NULL, &first) == 0, "nor does one made when the first is gone");
+    sbn_group_destroy(first);
+    sbn_group_destroy(second);
+    sbn_group_destroy(other);
+    tap_ok(builds_of(NULL, &first) == PROGRAMS, "the last to go releases them");
+    sbn_group_destroy(first);
+}
+
+typedef struct maker {
+    pthread_t thread;
+    int faulty, status;
+    sbn_group *group;
+} maker;
+
+static pthread_barrier_t start;
+
+static void *run(void *context)
+{
+    maker *m = context;
+    wraps_fail(WRAP_BUILD, m->faulty);
+    pthread_barrier_wait(&start);
+    m->status = make(NULL, &m->group);
+    m->faulty = wraps_failed() >= 0;
+    wraps_fail(WRAP_BUILD, 0);
+    return NULL;
+}
+
+/* `faulty` of the threads fail to build, should it be their turn. */
+static void check_at_once(int faulty)
+{
+    maker makers[THREADS];
+    int failed = 0, right = 1;
+    const long before = wraps_calls(WRAP_BUILD);
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; ++i) {
+        makers[i].faulty = i < faulty;
+        if (pthread_create(&makers[i].thread, NULL, run, &makers[i]) != 0)
+            must(-1, "pthread_create");
+    }
+    for (int i = 0; i < THREADS; ++i) {
+        pthread_join(makers[i].thread, NULL);
+        failed += makers[i].faulty;
+        right = right && (makers[i].faulty ? makers[i].status == SBN_UNSUPPORTED_DEVICE
+                                           : makers[i].status == SBN_SUCCESS);
+    }
+    pthread_barrier_destroy(&start);
+    const long builds = wraps_calls(WRAP_BUILD) - before;
+    tap_ok(right, "%d threads at once, %d of them faulty: each has what is its own", THREADS,
+           faulty);
+    tap_ok(builds == failed + (failed < THREADS ? PROGRAMS : 0),
+           "%d failed, the programs are built once, if at all: %ld builds", failed, builds);
+    for (int i = 0; i < THREADS; ++i)
+        sbn_group_destroy(makers[i].group);
+}
+
+static void checks(void)
+{
+    check_one_after_another();
+    check_at_once(0);
+    check_at_once(THREADS - 1);
+    check_at_once(THREADS);
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
+}

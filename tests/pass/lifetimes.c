@@ -1,0 +1,218 @@
+/*
+ * Objects that are destroyed in the wrong order, and handles of objects that are destroyed: each
+ * is refused with a sentence, what is refused stays as it was, and the right order ends it all.
+ */
+#include <string.h>
+
+#include "support/fixture.h"
+
+enum { CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
+
+static fixture device;
+static cl_command_queue queue;
+static slice data;
+
+typedef struct life {
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+} life;
+
+static sbn_group *make_group(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
+    config.queues = &queue;
+    config.replicas = 1;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    return group;
+}
+
+static life make(void)
+{
+    life l = {.group = make_group()};
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = CHANNELS;
+    config.name = "bn";
+    must(sbn_batchnorm_create(l.group, &config, &l.layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(l.layer, &l.saved), "sbn_saved_create");
+    return l;
+}
+
+#define REFUSED(call, words) expect(call, SBN_INVALID_ARGUMENT, words, #call)
+#define RIGHT(call) expect(call, SBN_SUCCESS, "", #call)
+/* It leaves the sentence of a call that failed before. */
+#define ENDED(call) tap_ok((call) == SBN_SUCCESS, #call)
+
+static void end(life *l)
+{
+    ENDED(sbn_saved_destroy(l->saved));
+    ENDED(sbn_batchnorm_destroy(l->layer));
+    ENDED(sbn_group_destroy(l->group));
+}
+
+/* The group first, then the layer: both stay, and so does a pass made after. */
+static void check_order(void)
+{
+    life l = make();
+    REFUSED(sbn_group_destroy(l.group), "group: expected no layers in it, got 1");
+    REFUSED(sbn_batchnorm_destroy(l.layer),
+            "layer \"bn\": expected no saved statistics of it, got 1");
+    RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
+    RIGHT(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL));
+    sbn_model *model;
+    const sbn_parameters parameters = {sizeof parameters, data.shard.weight, data.shard.bias};
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(sbn_model_add(model, "bn", l.layer, &parameters), "sbn_model_add");
+    ENDED(sbn_saved_destroy(l.saved));
+    REFUSED(sbn_batchnorm_destroy(l.layer), "layer \"bn\": expected no models of it, got 1");
+    ENDED(sbn_model_destroy(model));
+    ENDED(sbn_batchnorm_destroy(l.layer));
+    ENDED(sbn_group_destroy(l.group));
+}
+
+/* All three under a pass forward, then under one back. */
+static void check_under_pass(void)
+{
+    life l = make();
+    for (int back = 0; back < 2; ++back) {
+        sbn_pass *pass;
+        must(back ? sbn_backward_begin(l.layer, &data.shard, l.saved, 0, &pass)
+                  : sbn_forward_begin(l.layer, &data.shard, l.saved, 0, &pass),
+             "begin");
+        REFUSED(sbn_group_destroy(l.group), "group: expected no pass of it under way, got 1");
+        REFUSED(sbn_batchnorm_destroy(l.layer), "layer \"bn\": passes of it are under way");
+        REFUSED(sbn_saved_destroy(l.saved),
+                "saved: expected no pass under way that uses it, got 1");
+        RIGHT(sbn_pass_end(pass, NULL));
+        REFUSED(sbn_pass_end(pass, NULL), "pass|an ended one came");
+    }
+    end(&l);
+}
+
+/* A layer that has moved belongs to its new group alone. */
+static void check_moved(void)
+{
+    life l = make();
+    sbn_group *next = make_group();
+    RIGHT(sbn_batchnorm_set_group(l.layer, next));
+    REFUSED(sbn_group_destroy(next), "group: expected no layers in it, got 1");
+    ENDED(sbn_group_destroy(l.group));
+    l.group = next;
+    RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
+    end(&l);
+}
+
+/* Averaging under way, in a group that stays as long as it can be averaged in. */
+static void check_parallel(void)
+{
+    life l = make();
+    sbn_data_parallel *parallel;
+    sbn_exchange *exchange;
+    const size_t count = CHANNELS;
+    const sbn_tensors tensors = {.size = sizeof tensors, .buffers = &data.shard.weight_grad};
+    must(sbn_data_parallel_create(l.group, NULL, &parallel), "sbn_data_parallel_create");
+    must(sbn_average_gradients_begin(parallel, &count, 1, &tensors, &exchange), "average");
+    ENDED(sbn_saved_destroy(l.saved));
+    ENDED(sbn_batchnorm_destroy(l.layer));
+    REFUSED(sbn_group_destroy(l.group), "group: expected no sbn_data_parallel of it, got 1");
+    REFUSED(sbn_data_parallel_destroy(parallel), "parallel: expected no exchange under way, got 1");
+    RIGHT(sbn_exchange_end(exchange));
+    ENDED(sbn_data_parallel_destroy(parallel));
+    ENDED(sbn_group_destroy(l.group));
+    REFUSED(sbn_exchange_end(exchange), "exchange|destroyed");
+    REFUSED(sbn_data_parallel_destroy(parallel), "parallel|destroyed");
+}
+
+/* Two replicas of one colour have two handles of one group: the last one ends it. */
+static void check_split(void)
+{
+    const cl_command_queue queues[] = {queue, queue};
+    const int colours[] = {0, 0};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_group *whole, *parts[2];
+    sbn_batchnorm *layer;
+    config.queues = queues;
+    config.replicas = 2;
+    of_layer.channels = CHANNELS;
+    must(sbn_group_create(&config, &whole), "sbn_group_create");
+    must(sbn_group_split(whole, colours, parts), "sbn_group_split");
+    must(sbn_batchnorm_create(parts[0], &of_layer, &layer), "sbn_batchnorm_create");
+    ENDED(sbn_group_destroy(parts[0]));
+    for (int i = 0; i < 2; ++i)
+        REFUSED(sbn_group_destroy(parts[1]), "group: expected no layers in it, got 1");
+    ENDED(sbn_batchnorm_destroy(layer));
+    ENDED(sbn_group_destroy(parts[1]));
+    REFUSED(sbn_group_destroy(parts[1]), "group|destroyed");
+    ENDED(sbn_group_destroy(whole));
+}
+
+/* Handles of what is no more: saved statistics, a layer, a group, a pass; and of no object. */
+static void check_destroyed(void)
+{
+    life l = make(), other = make();
+    sbn_pass *pass;
+    sbn_batchnorm *layer;
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = CHANNELS;
+    RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
+    ENDED(sbn_saved_destroy(l.saved));
+    REFUSED(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "saved|destroyed");
+    REFUSED(sbn_recompute(l.layer, &data.shard, l.saved), "saved|destroyed");
+    REFUSED(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "saved|destroyed");
+    REFUSED(sbn_saved_destroy(l.saved), "saved|destroyed");
+    must(sbn_forward_begin(other.layer, &data.shard, other.saved, 0, &pass), "begin");
+    must(sbn_pass_end(pass, NULL), "end");
+    end(&other);
+    REFUSED(sbn_pass_end(pass, NULL), "pass|destroyed");
+    REFUSED(sbn_forward(other.layer, &data.shard, other.saved, 0, NULL), "layer|destroyed");
+    REFUSED(sbn_batchnorm_set_training(other.layer, 0), "layer|destroyed");
+    REFUSED(sbn_batchnorm_create(other.group, &config, &layer), "group|destroyed");
+    REFUSED(sbn_group_destroy(other.group), "group|destroyed");
+    tap_ok(sbn_group_replicas(other.group) == 0 && sbn_batchnorm_group(other.layer) == NULL &&
+               !sbn_batchnorm_is_training(other.layer),
+           "a destroyed group has no replicas, a destroyed layer no group");
+    int no_object[16] = {0};
+    REFUSED(sbn_group_destroy((sbn_group *)no_object), "group|destroyed, or none");
+    REFUSED(sbn_group_destroy((sbn_group *)l.layer), "group: a handle of this kind|another came");
+    ENDED(sbn_batchnorm_destroy(l.layer));
+    ENDED(sbn_group_destroy(l.group));
+    ENDED(sbn_group_destroy(NULL));
+    ENDED(sbn_batchnorm_destroy(NULL));
+    ENDED(sbn_saved_destroy(NULL));
+    ENDED(sbn_model_destroy(NULL));
+    ENDED(sbn_data_parallel_destroy(NULL));
+    ENDED(sbn_checkpoint_destroy(NULL));
+}
+
+/* The sentence of a failed call outlives the clean-up behind it. */
+static void check_sentence(void)
+{
+    life l = make();
+    REFUSED(sbn_forward(l.layer, NULL, l.saved, 0, NULL), "shards");
+    const uint64_t before = digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error()));
+    must(sbn_saved_destroy(l.saved), "sbn_saved_destroy");
+    must(sbn_batchnorm_destroy(l.layer), "sbn_batchnorm_destroy");
+    must(sbn_group_destroy(l.group), "sbn_group_destroy");
+    tap_ok(digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error())) == before,
+           "the sentence of a failed call outlives what is destroyed after it");
+}
+
+static void checks(void)
+{
+    slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    check_order();
+    check_under_pass();
+    check_moved();
+    check_parallel();
+    check_split();
+    check_destroyed();
+    check_sentence();
+    slice_close(&data);
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
+}
