@@ -62,9 +62,9 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
 static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
     const int status = read_at(file, 8, file->text, length);
-    return status ? status
-                  : sbn__tensor_header_parse(&file->header, file->text, length, data_size,
-                                             file->path);
+    return status
+               ? status
+               : sbn__tensor_header_parse(&file->header, file->text, length, data_size, file->path);
 }
 
 /*
