@@ -7,6 +7,7 @@
 #include <syncbn/data_parallel.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -85,13 +86,20 @@ static int is_told(const test_rank *m)
            holds_words(m->sentence, "rank 1|reported SBN_OUT_OF_MEMORY");
 }
 
+/* Seconds in which two ranks meet; under a tool everything takes longer. */
+static double patience(void)
+{
+    const char *tool = getenv("SBN_TEST_UNDER");
+    return tool && *tool ? 3 : 0.5;
+}
+
 /* The n-th allocation fails; 0 if there were fewer. */
 static int fails(const scenario *s, int n, int *told, int *late)
 {
     const size_t ones[] = {1, 1}, samples[] = {2, 3};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     test_ranks all;
-    config.timeout = 0.5;
+    config.timeout = patience();
     ranks_open(&all, &device, 2, ones, samples, &config);
     fault = n;
     ranks_do(&all, s->work);

@@ -47,8 +47,12 @@ END
 chmod +x "$work/gnuplot"
 here=$(pwd)
 cd "$work" || exit 1
-PATH=$work:$PATH mpi 2 "$here/$demo" --steps 6 --replicas 3 --out fashion > "$work/train" 2>&1
+# PATH by env, for Open MPI's launcher puts its own folder first. Its ranks write to a terminal, as the
+# demo sees it: what clears the line of progress is taken out.
+mpi 2 env PATH="$work:$PATH" "$here/$demo" --steps 6 --replicas 3 --out fashion > "$work/raw" 2>&1
 status=$?
+escape=$(printf '\033')
+tr '\r' '\n' < "$work/raw" | sed "s/$escape\[K//g" > "$work/train"
 cd "$here" || exit 1
 sed 's/^/# /' "$work/train"
 if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
