@@ -142,7 +142,7 @@ static void checks(void)
     const scenario scenarios[] = {
         {"a pass in the wide format", wide_forward, SBN_SUCCESS, 20},
         {"a disagreement", disagree, SBN_DISAGREEMENT, 20},
-        {"a split", split, SBN_SUCCESS, 15},
+        {"a split", split, SBN_SUCCESS, 10},
         {"sbn_data_parallel_create", make_parallel, SBN_SUCCESS, 15},
     };
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
