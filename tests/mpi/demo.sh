@@ -86,8 +86,8 @@ if grep -q 'set key' "$work/plot" && grep 'set key' "$work/plot" | grep -qv 'set
 else
     report ok 'no legend lies inside'
 fi
-shows 'folding shows progress' train '^unfolded +0%'
-shows 'both times' train '^folded +0%'
+shows 'folding shows progress' train '^unfolded +(\[[.#]*\] +)?0%'
+shows 'both times' train '^folded +(\[[.#]*\] +)?0%'
 
 # A mistake is one sentence of rank 0, and no banner of the launcher's.
 mpi 2 "$demo" --epoch 1 > "$work/mistake" 2>&1
