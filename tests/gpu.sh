@@ -302,7 +302,7 @@ if [ $quick = yes ]; then
 else
     set -- --seconds "$seconds"
     for list in gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost; do
-        set -- "$@" --file "$top/bench/lists/$list"
+        set -- "$@" --file "$top/tools/bench/lists/$list"
     done
 fi
 step bench syncbn bench --json "$out/bench.json" "$@"

@@ -80,4 +80,13 @@ result 'JSON of the bits' \
     [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
 result 'JSON of the benchmark' tools/bench/report/report goals "$work/any/bench.json"
 result 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
+# Without --quick it measures the benchmark's lists: they are where it looks for them.
+lists=$(sed -n 's/^ *for list in \([a-z0-9_ ]*\); do$/\1/p' "$srcdir/tests/gpu.sh")
+folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")
+missing=
+for list in ${lists:-none}; do
+    [ -s "$srcdir/$folder/$list" ] || missing="$missing $folder/$list"
+done
+result "the benchmark's lists are there${missing:+, but for}$missing" [ -z "$missing" ]
+
 echo "1..$count"
