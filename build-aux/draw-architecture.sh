@@ -13,8 +13,7 @@ echo 'digraph syncbn {'
 echo '    rankdir = BT; ranksep = 0.35; nodesep = 0.3;'
 echo '    node [shape = box, fontname = "sans-serif", fontsize = 12, height = 0.35, margin = "0.12,0.05"];'
 echo '    edge [arrowsize = 0.7];'
-for folder in src/*/; do
-    folder=$(basename "$folder")
+for folder in $(ls -d src/*/*.h | cut -d/ -f2 | sort -u); do
     echo "    $folder [label = \"src/$folder\"];"
 done
 grep -Ho '^#include "[a-z]*/' src/*/*.[ch] |
