@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "support/exchanges.h"
 
 static fixture device;
@@ -22,13 +23,6 @@ static sbn_data_parallel *joined[RANKS_MAX];
 static exchange_tensors tensors[RANKS_MAX];
 static double seconds_of[RANKS_MAX];
 static int other_status[RANKS_MAX];
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void sleep_for(double span)
 {
@@ -56,11 +50,11 @@ static int under_watch(test_rank *m, int (*wait)(test_rank *))
         return 0;
     if (m->rank == 0)
         must(pthread_create(&watchdog, NULL, watch, m->group), "pthread_create");
-    const double since = seconds();
+    const double since = sbn__seconds();
     if (m->rank == 0)
         atomic_fetch_add(&here, 1);
     const int status = wait(m);
-    seconds_of[m->rank] = seconds() - since;
+    seconds_of[m->rank] = sbn__seconds() - since;
     rank_says(m, status);
     if (m->rank == 0) {
         must(pthread_join(watchdog, &aborted), "pthread_join");

@@ -11,6 +11,7 @@
 
 #include <syncbn-mpi.h>
 
+#include "base/clock.h"
 #include "support/fixture.h"
 #include "support/tap_mpi.h"
 
@@ -28,13 +29,6 @@ typedef struct held {
     double until;
 } held;
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     const slow *self = context;
@@ -42,7 +36,7 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **re
     if (!h)
         return sbn_set_last_error(SBN_OUT_OF_MEMORY, "no memory for a request");
     const int code = self->inner.start(self->inner.context, tag, words, count, &h->request);
-    h->until = seconds() + self->latency;
+    h->until = sbn__seconds() + self->latency;
     if (code)
         free(h);
     else
@@ -62,7 +56,7 @@ static int test(void *context, void *request, int *done)
             return code;
         h->request = NULL;
     }
-    if (seconds() >= h->until) {
+    if (sbn__seconds() >= h->until) {
         *done = 1;
         free(h);
     }
@@ -163,9 +157,9 @@ static double time_of(bench *b, void (*what)(bench *))
     double times[PASSES];
     for (int i = 0; i < PASSES; ++i) {
         meet();
-        const double since = seconds();
+        const double since = sbn__seconds();
         what(b);
-        times[i] = 1e3 * (seconds() - since);
+        times[i] = 1e3 * (sbn__seconds() - since);
     }
     qsort(times, PASSES, sizeof *times, ascending);
     return times[PASSES / 2];
