@@ -1,19 +1,9 @@
-/*
- * faults [POINTS [NAME]]: in every scenario (whose name has NAME in it) the n-th call into OpenCL,
- * the system or the library's allocator fails, n = 1, 2, ... until there are no more, or POINTS of
- * them at equal distances (0: all); then the n-th and one of those after it, and all after it. Each time the step in which it happens
- * returns an error with a sentence, or has survived what may be survived; what an error must not
- * change has not changed; the same step succeeds the next time and all that follows has the bits of
- * a run without failures, or it refuses with SBN_GROUP_FAILED and a fresh run has them; and nothing
- * is left open: no reference to an OpenCL object, no block, no descriptor.
- */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "faults/scenario.h"
-#include "faults/stand.h"
+#include "faults/driver.h"
+#include "support/fixture.h"
 #include "support/wraps.h"
 
 enum { HOLDINGS = WRAPS_KINDS + 1 };
@@ -158,7 +148,7 @@ static run make_run(const scenario *s, record *right, int n, int second, int aft
     if (s->begin)
         s->begin();
     wraps_resume();
-    wraps_fail(WRAP_EVERY, n);
+    wraps_fail(s->symmetric ? WRAP_SYMMETRIC : WRAP_EVERY, n);
     wraps_fail_again(second);
     take_steps(&r, second == WRAPS_ALL, after_failure);
     const int in_steps = failures();
@@ -179,10 +169,6 @@ static run make_run(const scenario *s, record *right, int n, int second, int aft
         WRONG(&r, "the failure was not noticed");
     return r;
 }
-
-typedef struct totals {
-    int points, pairs, survived, wrong;
-} totals;
 
 static void judge(totals *t, const run *r, int n, int second)
 {
@@ -205,7 +191,8 @@ static void judge(totals *t, const run *r, int n, int second)
 static void try_pairs(totals *t, const scenario *s, record *right, int n, int whole)
 {
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; ++i) {
-        if (!whole && seconds[i] != 1 && seconds[i] != WRAPS_ALL)
+        /* Those that compile take half a second each. */
+        if ((!whole || s->alone) && seconds[i] != 1 && seconds[i] != WRAPS_ALL)
             continue;
         const run r = make_run(s, right, n, seconds[i], 0);
         t->pairs += r.second >= 0;
@@ -214,7 +201,7 @@ static void try_pairs(totals *t, const scenario *s, record *right, int n, int wh
     }
 }
 
-static totals try_scenario(const scenario *s, int points)
+totals try_scenario(const scenario *s, int points)
 {
     totals t = {0, 0, 0, 0};
     record right;
@@ -236,38 +223,4 @@ static totals try_scenario(const scenario *s, int points)
            "%s: %d of %d points, %d of two failures; %d survived, %d wrong %s", s->name, t.points,
            calls, t.pairs, t.survived, t.wrong, whole.wrong);
     return t;
-}
-
-/* All functions that are wrapped are called; else their failures are none. */
-static void check_reached(void)
-{
-    for (int function = 0; function <= WRAP_REAL_PATH; ++function)
-        tap_ok(wraps_calls(function) > 0, "%s has been called", wraps_names[function]);
-}
-
-int main(int argc, char **argv)
-{
-    const int points = argc > 1 ? atoi(argv[1]) : 12;
-    const char *wanted = argc > 2 ? argv[2] : "";
-    totals all = {0, 0, 0, 0};
-    if (points < 0 || stand_open())
-        return points < 0 ? 99 : fixture_missing();
-    for (size_t f = 0; scenario_lists[f]; ++f) {
-        for (const scenario *s = scenario_lists[f]; s->name; ++s) {
-            sbn_group *keeper = NULL;
-            if (!strstr(s->name, wanted))
-                continue;
-            if (!s->alone)
-                must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
-            const totals t = try_scenario(s, points);
-            all.points += t.points;
-            all.pairs += t.pairs;
-            sbn_group_destroy(keeper);
-        }
-    }
-    if (!*wanted && points == 0)
-        check_reached();
-    tap_note("%d points, and %d of two failures", all.points, all.pairs);
-    stand_close();
-    return tap_done();
 }

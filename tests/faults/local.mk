@@ -2,13 +2,17 @@
 # programs take a sample of them in make check, all in make check-faults (build-aux/checks.mk).
 faults_driver = \
 	tests/faults/driver.c \
+	tests/faults/driver.h \
 	tests/faults/scenario.h \
 	tests/faults/stand.c \
 	tests/faults/stand.h \
+	tests/support/wraps_queries.c
+faults_here = \
+	tests/faults/main.c \
 	tests/support/system_calls.c \
 	tests/support/system_calls.h \
 	tests/support/wraps_files.c \
-	tests/support/wraps_queries.c
+	$(faults_driver)
 faults_programs = tests/faults/faults tests/faults/faults_ranks
 check_PROGRAMS += $(faults_programs)
 tests_faults_faults_SOURCES = \
@@ -21,11 +25,20 @@ tests_faults_faults_SOURCES = \
 	tests/faults/model.h \
 	tests/faults/parallel.c \
 	tests/faults/passes.c \
-	$(faults_driver)
-tests_faults_faults_ranks_SOURCES = tests/faults/ranks.c $(faults_driver)
+	$(faults_here)
+tests_faults_faults_ranks_SOURCES = tests/faults/ranks.c $(faults_here)
 faults_wraps = $(wraps) $(query_wraps) $(system_wraps) $(file_wraps)
 tests_faults_faults_LDFLAGS = $(faults_wraps)
 tests_faults_faults_ranks_LDFLAGS = $(faults_wraps)
 TESTS += $(faults_programs)
 TIMED_TESTS += tests/faults/faults_ranks
 ASAN_TESTS += $(faults_programs)
+
+# Calls into MPI, and allocations of the transport over it.
+if HAVE_MPI
+check_PROGRAMS += tests/faults/faults_mpi
+endif
+tests_faults_faults_mpi_SOURCES = tests/faults/mpi.c tests/support/wraps_mpi.c $(faults_driver)
+tests_faults_faults_mpi_CPPFLAGS = $(mpi_cppflags)
+tests_faults_faults_mpi_LDFLAGS = $(wraps) $(query_wraps) $(mpi_wraps)
+tests_faults_faults_mpi_LDADD = $(on_mpi)

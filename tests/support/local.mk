@@ -64,7 +64,7 @@ wraps = \
 	$(wrap)sbn__allocate
 
 # What else the library asks, waits for and releases; the system's calls that write files, and those
-# that open and read them. A program that links them has the file of the same name in its sources.
+# that open and read them; those into MPI. A program that links them has the file of the same name in its sources.
 query_wraps = \
 	$(wrap)clCreateKernelsInProgram \
 	$(wrap)clEnqueueUnmapMemObject \
@@ -102,6 +102,27 @@ file_wraps = \
 	$(wrap)pread \
 	$(wrap)read \
 	$(wrap)realpath
+
+mpi_wraps = \
+	$(wrap)MPI_Allreduce \
+	$(wrap)MPI_Comm_create_group \
+	$(wrap)MPI_Comm_dup \
+	$(wrap)MPI_Comm_free \
+	$(wrap)MPI_Comm_group \
+	$(wrap)MPI_Comm_set_errhandler \
+	$(wrap)MPI_Comm_rank \
+	$(wrap)MPI_Comm_size \
+	$(wrap)MPI_Comm_test_inter \
+	$(wrap)MPI_Group_incl \
+	$(wrap)MPI_Iallreduce \
+	$(wrap)MPI_Iprobe \
+	$(wrap)MPI_Is_thread_main \
+	$(wrap)MPI_Isend \
+	$(wrap)MPI_Recv \
+	$(wrap)MPI_Test \
+	$(wrap)calloc \
+	$(wrap)free \
+	$(wrap)malloc
 
 # Ranks as the processes of an MPI job; no thread can take their place unnoticed.
 if HAVE_MPI

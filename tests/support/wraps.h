@@ -68,17 +68,18 @@ enum {
     WRAP_MKDIR,
     WRAP_REAL_PATH,
     /* wraps_mpi.c */
-    WRAP_MALLOC,
+    WRAP_MALLOC, /* from here on as often and in the same order on all ranks */
     WRAP_CALLOC,
     WRAP_MPI_ALLREDUCE,
     WRAP_MPI_CREATE_GROUP,
     WRAP_MPI_DUP,
     WRAP_MPI_COMM_GROUP,
     WRAP_MPI_ERRHANDLER,
+    WRAP_MPI_RANK,
     WRAP_MPI_SIZE,
     WRAP_MPI_TEST_INTER,
     WRAP_MPI_INCL,
-    WRAP_MPI_IALLREDUCE,
+    WRAP_MPI_IALLREDUCE, /* to here */
     WRAP_MPI_IPROBE,
     WRAP_MPI_ISEND,
     WRAP_MPI_RECV,
@@ -86,6 +87,7 @@ enum {
     WRAP_MPI_MAIN,
     WRAPS,
     WRAP_ANY = WRAPS, /* one of $(wraps), whose failures are all reported */
+    WRAP_SYMMETRIC,   /* one of those that all ranks of a job call alike */
     WRAP_EVERY        /* any at all */
 };
 
@@ -99,7 +101,7 @@ long wraps_own_calls(void);
 
 /*
  * The calling thread's n-th call from now, counting from 1, of a function, of
- * WRAP_ANY or of WRAP_EVERY of them fails; n = 0: none will. Only one call fails.
+ * WRAP_ANY, WRAP_SYMMETRIC or WRAP_EVERY of them fails; n = 0: none will. Only one call fails.
  */
 void wraps_fail(int function, int n);
 

@@ -62,6 +62,7 @@ const char *const wraps_names[WRAPS] = {
     "MPI_Comm_dup",
     "MPI_Comm_group",
     "MPI_Comm_set_errhandler",
+    "MPI_Comm_rank",
     "MPI_Comm_size",
     "MPI_Comm_test_inter",
     "MPI_Group_incl",
@@ -134,6 +135,8 @@ void wraps_resume(void)
 static int is_wanted(int function)
 {
     return wanted == WRAP_EVERY || (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
+           (wanted == WRAP_SYMMETRIC && function >= WRAP_MALLOC &&
+            function <= WRAP_MPI_IALLREDUCE) ||
            wanted == function;
 }
 

@@ -1,0 +1,46 @@
+/*
+ * faults [POINTS [NAME]]: all scenarios, or those whose names have NAME in them, with POINTS failures
+ * each at equal distances; 0: with all.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "faults/driver.h"
+#include "faults/stand.h"
+#include "support/wraps.h"
+
+enum { SAMPLE = 12 };
+
+/* All functions that are wrapped are called; else their failures are none. */
+static void check_reached(void)
+{
+    for (int function = 0; function <= WRAP_REAL_PATH; ++function)
+        tap_ok(wraps_calls(function) > 0, "%s has been called", wraps_names[function]);
+}
+
+int main(int argc, char **argv)
+{
+    const int points = argc > 1 ? atoi(argv[1]) : SAMPLE;
+    const char *wanted = argc > 2 ? argv[2] : "";
+    totals all = {0, 0, 0, 0};
+    if (points < 0 || stand_open())
+        return points < 0 ? 99 : fixture_missing();
+    for (size_t f = 0; scenario_lists[f]; ++f) {
+        for (const scenario *s = scenario_lists[f]; s->name; ++s) {
+            sbn_group *keeper = NULL;
+            if (!strstr(s->name, wanted))
+                continue;
+            if (!s->alone)
+                must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
+            const totals t = try_scenario(s, points);
+            all.points += t.points;
+            all.pairs += t.pairs;
+            sbn_group_destroy(keeper);
+        }
+    }
+    if (!*wanted && points == 0)
+        check_reached();
+    tap_note("%d points, and %d of two failures", all.points, all.pairs);
+    stand_close();
+    return tap_done();
+}
