@@ -99,7 +99,7 @@ static uint64_t kept(int number)
     return number > 0 && stand_usable(group) ? result() : 0;
 }
 
-static const int survived[] = {WRAP_WAIT, SURVIVED_RELEASES, -1};
+static const int survived[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario branch_scenarios[] = {
     {.name = "passes of three layers",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "faults/model.h"
@@ -12,14 +13,17 @@
 static char folder[80], path[96];
 static sbn_checkpoint *checkpoint;
 
-/* Is it a draft? One that could neither be written nor removed is removed now. */
-static int is_draft(const char *name)
+/* Is it a draft that is left? Where it could not be removed, an empty one, or what is in it, may be. */
+static int is_left(const char *name)
 {
     char draft[400];
+    struct stat info;
     if (name[0] == '.' || strcmp(name, "file") == 0)
         return 0;
     snprintf(draft, sizeof draft, "%s/%s", folder, name);
-    return wraps_failed_again() < 0 || unlink(draft) != 0;
+    if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again() < 0))
+        return 1;
+    return unlink(draft) != 0;
 }
 
 /* The folder is empty but for the file, whose bytes these are. */
@@ -29,7 +33,7 @@ static uint64_t files(void)
     uint64_t digest = DIGEST_START;
     DIR *directory = opendir(folder);
     for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (is_draft(entry->d_name))
+        if (is_left(entry->d_name))
             digest = 0;
     if (directory)
         closedir(directory);

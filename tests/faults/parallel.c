@@ -38,9 +38,11 @@ static void end(void)
     sbn_group_destroy(group);
 }
 
+/* The copies of replicas whose queues are others are ordered by those. */
 static void fill(void)
 {
     wraps_pause();
+    stand_finish();
     drop_events(&first);
     drop_events(&second);
     tensors_fill(&first, 0);
@@ -80,6 +82,7 @@ static int step(int number)
 
 static uint64_t result(void)
 {
+    stand_finish();
     const uint64_t digests[] = {tensors_digest(&first, NULL), tensors_digest(&second, NULL)};
     return digest_of(DIGEST_START, digests, sizeof digests);
 }
@@ -90,7 +93,7 @@ static uint64_t kept(int number)
 }
 
 /* Whether an earlier copy has been written may be asked when all has been said. */
-static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, SURVIVED_RELEASES, -1};
+static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario parallel_scenarios[] = {
     {.name = "data-parallel training",

@@ -167,7 +167,7 @@ static void begin_chunks(void)
 }
 
 /* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
-static const int survived_waits[] = {WRAP_WAIT, SURVIVED_RELEASES, -1};
+static const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario pass_scenarios[] = {
     {.name = "passes of one replica",

@@ -201,7 +201,7 @@ static int may_leak(void)
     return timed_out;
 }
 
-static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, SURVIVED_RELEASES, -1};
+static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario rank_scenarios[] = {
     {.name = "three ranks",
