@@ -8,7 +8,7 @@
 static sbn_group *group;
 static sbn_batchnorm *layer;
 static sbn_saved *saved, *other;
-static sbn_shard shards[REPLICAS], huge[REPLICAS];
+static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
 static size_t replicas;
 static int chunked;
@@ -22,6 +22,7 @@ static void begin(size_t count)
         huge[r] = shards[r];
         huge[r].x = at.huge[r].shard.x;
         huge[r].dy = at.huge[r].shard.dy;
+        beside[r] = at.huge[r].shard;
         shards[r].event = &events[r];
     }
 }
@@ -96,6 +97,10 @@ enum { STEPS = 11 };
 static int step(int number)
 {
     const unsigned global = SBN_GLOBAL_GRADIENTS | SBN_ACCUMULATE_GRADIENTS;
+    /* All write the same tensors. */
+    wraps_pause();
+    stand_finish();
+    wraps_resume();
     switch (number) {
     case 0: return make();
     case 1: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
@@ -125,7 +130,7 @@ static int side_by_side(int number)
                              : sbn_backward_begin(layer, shards, saved, 0, &first);
     if (status)
         return with_events(status);
-    status = sbn_forward_begin(layer, huge, other, flags, &second);
+    status = sbn_forward_begin(layer, beside, other, flags, &second);
     if (!status)
         status = sbn_pass_progress(second, NULL);
     const int of_second = second ? sbn_pass_end(second, NULL) : status;
