@@ -44,9 +44,6 @@ EXTRA_DIST += \
 	tests/model/data/trained.safetensors \
 	tests/model/data/troubled.safetensors
 
-# make check-fuzz
-EXTRA_DIST += tests/model/fuzz_safetensors.c tests/model/safetensors.dict
-
 # The reference implementation reads what tests/model/rewrite wrote; the command's view of files.
 check_PROGRAMS += tests/model/rewrite
 dist_check_SCRIPTS += tests/model/inspect.sh tests/model/reference.sh
