@@ -15,7 +15,10 @@ typedef struct totals {
     int points, pairs, survived, wrong;
 } totals;
 
-/* One check: all points, or so many at equal distances. */
+/* FAULT_POINTS in the environment; without it a sample. */
+int fault_points(void);
+
+/* One check: so many points, at equal distances; 0: all. */
 totals try_scenario(const scenario *s, int points);
 
 #endif

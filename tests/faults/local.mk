@@ -30,14 +30,19 @@ tests_faults_faults_ranks_SOURCES = tests/faults/ranks.c $(faults_here)
 faults_wraps = $(wraps) $(query_wraps) $(system_wraps) $(file_wraps)
 tests_faults_faults_LDFLAGS = $(faults_wraps)
 tests_faults_faults_ranks_LDFLAGS = $(faults_wraps)
-TESTS += $(faults_programs)
 TIMED_TESTS += tests/faults/faults_ranks
 ASAN_TESTS += $(faults_programs)
 
-# Calls into MPI, and allocations of the transport over it.
+# Calls into MPI, and allocations of the transport over it: on three ranks.
+EXTRA_DIST += tests/faults/mpi.sh
+faults_tests = $(faults_programs)
 if HAVE_MPI
-check_PROGRAMS += tests/faults/faults_mpi
+faults_mpi_programs = tests/faults/faults_mpi
+check_PROGRAMS += $(faults_mpi_programs)
+faults_tests += tests/faults/mpi.sh
+TIMED_TESTS += tests/faults/mpi.sh
 endif
+TESTS += $(faults_tests)
 tests_faults_faults_mpi_SOURCES = tests/faults/mpi.c tests/support/wraps_mpi.c $(faults_driver)
 tests_faults_faults_mpi_CPPFLAGS = $(mpi_cppflags)
 tests_faults_faults_mpi_LDFLAGS = $(wraps) $(query_wraps) $(mpi_wraps)

@@ -1,15 +1,12 @@
 /*
- * faults [POINTS [NAME]]: all scenarios, or those whose names have NAME in them, with POINTS failures
- * each at equal distances; 0: with all.
+ * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the environment:
+ * so many failures in each, at equal distances; 0: all.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "faults/driver.h"
 #include "faults/stand.h"
 #include "support/wraps.h"
-
-enum { SAMPLE = 12 };
 
 /* All functions that are wrapped are called; else their failures are none. */
 static void check_reached(void)
@@ -20,11 +17,11 @@ static void check_reached(void)
 
 int main(int argc, char **argv)
 {
-    const int points = argc > 1 ? atoi(argv[1]) : SAMPLE;
-    const char *wanted = argc > 2 ? argv[2] : "";
+    const int points = fault_points();
+    const char *wanted = argc > 1 ? argv[1] : "";
     totals all = {0, 0, 0, 0};
-    if (points < 0 || stand_open())
-        return points < 0 ? 99 : fixture_missing();
+    if (stand_open())
+        return fixture_missing();
     for (size_t f = 0; scenario_lists[f]; ++f) {
         for (const scenario *s = scenario_lists[f]; s->name; ++s) {
             sbn_group *keeper = NULL;

@@ -1,9 +1,8 @@
 /*
  * Calls into MPI and allocations of its transport fail: all kinds on a communicator of one rank, those
- * that all ranks make alike on one of all ranks of the job. faults_mpi [POINTS]
+ * that all ranks make alike on one of all ranks of the job.
  */
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <syncbn-mpi.h>
@@ -168,13 +167,12 @@ int main(int argc, char **argv)
 {
     tap_mpi_begin(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const int points = argc > 1 ? atoi(argv[1]) : 0;
     if (stand_open())
         return mpi_job_end(fixture_missing());
     sbn_group *keeper;
     must(stand_group(1, NULL, &keeper), "sbn_group_create");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i)
-        try_scenario(&scenarios[i], points);
+        try_scenario(&scenarios[i], fault_points());
     sbn_group_destroy(keeper);
     stand_close();
     return mpi_job_end(tap_done());

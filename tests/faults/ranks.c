@@ -38,7 +38,7 @@ static void open_member(member *m)
     config.queues = &at.queues[m->rank];
     config.replicas = 1;
     config.transport = &transport;
-    config.timeout = 2;
+    config.timeout = 1;
     must(sbn_group_create(&config, &m->group), "sbn_group_create");
     must(stand_layer(m->group, "layer", &m->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(m->layer, &m->saved), "sbn_saved_create");
@@ -212,7 +212,8 @@ const scenario rank_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived,
-     .may_leak = may_leak},
+     .may_leak = may_leak,
+     .slow = 1},
     {.name = NULL},
 };
 const scenario *const scenario_lists[] = {rank_scenarios, NULL};

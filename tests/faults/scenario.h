@@ -28,6 +28,8 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
+    /* It takes long: of second failures, the next call and all calls are enough. */
+    int slow;
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
     /* Programs are not kept by another group: each point loads or compiles them. */

@@ -161,6 +161,15 @@ static void *array_of(unsigned char area[REPLICAS * SBN_STRUCT_LIMIT], const voi
     return area;
 }
 
+const void *struct_of_size(const void *own, size_t known, size_t size)
+{
+    static _Alignas(16) unsigned char area[SBN_STRUCT_LIMIT + 16];
+    memset(area, 0, sizeof area);
+    memcpy(area, own, known);
+    memcpy(area, &size, sizeof size);
+    return area;
+}
+
 const sbn_shard *any_shards(fuzz_input *in)
 {
     static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];

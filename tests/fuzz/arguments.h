@@ -43,6 +43,9 @@ int any_number(fuzz_input *in, int right);
 const char *any_name(fuzz_input *in);
 sbn_buffer any_buffer(fuzz_input *in);
 
+/* A struct that says to have this size, and has it; until the next call. */
+const void *struct_of_size(const void *own, size_t known, size_t size);
+
 /* REPLICAS structs, one behind the other by their size. */
 const sbn_shard *any_shards(fuzz_input *in);
 const sbn_parameters *any_parameters(fuzz_input *in);

@@ -37,7 +37,7 @@ static void group_create(fuzz_input *in)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_group *group = NULL;
-    config.size = any_size(in, sizeof config);
+    const size_t size = any_size(in, sizeof config);
     config.queues = any_queues(in, &config.replicas);
     config.timeout = any_number(in, 10);
     config.on_timeout = (sbn_timeout_action)any_number(in, SBN_TIMEOUT_FAIL);
@@ -46,7 +46,8 @@ static void group_create(fuzz_input *in)
     config.build_options = any_number(in, 0) ? "-cl-fast-relaxed-math" : NULL;
     if (config.form != SBN_FORM_AUTO && config.form != SBN_FORM_CPU)
         config.form = (sbn_kernel_form)7;
-    keep(GROUP, sbn_group_create(any_number(in, 0) ? NULL : &config, &group), group);
+    const void *given = struct_of_size(&config, sizeof config, size);
+    keep(GROUP, sbn_group_create(any_number(in, 0) ? NULL : given, &group), group);
 }
 
 static void group_split(fuzz_input *in)
@@ -82,7 +83,7 @@ static void layer_create(fuzz_input *in)
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer = NULL;
     sbn_group *group = any_handle(in, GROUP);
-    config.size = any_size(in, sizeof config);
+    const size_t size = any_size(in, sizeof config);
     config.name = any_name(in);
     config.channels = any_number(in, CHANNELS) == CHANNELS ? CHANNELS : (size_t)fuzz_word(in) << 8;
     config.layout = (sbn_layout)any_number(in, fuzz_byte(in) % 2);
@@ -96,7 +97,8 @@ static void layer_create(fuzz_input *in)
     /* Of a channel count that a device could hold, working memory alone would fill it. */
     if (config.channels > CHANNELS && config.channels < (size_t)1 << 36)
         config.channels = 0;
-    keep(LAYER, sbn_batchnorm_create(group, &config, &layer), layer);
+    const void *given = struct_of_size(&config, sizeof config, size);
+    keep(LAYER, sbn_batchnorm_create(group, given, &layer), layer);
 }
 
 static void layer_set(fuzz_input *in)
@@ -269,9 +271,10 @@ static void parallel_create(fuzz_input *in)
     sbn_data_parallel *parallel = NULL;
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     sbn_group *group = any_handle(in, GROUP);
-    config.size = any_size(in, sizeof config);
+    const size_t size = any_size(in, sizeof config);
     config.bucket_bytes = (size_t)any_number(in, 8192);
-    keep(PARALLEL, sbn_data_parallel_create(group, &config, &parallel), parallel);
+    const void *given = struct_of_size(&config, sizeof config, size);
+    keep(PARALLEL, sbn_data_parallel_create(group, given, &parallel), parallel);
     fuzz_must(sbn_data_parallel_replicas(parallel) <= REPLICAS &&
               sbn_data_parallel_first(parallel) == 0);
 }

@@ -6,7 +6,7 @@ fuzz_programs = \
 	tests/fuzz/header \
 	tests/fuzz/options \
 	tests/fuzz/problem
-EXTRA_PROGRAMS = $(fuzz_programs)
+EXTRA_PROGRAMS += $(fuzz_programs)
 fuzz_flags = -fsanitize=fuzzer
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 tests_fuzz_cache_SOURCES = tests/fuzz/cache.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)

@@ -96,7 +96,7 @@ extern const char *const wraps_names[WRAPS];
 /* Calls of a function since the program began, over all threads. */
 long wraps_calls(int function);
 
-/* This thread's. */
+/* This thread's, of those that wraps_fail has named last. */
 long wraps_own_calls(void);
 
 /*

@@ -154,9 +154,9 @@ int wraps_fails(int function)
     if (paused)
         return 0;
     atomic_fetch_add(&calls[function], 1);
-    ++own_calls;
     if (!is_wanted(function))
         return 0;
+    ++own_calls;
     if (countdown == 0)
         return failed >= 0 && fails_again(function);
     if (--countdown > 0)
