@@ -43,7 +43,24 @@ faults_tests += tests/faults/mpi.sh
 TIMED_TESTS += tests/faults/mpi.sh
 endif
 TESTS += $(faults_tests)
-tests_faults_faults_mpi_SOURCES = tests/faults/mpi.c tests/support/wraps_mpi.c $(faults_driver)
+tests_faults_faults_mpi_SOURCES = tests/faults/mpi.c tests/support/wraps_memory.c \
+	tests/support/wraps_mpi.c $(faults_driver)
 tests_faults_faults_mpi_CPPFLAGS = $(mpi_cppflags)
-tests_faults_faults_mpi_LDFLAGS = $(wraps) $(query_wraps) $(mpi_wraps)
+tests_faults_faults_mpi_LDFLAGS = $(wraps) $(query_wraps) $(memory_wraps) $(mpi_wraps)
 tests_faults_faults_mpi_LDADD = $(on_mpi)
+
+# Allocations of the command that reports in JSON, and of the library that it uses for that.
+check_PROGRAMS += tests/faults/faults_json
+faults_tests += tests/faults/faults_json
+tests_faults_faults_json_SOURCES = \
+	tests/faults/json.c \
+	tests/support/wraps_memory.c \
+	tools/syncbn/command_inspect.c \
+	tools/syncbn/inspect.c \
+	tools/syncbn/json_memory.c \
+	tools/syncbn/json_output.c \
+	tools/syncbn/standard_input.c \
+	tools/syncbn/usage.c
+tests_faults_faults_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_faults_faults_json_LDFLAGS = $(memory_wraps)
+tests_faults_faults_json_LDADD = $(LDADD) $(JANSSON_LIBS)

@@ -64,7 +64,7 @@ wraps = \
 	$(wrap)sbn__allocate
 
 # What else the library asks, waits for and releases; the system's calls that write files, and those
-# that open and read them; those into MPI. A program that links them has the file of the same name in its sources.
+# that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.
 query_wraps = \
 	$(wrap)clCreateKernelsInProgram \
 	$(wrap)clEnqueueUnmapMemObject \
@@ -119,7 +119,8 @@ mpi_wraps = \
 	$(wrap)MPI_Is_thread_main \
 	$(wrap)MPI_Isend \
 	$(wrap)MPI_Recv \
-	$(wrap)MPI_Test \
+	$(wrap)MPI_Test
+memory_wraps = \
 	$(wrap)calloc \
 	$(wrap)free \
 	$(wrap)malloc

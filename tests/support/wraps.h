@@ -1,8 +1,8 @@
 /*
  * The functions that the library calls of others, and its own allocator: counted, and made to
  * fail or to lie on request. A program that links this gives the linker $(wraps), one --wrap for
- * each function; one that wants more of them $(query_wraps), $(system_wraps), $(file_wraps) or
- * $(mpi_wraps), too (tests/support/local.mk).
+ * each function; one that wants more of them $(query_wraps), $(system_wraps), $(file_wraps),
+ * $(memory_wraps) or $(mpi_wraps), too (tests/support/local.mk).
  */
 #ifndef TESTS_SUPPORT_WRAPS_H
 #define TESTS_SUPPORT_WRAPS_H
@@ -67,7 +67,7 @@ enum {
     WRAP_STAT_LINK,
     WRAP_MKDIR,
     WRAP_REAL_PATH,
-    /* wraps_mpi.c */
+    /* wraps_memory.c and wraps_mpi.c */
     WRAP_MALLOC, /* from here on as often and in the same order on all ranks */
     WRAP_CALLOC,
     WRAP_MPI_ALLREDUCE,

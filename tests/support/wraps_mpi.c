@@ -1,10 +1,8 @@
 /*
- * Calls into MPI, and the C library's allocator, from which the transport over MPI takes its memory.
- * What fails is not called, so that no rank is left waiting where all fail alike; only what tests a
- * request does so first.
+ * Calls into MPI. What fails is not called, so that no rank is left waiting where all fail alike; only
+ * what tests a request does so first.
  */
 #include <mpi.h>
-#include <stdlib.h>
 
 #include "support/wraps.h"
 
@@ -19,26 +17,6 @@
     { \
         return wraps_fails(function) ? MPI_ERR_OTHER : __real_##f arguments; \
     }
-
-WRAP(void *, malloc, (size_t size))
-{
-    void *block = wraps_fails(WRAP_MALLOC) ? NULL : __real_malloc(size);
-    wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
-    return block;
-}
-
-WRAP(void *, calloc, (size_t count, size_t size))
-{
-    void *block = wraps_fails(WRAP_CALLOC) ? NULL : __real_calloc(count, size);
-    wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
-    return block;
-}
-
-WRAP(void, free, (void *block))
-{
-    wraps_hold(WRAPS_DESCRIPTORS, block ? -1 : 0);
-    __real_free(block);
-}
 
 /* What makes and frees a communicator. */
 static int made(int code, const MPI_Comm *comm)
