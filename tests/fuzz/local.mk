@@ -11,7 +11,13 @@ fuzz_flags = -fsanitize=fuzzer
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
 tests_fuzz_cache_SOURCES = tests/fuzz/cache.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)
 tests_fuzz_cache_LDFLAGS = $(fuzz_flags)
-tests_fuzz_calls_SOURCES = tests/fuzz/arguments.c tests/fuzz/arguments.h tests/fuzz/calls.c \
+tests_fuzz_calls_SOURCES = \
+	tests/fuzz/arguments.c \
+	tests/fuzz/arguments.h \
+	tests/fuzz/calls.c \
+	tests/fuzz/calls.h \
+	tests/fuzz/calls_layers.c \
+	tests/fuzz/calls_models.c \
 	$(fuzz_common)
 tests_fuzz_calls_LDFLAGS = $(fuzz_flags)
 tests_fuzz_checkpoint_SOURCES = tests/fuzz/checkpoint.c $(fuzz_common)
