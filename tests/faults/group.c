@@ -197,6 +197,29 @@ static void end_split(void)
     end_group();
 }
 
+/* --- the hub ------------------------------------------------------------------------------- */
+
+static sbn_hub *hub;
+
+static int make_hub(int step)
+{
+    (void)step;
+    return sbn_hub_create(REPLICAS, &hub);
+}
+
+static uint64_t hub_result(void)
+{
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    must(sbn_hub_transport(hub, 2, &transport), "sbn_hub_transport");
+    return 1 + (uint64_t)transport.world_size;
+}
+
+static void end_hub(void)
+{
+    sbn_hub_destroy(hub);
+    hub = NULL;
+}
+
 /* A group that could not be made is none. */
 static uint64_t no_group(int step)
 {
@@ -243,6 +266,12 @@ const scenario group_scenarios[] = {
      .survived = no_cache,
      .slow = 1,
      .alone = 1},
+    {.name = "hub",
+     .step = make_hub,
+     .steps = 1,
+     .result = hub_result,
+     .end = end_hub,
+     .survived = survived_releases},
     {.name = "group split",
      .step = split,
      .steps = 2,
