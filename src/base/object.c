@@ -58,13 +58,13 @@ int sbn__object_is(const void *handle, enum sbn_handle_kind tag)
 int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *argument)
 {
     if (!handle)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle, got NULL", argument);
     const int found = tag_of(handle);
     if (found == (int)tag)
         return SBN_SUCCESS;
     if (found)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: a handle of this kind was expected, another came", argument);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle of this kind, got another",
+                         argument);
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s: expected a handle of this kind, got one that is destroyed, or none",
                      argument);

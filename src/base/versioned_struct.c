@@ -8,7 +8,7 @@
 /* What the first faulty element of an array has. */
 typedef struct fault {
     size_t index;
-    size_t size;   /* that came */
+    size_t size;   /* the caller's */
     size_t offset; /* of a byte that is not 0 and not known; 0: the size itself is wrong */
 } fault;
 

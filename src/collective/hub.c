@@ -77,11 +77,10 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
 {
     sbn__error_clear();
     if (!hub)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "hub: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "hub: expected a place for the handle, got NULL");
     *hub = NULL;
     if (world_size < 1 || world_size > SBN_MAX_WORLD_SIZE)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "world_size: 1 to %d was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "world_size: expected 1 to %d, got %d",
                          SBN_MAX_WORLD_SIZE, world_size);
     sbn_hub *made = sbn__allocate(sizeof *made);
     if (!made)
@@ -269,10 +268,10 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
 {
     sbn__error_clear();
     if (!hub || !transport)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a pointer, got NULL",
                          hub ? "transport" : "hub");
     if (rank < 0 || rank >= hub->world_size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "rank: expected 0 to %d, got %d",
                          hub->world_size - 1, rank);
     const int status = sbn__struct_check_room(transport, 1, SBN_STRUCT(sbn_transport), "transport");
     if (status)

@@ -14,7 +14,7 @@ int sbn_device_check(cl_device_id device)
 {
     sbn__error_clear();
     if (!device)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "device: a device was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "device: expected a device, got NULL");
     char profile[64] = "", version[128] = "";
     cl_bool available = CL_FALSE, compiler = CL_FALSE;
     cl_device_type type = 0;
@@ -57,8 +57,8 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
 {
     replica->index = index;
     if (!queue)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "queues[%zu]: a command queue was expected, NULL came", index);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "queues[%zu]: expected a command queue, got NULL",
+                         index);
     cl_uint units = 1;
     cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof replica->context,
                                         &replica->context, NULL);
@@ -67,7 +67,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
                                      &replica->device, NULL);
     if (code == CL_INVALID_COMMAND_QUEUE)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "queues[%zu]: a command queue was expected, another handle came", index);
+                         "queues[%zu]: expected a command queue, got another handle", index);
     cl_command_queue_properties properties = 0;
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,

@@ -38,16 +38,18 @@ static int check_split(sbn_group *group, const int *colours, sbn_group **subgrou
         return status;
     if (group->passes_under_way > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "group: no pass under way was expected, %zu have not ended",
+                         "group: expected no pass of it under way, got %zu; end them first",
                          group->passes_under_way);
     if (group->replica_count > 0 && (!colours || !subgroups))
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: one for each replica was expected, NULL came",
-                         colours ? "groups" : "colours");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: expected one for each of %zu replicas, got NULL",
+                         colours ? "groups" : "colours", group->replica_count);
     for (size_t r = 0; r < group->replica_count; ++r)
         if (colours[r] < SBN_NO_COLOUR)
-            return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "colours: from 0 on or SBN_NO_COLOUR was expected, replica %zu has %d",
-                             r, colours[r]);
+            return sbn__fail(
+                SBN_INVALID_ARGUMENT,
+                "colours: expected 0 or more, or SBN_NO_COLOUR, got %d for replica %zu", colours[r],
+                r);
     return sbn__communicator_check_splits(&group->communicator);
 }
 

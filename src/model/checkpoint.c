@@ -91,7 +91,7 @@ int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
     sbn__error_clear();
     if (!checkpoint)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "checkpoint: a place for the handle was expected, NULL came");
+                         "checkpoint: expected a place for the handle, got NULL");
     *checkpoint = NULL;
     sbn_checkpoint *made = sbn__allocate(sizeof *made);
     if (!made)
@@ -128,7 +128,7 @@ static int check_index(const sbn_checkpoint *checkpoint, size_t index)
     sbn__error_clear();
     const int status = sbn__check_handle(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint");
     if (!status && index >= checkpoint->size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
                          checkpoint->size, index);
     return status;
 }

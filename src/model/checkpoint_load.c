@@ -111,7 +111,7 @@ static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
                                                v->floats + channels * (size_t)which);
     }
     if (!status && v->batches < 0)
-        status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": a count from 0 was expected, %lld came",
+        status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": expected a count from 0, got %lld",
                            l->file.path, sbn__show(key).text, (long long)v->batches);
     sbn__free(key);
     return status;

@@ -173,7 +173,7 @@ int sbn_model_save(const sbn_model *model, const char *path, const char *base)
     sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
     if (!status && !path)
-        status = sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
     if (!status)
         status = sbn__check_known(model);
     if (!status && base)

@@ -44,10 +44,11 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
         if (entry->replicas == group->replica_count)
             memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
         else
-            status = sbn__fail(SBN_INVALID_ARGUMENT,
-                               "layer \"%s\": replicate: NULL came, but the new group has %zu "
-                               "replicas and there are buffers for %zu",
-                               entry->name, group->replica_count, entry->replicas);
+            status =
+                sbn__fail(SBN_INVALID_ARGUMENT,
+                          "layer \"%s\": replicate: expected a function, as the new group has %zu "
+                          "replicas and the model buffers for %zu, got NULL",
+                          entry->name, group->replica_count, entry->replicas);
     }
     if (!status)
         status = sbn__check_parameters(entry->name, entry->layer, group, parameters);

@@ -162,7 +162,7 @@ static int check_index(const sbn_model *model, size_t index)
     if (status)
         return status;
     if (index >= model->size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
                          model->size, index);
     const sbn_entry *entry = &model->entries[index];
     if (!entry->layer->affine)

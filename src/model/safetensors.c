@@ -103,7 +103,7 @@ static int read_header(sbn_tensor_file *file)
     const uint64_t size = (uint64_t)info.st_size;
     if (size < 8)
         return refuse(file,
-                      sbn__fail(SBN_INVALID_FILE, "%s: 8 bytes at least were expected, %d came",
+                      sbn__fail(SBN_INVALID_FILE, "%s: expected at least 8 bytes, got %d",
                                 file->path, (int)size),
                       size);
     int status = read_at(file, 0, first, sizeof first);
@@ -122,7 +122,7 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
 {
     *file = (sbn_tensor_file){.file = -1};
     if (!path)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
     file->path = sbn__allocate(strlen(path) + 1);
     if (!file->path)
         return sbn__fail_memory("a file's name");

@@ -66,9 +66,8 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
         end = tensor->end;
     }
     if (end != data_size)
-        return sbn__fail(SBN_INVALID_FILE,
-                         "%s: %" PRIu64 " bytes of data were expected, %" PRIu64 " came", path, end,
-                         data_size);
+        return sbn__fail(SBN_INVALID_FILE, "%s: expected %" PRIu64 " bytes of data, got %" PRIu64,
+                         path, end, data_size);
     return SBN_SUCCESS;
 }
 
@@ -125,8 +124,8 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
         *length |= (uint64_t)first[i] << 8 * i;
     if (*length > SBN_TENSOR_HEADER_LIMIT)
         return sbn__fail(SBN_INVALID_FILE,
-                         "%s: a header of %u bytes at most was expected, one of %" PRIu64 " came",
-                         path, SBN_TENSOR_HEADER_LIMIT, *length);
+                         "%s: expected a header of at most %u bytes, got %" PRIu64, path,
+                         SBN_TENSOR_HEADER_LIMIT, *length);
     if (*length < 2 || file_size < 8 || *length > file_size - 8)
         return sbn__fail(SBN_INVALID_FILE,
                          "%s: its header is said to have %" PRIu64 " bytes, the file has %" PRIu64,

@@ -45,7 +45,7 @@ static void pack(const sbn_parse *p, char **to)
 
 int sbn__parse_metadata(sbn_parse *p)
 {
-    static const char wanted[] = "an object of strings was expected";
+    static const char wanted[] = "expected an object of strings";
     sbn_tensor_metadata *metadata = &p->header->metadata;
     int more, status, token = sbn__json_next(&p->reader);
     if (metadata->strings)

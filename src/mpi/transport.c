@@ -18,8 +18,7 @@ int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **
     int status = sbn__mpi_check_thread(mpi);
     if (!status && count > INT_MAX)
         status = sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                               "a reduction: at most %d words were expected, %zu came", INT_MAX,
-                               count);
+                               "a reduction: expected at most %d words, got %zu", INT_MAX, count);
     if (status)
         return status;
     sbn_mpi_slot *slot = mpi->idle;
@@ -156,15 +155,15 @@ static int check_communicator(MPI_Comm comm)
     int between = 0, world_size = 0;
     if (comm == MPI_COMM_NULL)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "comm: a communicator was expected, MPI_COMM_NULL came");
+                             "comm: expected a communicator, got MPI_COMM_NULL");
     int status = sbn__mpi_result(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
     if (!status && between)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "comm: an intracommunicator was expected, an intercommunicator came");
+                             "comm: expected an intracommunicator, got an intercommunicator");
     if (!status)
         status = sbn__mpi_result(MPI_Comm_size(comm, &world_size), "MPI_Comm_size");
     if (!status && world_size > SBN_MAX_WORLD_SIZE)
-        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "comm: at most %d ranks were expected, %d came",
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "comm: expected at most %d ranks, got %d",
                              SBN_MAX_WORLD_SIZE, world_size);
     return status;
 }
@@ -175,7 +174,7 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "mpi: a place for the handle was expected, NULL came");
+                             "mpi: expected a place for the handle, got NULL");
     *mpi = NULL;
     MPI_Initialized(&initialized);
     if (!initialized)
@@ -307,7 +306,7 @@ int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
 {
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi || !transport)
-        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: expected a pointer, got NULL",
                              mpi ? "transport" : "mpi");
     if (!sbn__struct_size_is_possible(transport->size))
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,

@@ -32,8 +32,8 @@ static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_
     if (status)
         return status;
     if (config->bucket_bytes < least || config->bucket_bytes > most)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
-                         least, most, config->bucket_bytes);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: expected %zu to %zu, got %zu", least,
+                         most, config->bucket_bytes);
     return SBN_SUCCESS;
 }
 
@@ -48,7 +48,7 @@ static int check_group(sbn_group *group)
                            sbn__communicator_rank(c));
     if (!status && group->passes_under_way > 0)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "group: no pass under way was expected, %zu have not ended",
+                           "group: expected no pass of it under way, got %zu; end them first",
                            group->passes_under_way);
     return status ? status : sbn__communicator_check_splits(c);
 }
@@ -135,7 +135,7 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
     }
     if (made->total > SBN_MAX_REPLICAS)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "group: at most %d replicas were expected over all ranks, %zu came",
+                         "group: expected at most %d replicas over all ranks, got %zu",
                          SBN_MAX_REPLICAS, made->total);
     return SBN_SUCCESS;
 }
@@ -160,7 +160,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     sbn__error_clear();
     if (!parallel)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "parallel: a place for the handle was expected, NULL came");
+                         "parallel: expected a place for the handle, got NULL");
     *parallel = NULL;
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)

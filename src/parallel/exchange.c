@@ -82,7 +82,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     sbn__error_clear();
     if (!begun)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "exchange: a place for the handle was expected, NULL came");
+                         "exchange: expected a place for the handle, got NULL");
     *begun = NULL;
     int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)

@@ -75,19 +75,19 @@ static int read_sampler(const sbn_sampler *given, sbn_sampler *sampler)
 {
     sbn__error_clear();
     if (!given)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: expected a sampler, got NULL");
     const int status = sbn__struct_read(sampler, given, SBN_STRUCT(sbn_sampler), "sampler");
     if (status)
         return status;
     if (sampler->samples > MOST_SAMPLES || sampler->replicas > MOST_REPLICAS)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "sampler: at most %llu samples and %llu replicas were expected, %llu and "
-                         "%llu came",
-                         MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
-                         (unsigned long long)sampler->replicas);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "sampler: expected at most %llu samples and %llu replicas, got %llu and %llu",
+            MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
+            (unsigned long long)sampler->replicas);
     if (sampler->replica >= sampler->replicas)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "sampler: a replica below their number was expected, %llu of %llu came",
+                         "sampler: expected a replica below their number, got %llu of %llu",
                          (unsigned long long)sampler->replica,
                          (unsigned long long)sampler->replicas);
     return SBN_SUCCESS;
@@ -104,8 +104,7 @@ int sbn_sampler_length(const sbn_sampler *given, uint64_t *length)
     sbn_sampler sampler;
     int status = read_sampler(given, &sampler);
     if (!status && !length)
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "length: a place for a number was expected, NULL came");
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "length: expected a place for a number, got NULL");
     if (!status)
         *length = length_of(&sampler);
     return status;
@@ -120,13 +119,13 @@ int sbn_sampler_take(const sbn_sampler *given, uint64_t first, size_t count, uin
     const uint64_t length = length_of(&sampler);
     if (first > length || count > length - first)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "first, count: at most %llu samples were expected, %zu from %llu on came",
+                         "first, count: expected at most %llu samples, got %zu from %llu on",
                          (unsigned long long)length, count, (unsigned long long)first);
     if (count == 0)
         return SBN_SUCCESS;
     if (!samples)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "samples: room for %zu numbers was expected, NULL came", count);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "samples: expected room for %zu numbers, got NULL",
+                         count);
     const shuffle order = shuffle_of(&sampler);
     for (size_t i = 0; i < count; ++i) {
         const uint64_t place = ((first + i) * sampler.replicas + sampler.replica) % sampler.samples;

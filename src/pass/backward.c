@@ -158,8 +158,8 @@ static int check_backward(const sbn_branch *branch)
     if (branch->flags & ~known)
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
-            "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
-            "backward pass, 0x%x came",
+            "flags: expected SBN_ACCUMULATE_GRADIENTS, SBN_GLOBAL_GRADIENTS, both or 0 in a "
+            "backward pass, got 0x%x",
             branch->flags);
     return SBN_SUCCESS;
 }

@@ -57,7 +57,7 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     snprintf(who, sizeof who, "folding of layer \"%.48s\", rank %d, replica %zu", layer->name,
              sbn_group_rank(layer->group), replica->index);
     if (f->outer < 1 || f->inner < 1)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: 1 at least was expected, 0 came", who,
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected at least 1, got 0", who,
                          f->outer ? "inner" : "outer");
     p->weight = (sbn_shard){
         .size = sizeof p->weight,
@@ -80,8 +80,8 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     if (!status)
         status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
     if (!status && f->num_wait > 0 && !f->wait_list)
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "%s: wait_list: %u events were expected, NULL came", who, f->num_wait);
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL", who,
+                           f->num_wait);
     sbn_use uses[FOLDING_USES];
     const size_t count = list_uses(uses, layer, f, p);
     return status ? status : sbn__check_uses(uses, count, &p->weight, replica, who);
@@ -146,8 +146,8 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
                          layer->name);
     if (!foldings && layer->group->replica_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "folding of layer \"%s\": foldings: %zu were expected, NULL came",
-                         layer->name, layer->group->replica_count);
+                         "folding of layer \"%s\": foldings: expected %zu, got NULL", layer->name,
+                         layer->group->replica_count);
     char who[96];
     snprintf(who, sizeof who, "folding of layer \"%.48s\": foldings", layer->name);
     return sbn__struct_check(foldings, layer->group->replica_count, SBN_STRUCT(sbn_folding), who);

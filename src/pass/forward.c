@@ -186,15 +186,13 @@ static int check_forward(const sbn_branch *branch)
     if (status)
         return status;
     if (branch->flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
-            branch->flags);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "flags: expected SBN_KEEP_RUNNING_STATS or 0 in a forward pass, got 0x%x",
+                         branch->flags);
     if (branch->saved->layer != branch->layer)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-            branch->layer->name);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: expected saved statistics of layer \"%s\", got another layer's",
+                         branch->layer->name);
     if (branch->saved->used > 0)
         return sbn__fail(
             SBN_INVALID_ARGUMENT,

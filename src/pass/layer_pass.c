@@ -92,10 +92,10 @@ static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
 {
     const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && layer->group != group)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "layer: one of the first layer's group was expected, layer \"%s\" of "
-                         "another group came",
-                         layer->name);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "layer: expected one of the first layer's group, got layer \"%s\" of another",
+            layer->name);
     return status;
 }
 

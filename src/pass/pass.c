@@ -114,13 +114,12 @@ static int launch(sbn_pass *pass)
 static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begun)
 {
     if (!begun)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "pass: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a place for the handle, got NULL");
     *begun = NULL;
     if (!branches || count == 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s was expected, %s came",
-                         branches ? "count: at least 1 layer" : "branches: an array of layers",
-                         branches ? "0" : "NULL");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s",
+                         branches ? "count: expected at least 1 layer, got 0"
+                                  : "branches: expected an array of layers, got NULL");
     if (count > SBN_MAX_BRANCHES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "count: expected at most %d layers, got %zu",
                          SBN_MAX_BRANCHES, count);
@@ -243,8 +242,7 @@ static int check_under_way(const sbn_pass *pass)
 {
     const int status = sbn__check_handle(pass, SBN_HANDLE_PASS, "pass");
     if (!status && !pass->layer_passes)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "pass: a pass under way was expected, an ended one came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a pass under way, got an ended one");
     return status;
 }
 

@@ -65,7 +65,7 @@ static int same_bits(const outputs *a, const outputs *b)
 {
     for (int id = 0; id < OUTPUTS; ++id)
         if (a->of[id].digest != b->of[id].digest) {
-            tap_note("%s: %llx, %llx expected", output_names[id],
+            tap_note("%s: %llx, expected %llx", output_names[id],
                      (unsigned long long)a->of[id].digest, (unsigned long long)b->of[id].digest);
             return 0;
         }

@@ -19,17 +19,17 @@ static void check_create(void)
            "no group");
     tap_ok(!made, "and no handle");
     expect(sbn_data_parallel_create((sbn_group *)parallel, NULL, &made), SBN_INVALID_ARGUMENT,
-           "group: a handle of this kind", "another handle");
+           "group: expected a handle of this kind", "another handle");
     config.size = 3;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
            "config: size|got 3", "a wrong size");
     config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4095;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "bucket_bytes: 4096 to |4095", "a bucket too small");
+           "bucket_bytes: expected 4096 to |4095", "a bucket too small");
     config.bucket_bytes = SIZE_MAX;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "bucket_bytes: 4096 to 1073741824", "a bucket too large");
+           "bucket_bytes: expected 4096 to 1073741824", "a bucket too large");
     expect(sbn_data_parallel_create(group, NULL, &made), SBN_SUCCESS, "", "the default");
     sbn_data_parallel_destroy(made);
     sbn_data_parallel_destroy(NULL);
@@ -62,32 +62,33 @@ static void check_begin(void)
            "parallel|NULL", "no sbn_data_parallel");
     tap_ok(!e, "and no handle");
     expect(sbn_average_gradients((sbn_data_parallel *)group, counts, 2, tensors),
-           SBN_INVALID_ARGUMENT, "parallel: a handle of this kind", "another handle");
+           SBN_INVALID_ARGUMENT, "parallel: expected a handle of this kind", "another handle");
     expect(sbn_average_gradients(parallel, NULL, 2, tensors), SBN_INVALID_ARGUMENT,
-           "sbn_average_gradients: counts: 2 sizes|NULL", "no sizes");
+           "sbn_average_gradients: counts: expected 2 sizes, got NULL", "no sizes");
     tap_ok(!event, "after an error there is no event");
     expect(sbn_average_gradients(parallel, counts, 2, NULL), SBN_INVALID_ARGUMENT,
-           "replicas: tensors of 2 replicas|NULL", "no tensors");
+           "replicas: expected tensors of 2 replicas, got NULL", "no tensors");
     expect(sbn_broadcast(parallel, counts, 2, 2, tensors), SBN_INVALID_ARGUMENT,
-           "sbn_broadcast: root: a replica below 2|2 came", "a root too large");
+           "sbn_broadcast: root: expected a replica below 2|got 2", "a root too large");
     tensors[1].buffers = NULL;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: 2 buffers|NULL", "no buffers");
+           "replica 1: expected 2 buffers, got NULL", "no buffers");
     tensors[1].buffers = none;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: tensor 1: a buffer|NULL", "no buffer");
+           "replica 1: tensor 1: expected a buffer, got NULL", "no buffer");
     tensors[1].buffers = far;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: tensor 1: 5000 floats from offset 1001|holds 6000", "a buffer too small");
+           "replica 1: tensor 1: expected 5000 floats from offset 1001|got a buffer of 6000",
+           "a buffer too small");
     tensors[1].buffers = strange;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
            "replica 1: tensor 0|context", "a buffer of another context");
     tensors[1].buffers = good;
     expect(sbn_average_gradients(parallel, huge, 2, tensors), SBN_INVALID_ARGUMENT,
-           "tensor 1|holds 6000", "a size that overflows");
+           "tensor 1|got a buffer of 6000", "a size that overflows");
     tensors[1].num_wait = 1;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: wait_list: 1 events|NULL", "no wait list");
+           "replica 1: wait_list: expected 1 events, got NULL", "no wait list");
     tensors[1].num_wait = 0;
     expect(sbn_average_gradients(parallel, NULL, 0, tensors), SBN_SUCCESS, "", "no tensors at all");
     must(clReleaseEvent(event), "clReleaseEvent");
@@ -110,7 +111,7 @@ static void check_begin(void)
            "progress of an ended one");
     expect(sbn_exchange_end(NULL), SBN_INVALID_ARGUMENT, "exchange|NULL", "no exchange");
     expect(sbn_exchange_progress((sbn_exchange *)group, NULL), SBN_INVALID_ARGUMENT,
-           "exchange: a handle of this kind", "another handle");
+           "exchange: expected a handle of this kind", "another handle");
     clFinish(queue);
     clReleaseMemObject(mem);
     clReleaseMemObject(foreign);

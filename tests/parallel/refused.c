@@ -178,10 +178,10 @@ static const struct fault {
      "rank 1 began broadcast of 7 tensors|; ranks 0, 2, 3 began averaging", "another call"},
     {wrong_root, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0, "ranks 0, 2 began|ranks 1, 3 began",
      "ranks 0, 2 began|ranks 1, 3 began", "another root, on two ranks"},
-    {no_tensors, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0, "replicas|NULL came",
+    {no_tensors, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0, "replicas|got NULL",
      "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "no tensors"},
     {short_buffer, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0,
-     "sbn_average_gradients: replica 0: tensor 6: 1070 floats",
+     "sbn_average_gradients: replica 0: tensor 6: expected 1070 floats",
      "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "a buffer too small"},
     {marker_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 0, "clEnqueueMarkerWithWaitList",
      "rank 1 began averaging and reported CL_OUT_OF_RESOURCES", "a marker fails"},
@@ -282,7 +282,7 @@ static void check_config(void)
     ranks_do(&all, wrong_config);
     for (int rank = 0; rank < 3; ++rank) {
         rank_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
-                    rank == 1 ? "bucket_bytes: 4096 to |4095 came"
+                    rank == 1 ? "bucket_bytes: expected 4096 to |got 4095"
                               : "rank 1 called sbn_data_parallel_create and reported",
                     "a wrong configuration");
         tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);

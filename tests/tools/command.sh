@@ -174,7 +174,7 @@ for command in $commands; do
         check 'is said' grep -q '^syncbn: --json /dev/full: it cannot be written: No space' "$work/err"
         "$SYNCBN" "$command" $(arguments "$command") > /dev/full 2> "$work/err"
         status=$?
-        check "$command: no space on standard output: exit status 1, $status came" [ $status -eq 1 ]
+        check "$command: no space on standard output: expected exit status 1, got $status" [ $status -eq 1 ]
         check 'is said' grep -q '^syncbn: standard output cannot be written' "$work/err"
     fi
 done

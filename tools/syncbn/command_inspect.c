@@ -186,7 +186,7 @@ int command_inspect(int argc, char **argv)
         }
     }
     if (!failed && argc - optind != 1) {
-        failed = usage_error("inspect takes one file, %d came; see syncbn inspect --help",
+        failed = usage_error("inspect: expected one file, got %d; see syncbn inspect --help",
                              argc - optind);
     }
     failed = failed ? failed : json_output_open(&json, json_path);

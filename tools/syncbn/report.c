@@ -79,7 +79,7 @@ static void explain(const report *r, const problem *p, const check_result *resul
     if (*result->error) {
         printf("%s%s\n", prefix, result->error);
     } else if (!result->comparison.counts_ok) {
-        printf("%scount %" PRIu64 ", %zu expected, or batches tracked %" PRId64 " wrong\n", prefix,
+        printf("%scount %" PRIu64 ", expected %zu, or batches tracked %" PRId64 " wrong\n", prefix,
                result->outputs.count, result->placement.values, result->outputs.batches);
     }
     for (int id = 0; id < OUTPUTS; ++id) {
