@@ -50,7 +50,7 @@ static runner *open_runner(const runner_ranks *ranks)
         return NULL;
     for (size_t i = 0; i < list.devices && !made; ++i) {
         const device_info *d = &list.device[i];
-        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, ranks};
+        const runner_config config = {.devices = &d->id, .num_devices = 1, .ranks = ranks};
         if (!strcmp(list.platform[d->platform].name, pocl) && d->usable)
             runner_create(&config, &made, error);
     }

@@ -54,6 +54,15 @@ static int run(void *self, bench_pass pass)
     return ++f->runs == f->fails_at ? SBN_OUT_OF_MEMORY : SBN_SUCCESS;
 }
 
+static int finished;
+
+static int finish(void *self)
+{
+    (void)self;
+    ++finished;
+    return SBN_SUCCESS;
+}
+
 enum { FAKES = 4 };
 
 static int time_fakes(fake fakes[FAKES], const timing_budget *budget, series list[FAKES],
@@ -108,10 +117,34 @@ static void check_budget(void)
            "a run that fails ends the timing: status %d after %zu rounds", status, rounds);
 }
 
+/* Where the call returns before its pass has ended, both times are kept. */
+static void check_returned(void)
+{
+    static series list[2];
+    fake fakes[2] = {{.number = 0}, {.number = 1}};
+    const contender contenders[] = {
+        {.name = "waits", .self = &fakes[0], .run = run},
+        {.name = "returns", .self = &fakes[1], .run = run, .finish = finish},
+    };
+    size_t rounds;
+    int ordered = 1;
+    for (int i = 0; i < 2; ++i)
+        list[i] = (series){.of = &contenders[i], .pass = BENCH_FORWARD};
+    int status = timing_run(list, 2, &(timing_budget){.rounds = 9}, &rounds);
+    for (size_t i = 0; i < rounds; ++i)
+        ordered &= list[1].returned[i] >= 0 && list[1].returned[i] <= list[1].seconds[i];
+    tap_ok(!status && rounds == 9 && finished == 10, "a pass is finished in each round: %d times",
+           finished);
+    tap_ok(ordered, "its call returns before its end");
+    tap_ok(spread_of(list[0].returned, rounds).count == 0,
+           "a call that waits for the end has no such time");
+}
+
 int main(void)
 {
     check_spreads();
     check_rounds();
     check_budget();
+    check_returned();
     return tap_done();
 }

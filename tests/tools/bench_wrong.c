@@ -206,8 +206,8 @@ static void check_all(const fixture *f)
     check(b, "mb4ic8ih6iw7", "sbn_forward of two", (struct wrong){.forward = 2}, "synchronised: ");
     check(b, "mb4ic8ih6iw7", "sbn_forward_begin of two", (struct wrong){.begin = 2}, "apart: ");
 #ifdef HAVE_DNNL
-    check(b, "mb4ic8ih6iw7", "oneDNN's forward", (struct wrong){.onednn = 5}, "onednn ");
-    check(b, "mb4ic8ih6iw7", "oneDNN's backward", (struct wrong){.onednn = 7}, "onednn ");
+    check(b, "mb4ic8ih6iw7", "oneDNN's forward", (struct wrong){.onednn = 6}, "onednn ");
+    check(b, "mb4ic8ih6iw7", "oneDNN's backward", (struct wrong){.onednn = 9}, "onednn ");
 #endif
     bench_close(b);
 }

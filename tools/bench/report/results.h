@@ -25,6 +25,7 @@ size_t results_extent(const json_t *problem, const char *key);
 /* Medians; NaN where it was not measured. */
 double results_share_of_copy(const json_t *problem, const char *contender, const char *pass);
 double results_quotient(const json_t *problem, const char *of, const char *with, const char *pass);
+double results_returned(const json_t *problem, const char *contender, const char *pass);
 double results_difference(const json_t *problem, const char *of, const char *with,
                           const char *pass);
 
