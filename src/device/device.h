@@ -26,6 +26,9 @@ typedef struct sbn_replica {
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue);
 void sbn__replica_close(sbn_replica *replica);
 
+/* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
+int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);
+
 /* Events to wait for; those that are NULL do not count. */
 #define SBN_MAX_WAIT 4
 

@@ -14,9 +14,6 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas);
 /* Makes memory for what this exchange may need of an idle bucket. */
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
 
-/* Cuts the exchange's next bucket; 0 if nothing is left. */
-int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
-
 /* Enqueues the copies to the host. */
 int sbn__bucket_read(sbn_bucket *bucket);
 

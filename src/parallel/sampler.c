@@ -6,7 +6,7 @@
  * Rogaway 2002): from 17 samples on less than four times on average. Each
  * round mixes in a key drawn from seed and epoch.
  */
-#include <syncbn/data_parallel.h>
+#include <syncbn/sampler.h>
 
 #include "base/error.h"
 #include "base/versioned_struct.h"

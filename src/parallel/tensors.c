@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/versioned_struct.h"
+#include "parallel/overlap.h"
 #include "pass/shard.h"
 
 sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
@@ -68,5 +69,5 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
                 return status;
         }
     }
-    return SBN_SUCCESS;
+    return sbn__exchange_check_apart(e, who);
 }

@@ -13,7 +13,7 @@ int sbn__parallel_check_state(sbn_data_parallel *parallel);
 /* A handle that has not ended. */
 int sbn__exchange_check_under_way(const sbn_exchange *exchange);
 
-/* Counts, root, buffers and wait lists of what is asked for. */
+/* Counts, root, buffers, their overlaps and wait lists of what is asked for. */
 int sbn__exchange_check_tensors(const sbn_exchange *exchange);
 
 #endif

@@ -72,6 +72,14 @@ header='{"a\u202e\u009b\u2066\u00e9.running_mean":{"dtype":"F32","shape":[1],"da
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
 inspect 1 "$work/bidi"
 result 'what turns a terminal round is not shown' grep -q '^a???é  .* ! "a???é.running_var": ' "$work/out"
+# A colour and a right-to-left override in the name of a file: one that is cut, one that is missing.
+odd=$(printf '%s/a\033[31mb\342\200\256c' "$work")
+head -c 20 "$data/folded.safetensors" > "$odd"
+for file in "$odd" "$odd.none"; do
+    inspect 1 "$file"
+    result 'nor in the name of a file' grep -q '^syncbn: .*/a?\[31mb?c' "$work/err"
+    result 'nothing but printable characters' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/err")" ]
+done
 # Many layers, and ever more memory: a report is whole, or there is none.
 awk 'BEGIN {
     for (i = 0; i < 4000; ++i) {

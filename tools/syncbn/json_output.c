@@ -9,10 +9,11 @@
 #include <jansson.h>
 
 #include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 
 static int fail(const json_output *out, int why)
 {
-    fprintf(stderr, "syncbn: --json %s: it cannot be written: %s\n", out->path, strerror(why));
+    safe_error("--json %s: it cannot be written: %s", out->path, strerror(why));
     return EXIT_FAILED;
 }
 
