@@ -64,9 +64,9 @@ static void check_buffers(cl_mem abroad)
 {
     BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL");
     BAD(FORWARD, y.mem, NULL, "y: expected a buffer");
-    BAD(FORWARD, weight.mem, NULL, "weight: a buffer");
+    BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer");
     BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer");
-    BAD(BACKWARD, dy.mem, NULL, "dy: a buffer");
+    BAD(BACKWARD, dy.mem, NULL, "dy: expected a buffer");
     BAD(EVALUATE, x.mem, NULL, "x: expected a buffer");
     BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer");
     BAD(FORWARD, x.mem, abroad, "x: expected a buffer of the queue's context");
