@@ -11,7 +11,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sbn_object *buckets[BUCKETS];
 
-/* Blocks of malloc differ above the bits that their alignment leaves 0. */
+/* The lowest bits of an address are 0 by alignment and tell nothing. */
 static sbn_object **bucket_of(const void *handle)
 {
     const uintptr_t bits = (uintptr_t)handle;
@@ -38,7 +38,7 @@ void sbn__object_remove(sbn_object *object)
     pthread_mutex_unlock(&mutex);
 }
 
-/* The kind of the living object; 0: there is none. */
+/* The kind of the object listed at this address; 0: none is. */
 static int tag_of(const void *handle)
 {
     pthread_mutex_lock(&mutex);

@@ -31,7 +31,7 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
                                NULL);
     if (code != CL_SUCCESS)
         return sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
-    /* A compiler for CPUs without vectors makes its own, of work-items (Mesa's llvmpipe). */
+    /* A CPU driver without native vectors vectorises over work-items itself (Mesa's llvmpipe). */
     *form = wanted != SBN_FORM_AUTO                  ? wanted
             : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
                                                      : SBN_FORM_GPU;
@@ -46,8 +46,8 @@ int sbn__program_is_worth_caching(cl_device_id device)
 }
 
 /*
- * The sources of a program, found by name among the embedded ones. A pass's file comes before the
- * kernels that both passes share.
+ * The sources of a program, by name. The file of a pass precedes the kernels that both passes
+ * share.
  */
 static const char *const reduce_sources[] = {
     "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
@@ -58,7 +58,9 @@ static const char *const apply_sources[] = {
     "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
     "reduce_slices.cl", "store_gradients.cl", "self_test.cl",
 };
-/* Characters; the buffers of sbn__program_build have room for them and the library's own. */
+/*
+ * In characters; the buffers of sbn__program_build have room for these and the library's options.
+ */
 #define MAX_BUILD_OPTIONS 1000
 
 #define SOURCES(list) (list), sizeof(list) / sizeof *(list)
@@ -71,7 +73,7 @@ static const sbn_kernel_source *find_source(const char *name)
     return source;
 }
 
-/* The first lines of the compiler's log, after the sentence. */
+/* The sentence, with the beginning of the compiler's log. */
 static int fail_build(cl_program program, cl_device_id device, cl_int code)
 {
     char name[128] = "?", log[256] = "";
@@ -99,11 +101,11 @@ static int build_sources(cl_program *program, const sbn_program *owner, sbn_sour
     code = clBuildProgram(*program, 1, &owner->device, options, NULL, NULL);
     if (code != CL_SUCCESS)
         return fail_build(*program, owner->device, code);
-    /* Before anything is cached: a program that comes from there has passed. */
+    /* Before the program is cached, so that cached programs have passed the test. */
     return program == &owner->apply ? sbn__self_test(owner) : SBN_SUCCESS;
 }
 
-/* From the cache if it is there; else from source, and into the cache. */
+/* Loads from the cache, or builds from source and stores in the cache. */
 static int build(cl_program *program, const sbn_program *owner, const char *const *names,
                  size_t count, const char *options, int cache)
 {
@@ -141,7 +143,7 @@ int sbn__program_build(sbn_program *program, int cache)
         return status;
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(program->form, sizes, sizeof sizes);
-    /* The library's macros after the caller's: the later definition of two is the one that holds. */
+    /* The library's macros come last, because the later of two definitions holds. */
     const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s %s%s", more, summation,
                                 sizes);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof common)

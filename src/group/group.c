@@ -12,7 +12,7 @@ int sbn_group_config_init(sbn_group_config *config, size_t size)
     return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_group_config), "config");
 }
 
-/* Copies the caller's structs, of whatever version. */
+/* Copies the caller's structs of any version. */
 static int read_config(const sbn_group_config *given, sbn_group_config *config,
                        sbn_transport *transport)
 {

@@ -11,7 +11,7 @@ int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
     return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_batchnorm_config), "config");
 }
 
-/* Copies and checks what the caller gives, of whatever version. */
+/* Copies and checks the caller's struct of any version. */
 static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *config)
 {
     if (!given)
@@ -161,7 +161,7 @@ int sbn_batchnorm_destroy(sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
-/* The table's copies are out of date. */
+/* Marks the table's copies as out of date. */
 static void touch(sbn_batchnorm *layer)
 {
     layer->running_filled = 0;

@@ -1,4 +1,4 @@
-/* A file alone: its layers with running statistics. */
+/* A checkpoint file without a model: its layers with running statistics. */
 #include "model/checkpoint.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int find_tensors(const sbn_tensor_header *header, found *layer)
     return SBN_SUCCESS;
 }
 
-/* Numbers within names by their value: "features.2" before "features.10". */
+/* Compares numbers within names by value: "features.2" before "features.10". */
 static int compare_names(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -47,7 +47,7 @@ static int by_name(const void *a, const void *b)
     return compare_names(((const found *)a)->name, ((const found *)b)->name);
 }
 
-/* A layer is where there is a running_mean and a running_var. */
+/* A layer has a running_mean and a running_var. */
 static int find_layers(sbn_checkpoint *checkpoint)
 {
     const sbn_tensor_header *header = &checkpoint->file.header;

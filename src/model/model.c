@@ -145,7 +145,7 @@ sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *
     return NULL;
 }
 
-/* All layers idle: then a switch of one cannot fail after others were switched. */
+/* Checks that all layers are idle, so that no switch fails after another succeeded. */
 static int check_switch(const sbn_model *model, int value, const char *name, const char *what)
 {
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");

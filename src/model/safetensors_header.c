@@ -1,4 +1,4 @@
-/* The header of a safetensors file: nothing that it says is believed before it is checked. */
+/* The header of a safetensors file. Everything in it is checked before it is used. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int by_name(const void *context, const void *a, const void *b)
     return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
-/* Back to back, from the first byte to the last. */
+/* Checks that tensors cover the data without gaps. */
 static int check_places(const sbn_tensor_header *header, uint64_t data_size, const char *path)
 {
     uint64_t end = 0;
@@ -71,7 +71,7 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
     return SBN_SUCCESS;
 }
 
-/* By name, each once. */
+/* Sorts by name; a duplicate is an error. */
 static int sort_by_name(sbn_tensor_header *header, const char *path)
 {
     const sbn_sort_order order = {NULL, name_byte, by_name};
@@ -82,7 +82,7 @@ static int sort_by_name(sbn_tensor_header *header, const char *path)
     return SBN_SUCCESS;
 }
 
-/* Padding is spaces, and nothing else. */
+/* Padding must be spaces. */
 static int check_padding(sbn_parse *p)
 {
     sbn_json_reader *r = &p->reader;

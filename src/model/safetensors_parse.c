@@ -50,7 +50,7 @@ static int multiply(uint64_t *a, uint64_t b)
     return 1;
 }
 
-/* The text without spaces takes no more room, and begins one byte early: its NUL has room, too. */
+/* The text without spaces is not longer; it is moved one byte ahead to make room for its NUL. */
 static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 {
     sbn_json_reader *r = &p->reader;

@@ -32,7 +32,7 @@ int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **
     return SBN_SUCCESS;
 }
 
-/* Takes a slot out of those in flight. */
+/* Moves a slot from those in flight to the idle ones. */
 static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
 {
     sbn_mpi_slot **at = &mpi->in_flight;

@@ -1,4 +1,4 @@
-/* Making, splitting and ending the transport over MPI: communicators and the table. */
+/* Creating, splitting and destroying the transport over MPI: communicators and the table. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
     return status;
 }
 
-/* Has every rank of the first duplicate the memory it needs? */
+/* Checks that every rank of the first duplicate has the memory it needs. */
 static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
@@ -120,7 +120,7 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     if (!initialized)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
                              "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
-    /* After MPI_Finalize nothing else may be asked. */
+    /* After MPI_Finalize, MPI_Query_thread must not be called. */
     sbn_mpi caller = {.any_thread = 1};
     int status = sbn__mpi_check_thread(&caller);
     if (status)
@@ -133,7 +133,7 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     return status ? status : make(comm, caller.any_thread, mpi);
 }
 
-/* Returns how many reductions are left pending, those of its parts too. */
+/* Returns how many reductions are left pending, including those of subgroups. */
 static int finish(sbn_mpi *mpi)
 {
     const double end = MPI_Wtime() + PATIENCE;
@@ -176,12 +176,12 @@ static void end_part(void *context)
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
 
-/* Only the ranks of the part call this, in an order that all of them shard. */
+/* Only the ranks of the subgroup call this, in the same order. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
 {
-    enum { TAGS = 32768 }; /* at least so many are valid */
+    enum { TAGS = 32768 }; /* MPI guarantees at least so many */
     sbn_mpi *mpi = context;
-    /* The group must be this very communicator's: MPICH 4.0 crashes with a duplicate's. */
+    /* The MPI group must be of this communicator: MPICH 4.0 crashes with that of a duplicate. */
     const MPI_Comm whole = mpi->roll;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;

@@ -32,14 +32,14 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
     *bucket = (sbn_bucket){0};
 }
 
-/* The most that a bucket of this exchange can hold. */
+/* The most floats that a bucket of this exchange can have. */
 static size_t most_floats(const sbn_exchange *e)
 {
     const size_t limit = e->parallel->bucket_floats;
     return e->floats < limit ? (size_t)e->floats : limit;
 }
 
-/* The most blocks: every tensor may end with a part of one. */
+/* The most blocks: each tensor may end with an incomplete one. */
 static size_t most_blocks(const sbn_exchange *e, size_t floats)
 {
     size_t blocks = floats / SBN_AVERAGE_BLOCK;
@@ -54,7 +54,7 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
     const char *what = "a bucket of tensors";
     const size_t floats = most_floats(e);
     const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
-    /* First of all what a failure is told with. */
+    /* Levels first: they also tell the other ranks of an error. */
     int status = sbn__request_reserve(&bucket->levels,
                                       sbn__status_words(parallel) + SBN_RANGE_WORDS * ranges, what);
     if (!status && (sbn__communicator_is_joined(&parallel->communicator) || e->averages))
@@ -70,7 +70,7 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
     return bucket->host[replica].at;
 }
 
-/* This rank's replica that a broadcast reads; none: the number of replicas. */
+/* This rank's replica that a broadcast reads; the number of replicas if there is none. */
 static size_t source_of(const sbn_exchange *e)
 {
     const sbn_data_parallel *parallel = e->parallel;
@@ -83,8 +83,8 @@ static size_t source_of(const sbn_exchange *e)
 enum { TO_HOST, TO_DEVICE };
 
 /*
- * Enqueues one copy for each piece. Each waits for the one before, so that the last one's event
- * stands for all of them.
+ * Enqueues a copy for each piece. Each waits for the one before, so that the last event covers all
+ * of them.
  */
 static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 {
@@ -145,7 +145,7 @@ int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parall
 
 void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas)
 {
-    /* A failed copy has ended, too: sbn__bucket_copied says so. */
+    /* A failed copy has ended too; sbn__bucket_copied reports it. */
     for (size_t r = 0; r < replicas; ++r)
         if (bucket->copied[r])
             clWaitForEvents(1, &bucket->copied[r]);
@@ -175,7 +175,7 @@ void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
     }
 }
 
-/* Two floats in a word, by value: a sum with zeros is the same bits on any host. */
+/* Packs two floats in a word by value: with zeros added, the bits are the same on any host. */
 static void pack(const float *floats, size_t count, int64_t *words)
 {
     for (size_t i = 0; i < count; i += 2) {

@@ -30,7 +30,7 @@ void sbn__parallel_give_up(sbn_data_parallel *parallel, int status)
         if (e->stage == SBN_SETTLED)
             continue;
         sbn__request_abandon(c, &e->header);
-        /* One that only told of an error of this rank has that error. */
+        /* An exchange that only reported this rank's error returns that error. */
         if (e->error)
             sbn__fail(e->error, "%s", e->sentence);
         else
@@ -39,7 +39,7 @@ void sbn__parallel_give_up(sbn_data_parallel *parallel, int status)
     }
 }
 
-/* 0 if the transport broke. */
+/* Returns 0 after an error of the transport. */
 static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, size_t count)
 {
     const int status = sbn__request_start(&parallel->communicator, request, tag, count);
@@ -49,7 +49,7 @@ static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, siz
     return !status;
 }
 
-/* 1 when the sum is there. */
+/* Returns 1 when the sum is complete. */
 static int arrived(sbn_data_parallel *parallel, sbn_request *request)
 {
     int done;
@@ -77,7 +77,7 @@ static void leave_header(sbn_exchange *e)
         e->stage = SBN_MOVING;
 }
 
-/* This rank cannot go on: the others hear of it with the next levels. */
+/* Keeps an error of this rank; the next levels tell the others. */
 static void keep_error(sbn_exchange *e, int status)
 {
     if (!status || e->error)
@@ -86,7 +86,7 @@ static void keep_error(sbn_exchange *e, int status)
     snprintf(e->sentence, sizeof e->sentence, "%s", sbn_last_error());
 }
 
-/* Are there buckets to come? One replica has nobody to give to. */
+/* 1 if there are further buckets. A single replica needs none. */
 static int remains(const sbn_exchange *e)
 {
     return e->floats > 0 && e->parallel->total > 1 && e->tensor < e->tensors;
@@ -110,7 +110,7 @@ static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
         keep_error(e, sbn__bucket_read(bucket));
 }
 
-/* The oldest exchange that has something left takes what buckets are idle. */
+/* Gives idle buckets to the oldest exchange that has tensors left. */
 static void open_buckets(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
@@ -141,7 +141,7 @@ static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
-/* Only copies of the bucket may be left. */
+/* The bucket has no more requests, and only its copies may be running. */
 static void leave_exchange(sbn_bucket *bucket)
 {
     --bucket->exchange->buckets;
@@ -221,14 +221,14 @@ static void move_buckets(sbn_data_parallel *parallel)
     }
 }
 
-/* All of it is on its way to the devices. */
+/* Settles exchanges whose last copies are enqueued. */
 static void settle_those_done(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
         if (e->stage != SBN_MOVING || remains(e) || e->buckets > 0)
             continue;
-        /* Where the last bucket could not be written, nobody else knows yet. */
+        /* An error in writing the last bucket is known to this rank alone. */
         const int status = e->status ? e->status : e->error;
         sbn__fail(status, "%s", e->sentence);
         settle(e, status);

@@ -1,4 +1,4 @@
-/* How exchanges come about: src/parallel/parallel.h. Only waiting blocks. */
+/* The stages of exchanges and buckets (src/parallel/parallel.h). Only sbn__exchange_wait blocks. */
 #ifndef SBN_SRC_PARALLEL_MOVE_H
 #define SBN_SRC_PARALLEL_MOVE_H
 

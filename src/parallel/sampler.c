@@ -1,10 +1,9 @@
 /*
- * The distributed sampler. The order is a permutation of 0 ... N - 1 that is
- * computed place by place: a Feistel network permutes the numbers of 2 h bits,
- * 4^h being the least such power that is not below N, and at least 4^3, and is
- * applied again wherever its result is N or more (cycle walking: Black &
- * Rogaway 2002): from 17 samples on less than four times on average. Each
- * round mixes in a key drawn from seed and epoch.
+ * The distributed sampler. The order is a permutation of 0 ... N - 1 that is computed place by
+ * place. A Feistel network permutes the numbers of 2 h bits, where 4^h is the least such power not
+ * below N and at least 4^3; it is applied again while its result is N or more (cycle walking, Black
+ * & Rogaway 2002), on average less than four times from 17 samples on. Each round mixes in a key
+ * drawn from seed and epoch.
  */
 #include <syncbn/sampler.h>
 
@@ -70,7 +69,7 @@ int sbn_sampler_init(sbn_sampler *sampler, size_t size)
     return sbn__struct_init(sampler, size, &defaults, SBN_STRUCT(sbn_sampler), "sampler");
 }
 
-/* Copies and checks what the caller gives. */
+/* Copies and checks the caller's struct. */
 static int read_sampler(const sbn_sampler *given, sbn_sampler *sampler)
 {
     sbn__error_clear();

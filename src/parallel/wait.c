@@ -1,8 +1,8 @@
-/* Waiting for an exchange: for this rank's devices without a limit, for other ranks with a deadline. */
+/* Waits for an exchange: for devices without a limit, for other ranks until a deadline. */
 #include "parallel/bucket.h"
 #include "parallel/move.h"
 
-/* What the oldest exchange that has not settled waits for. */
+/* The request that the oldest unsettled exchange waits for. */
 static const sbn_request *late_request(const sbn_data_parallel *parallel,
                                        const sbn_exchange *oldest)
 {
@@ -16,7 +16,7 @@ static const sbn_request *late_request(const sbn_data_parallel *parallel,
     return NULL;
 }
 
-/* The oldest bucket, if it waits for nothing but this rank's devices. */
+/* The oldest bucket, if it waits only for this rank's devices. */
 static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
 {
     const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];

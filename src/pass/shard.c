@@ -23,7 +23,7 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (affine && needs & SBN_NEEDS_BIAS)
             uses[count++] = (sbn_use){"bias", shard->bias, channels, 0, 0};
     }
-    /* An empty shard has gradients too: zeros, or the group's. */
+    /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
         uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, 1, 1};
         uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, 1, 1};
@@ -31,7 +31,7 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     return count;
 }
 
-/* How many floats a buffer holds that a replica may use. */
+/* Checks a buffer and returns how many floats it holds. */
 static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
                    size_t *held)
 {
@@ -111,7 +111,7 @@ int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
     return status ? status : check_overlaps(uses, count, who);
 }
 
-/* A layer for one dimension of space also takes none. */
+/* A layer in one dimension also accepts tensors without one. */
 static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, const char *who)
 {
     static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
