@@ -53,8 +53,8 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  *
  * Memory. Three buckets are under way at a time. A bucket of n floats takes 4 n bytes of
  * host memory for each replica of this process, and 8 n bytes once, except for
- * broadcasts within a process. It is kept from call to call and is never more than the
- * largest call needed.
+ * broadcasts within a process; besides, each tensor of a replica takes 48 bytes. The
+ * memory is kept from call to call and is never more than the largest call needed.
  *
  * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than
  * SBN_MAX_REPLICAS replicas; *parallel is then NULL. A wrong configuration of one rank is

@@ -26,7 +26,7 @@ static inline size_t sbn__struct_size(const void *one)
     return size;
 }
 
-/* 1 if a struct may have this size: at least a size_t, and a multiple of its alignment. */
+/* 1 if a struct may have this size: one size_t or a multiple. */
 static inline int sbn__struct_size_is_possible(size_t size)
 {
     return size > sizeof size && size <= SBN_STRUCT_LIMIT && size % sizeof size == 0;

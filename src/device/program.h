@@ -42,8 +42,8 @@ typedef struct sbn_program {
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
 
 /*
- * 1 for GPUs. CPU drivers compile again at each kernel's first launch, have a cache of their own,
- * and take seconds to return a binary (PoCL).
+ * 1 unless the device is a CPU: CPU drivers compile again at each kernel's first launch, have a
+ * cache of their own, and take seconds to return a binary (PoCL).
  */
 int sbn__program_is_worth_caching(cl_device_id device);
 

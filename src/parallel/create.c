@@ -80,6 +80,7 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
+    sbn__free(parallel->extents);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);

@@ -2,7 +2,7 @@
 
 #include "parallel/average.h"
 
-/* A tensor's part that fits behind `at`: to its end, or as many whole blocks as there is room for. */
+/* How much of a tensor fits: all of the rest, or as many complete blocks as there is room for. */
 static size_t fitting(size_t left, size_t room)
 {
     return left <= room ? left : room / SBN_AVERAGE_BLOCK * SBN_AVERAGE_BLOCK;

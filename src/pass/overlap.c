@@ -102,10 +102,9 @@ static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
 }
 
 /*
- * Claims are sorted by their place. Claims that overlap a written one and begin after it begin
- * before its end. Of the reads that begin before it, which may overlap each other, the one that
- * ends last represents all. The fault reported is the first in the order of the call, independent
- * of where drivers put buffers.
+ * Claims are sorted by their place. A written one is compared with the following ones that begin
+ * before its end, and with one earlier read, the one that ends last, as reads may overlap each
+ * other. The fault reported is the first in the order of the call, wherever drivers put buffers.
  */
 int sbn__claims_check(const sbn_claims *claims, size_t *branch)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups kept at once; one more starts afresh. */
+/* At most so many groups are kept; then all are dropped. */
 enum { KEPT = 16 };
 
 typedef struct kept_group {
@@ -33,7 +33,7 @@ static cl_platform_id platform_of(cl_device_id device)
     return platform;
 }
 
-/* Do two devices have one context? */
+/* 1 if two devices share a context. */
 static int share_context(const runner_config *config, size_t a, size_t b)
 {
     return config->devices[a] == config->devices[b] ||

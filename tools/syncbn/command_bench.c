@@ -14,7 +14,7 @@ static int run_list(bench *b, const bench_options *o, bench_json *json, int tabl
         char line[PROBLEM_LINE];
         bench_result result;
         problem_print(p, line, sizeof line);
-        /* A table is seen to grow. */
+        /* The growing table shows the progress itself. */
         progress_show(i + 1, o->list.count, failed, line, !table);
         bench_run(b, p, &result);
         progress_clear();

@@ -32,7 +32,7 @@ static int run(const device_list *list, const void *options, json_output *json)
     for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;
         report_progress(&to, &o->list.problems[i]);
-        /* New digests are made whatever the list has. */
+        /* New digests are not compared with those of the list. */
         check_run(r, &o->list.problems[i],
                   o->format == REPORT_DIGESTS ? NULL : &o->list.recorded[i], &result);
         report_result(&to, &o->list.problems[i], &result);

@@ -44,7 +44,7 @@ static FILE *open_temporary(json_output *out)
     return to;
 }
 
-/* Could it be written? Nothing is left where the program is ended before it is. */
+/* Checks that it can be written, and leaves nothing behind if the program ends early. */
 static int try_temporary(json_output *out)
 {
     out->target = realpath(out->path, NULL);

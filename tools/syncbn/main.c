@@ -1,4 +1,4 @@
-/* The command `syncbn`: which part is meant. */
+/* The command `syncbn`: finds the subcommand. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

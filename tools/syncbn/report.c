@@ -9,7 +9,7 @@
 
 enum { LINE = PROBLEM_LINE + 512 };
 
-/* Seconds after which a terminal is told where we are. */
+/* Seconds after which a terminal shows the progress. */
 static const double progress_after = 1.0;
 
 void report_rerun(const report *r, const problem *p, char *text, size_t size)

@@ -12,7 +12,7 @@
 /* Problems of a report; NULL if it has none. */
 const json_t *results_problems(const json_t *report);
 
-/* Is the first device, on which all but the replicas run, of this type ("cpu", "gpu")? */
+/* 1 if the first device, which all but the replicas use, is of this type ("cpu", "gpu"). */
 int results_first_device_is(const json_t *report, const char *type);
 
 const char *results_line(const json_t *problem);
