@@ -4,15 +4,8 @@
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
 #include "device/cache.h"
-
-/* Texts that are compiled together. */
-typedef struct sbn_sources {
-    const char *texts[16];
-    size_t lengths[16];
-    cl_uint count;
-} sbn_sources;
+#include "device/program_text.h"
 
 /* Everything that could change the binary; 0 if that cannot be known. */
 int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,
