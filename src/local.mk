@@ -44,6 +44,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/opencl.h \
 	src/device/program.c \
 	src/device/program.h \
+	src/device/program_text.c \
+	src/device/program_text.h \
 	src/device/programs.c \
 	src/device/replica_kernels.c \
 	src/device/self_test.c \

@@ -149,7 +149,7 @@ faults() {
             for (i = 1; i <= n; ++i)
                 storey["src/" names[i]] = i
             storey["tools/check"] = 1
-            storey["tools/bench"] = 2
+            storey["tools/bench"] = storey["tools/offline"] = 2
             storey["tools/syncbn"] = 3
             for (i = 1; i < ARGC; ++i)
                 exists[ARGV[i]] = 1

@@ -4,15 +4,8 @@
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
 #include "device/cache.h"
-
-/* Texts that are compiled together. */
-typedef struct sbn_sources {
-    const char *texts[16];
-    size_t lengths[16];
-    cl_uint count;
-} sbn_sources;
+#include "device/program_text.h"
 
 /* All that the binary depends on; 0 if the driver does not tell it. */
 int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,

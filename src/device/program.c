@@ -1,14 +1,12 @@
 #include "device/program.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "device/binary.h"
 #include "device/build_options.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel_constants.h"
-#include "device/kernels.h"
+#include "device/program_text.h"
 #include "device/self_test.h"
 
 const sbn_format *sbn__forward_format(int format)
@@ -45,34 +43,6 @@ int sbn__program_is_worth_caching(cl_device_id device)
            !(type & CL_DEVICE_TYPE_CPU);
 }
 
-/*
- * The sources of a program, by name. The file of a pass precedes the kernels that both passes
- * share.
- */
-static const char *const reduce_sources[] = {
-    "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
-    "reduce_rows.cl", "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
-    "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
-};
-static const char *const apply_sources[] = {
-    "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
-    "reduce_slices.cl", "store_gradients.cl", "self_test.cl",
-};
-/*
- * In characters; the buffers of sbn__program_build have room for these and the library's options.
- */
-#define MAX_BUILD_OPTIONS 1000
-
-#define SOURCES(list) (list), sizeof(list) / sizeof *(list)
-
-static const sbn_kernel_source *find_source(const char *name)
-{
-    const sbn_kernel_source *source = sbn_kernel_sources;
-    while (strcmp(source->name, name) != 0)
-        ++source;
-    return source;
-}
-
 /* The sentence, with the beginning of the compiler's log. */
 static int fail_build(cl_program program, cl_device_id device, cl_int code)
 {
@@ -89,16 +59,15 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
                      sbn_strerror(code), log);
 }
 
-static int build_sources(cl_program *program, const sbn_program *owner, sbn_sources *sources,
-                         const char *options)
+static int build_text(cl_program *program, const sbn_program *owner, sbn_program_text *text)
 {
     cl_int code;
-    *program = clCreateProgramWithSource(owner->context, sources->count, sources->texts,
-                                         sources->lengths, &code);
+    *program = clCreateProgramWithSource(owner->context, text->sources.count, text->sources.texts,
+                                         text->sources.lengths, &code);
     if (code != CL_SUCCESS)
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
-    code = clBuildProgram(*program, 1, &owner->device, options, NULL, NULL);
+    code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
     if (code != CL_SUCCESS)
         return fail_build(*program, owner->device, code);
     /* Before the program is cached, so that cached programs have passed the test. */
@@ -106,26 +75,22 @@ static int build_sources(cl_program *program, const sbn_program *owner, sbn_sour
 }
 
 /* Loads from the cache, or builds from source and stores in the cache. */
-static int build(cl_program *program, const sbn_program *owner, const char *const *names,
-                 size_t count, const char *options, int cache)
+static int build(cl_program *program, const sbn_program *owner, int which, int cache)
 {
-    sbn_sources sources = {.count = (cl_uint)count};
+    sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
-    for (size_t i = 0; i < count; ++i) {
-        const sbn_kernel_source *source = find_source(names[i]);
-        sources.texts[i] = source->text;
-        sources.lengths[i] = source->length;
-    }
-    if (cache < 0 || !sbn__binary_key(&key, owner->device, &sources, options))
-        return build_sources(program, owner, &sources, options);
+    int status = sbn__program_text(&text, which, owner->form, owner->options);
+    if (status)
+        return status;
+    if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
+        return build_text(program, owner, &text);
     if (sbn__cache_load(cache, &key, &binary))
-        *program = sbn__binary_load(owner->context, owner->device, options, &binary);
+        *program = sbn__binary_load(owner->context, owner->device, text.options, &binary);
     sbn__bytes_free(&binary);
-    int status = SBN_SUCCESS;
     if (*program) {
         sbn__handle_opened();
     } else {
-        status = build_sources(program, owner, &sources, options);
+        status = build_text(program, owner, &text);
         if (!status && sbn__binary_of(*program, owner->device, &binary))
             sbn__cache_store(cache, &key, &binary);
         sbn__bytes_free(&binary);
@@ -136,30 +101,15 @@ static int build(cl_program *program, const sbn_program *owner, const char *cons
 
 int sbn__program_build(sbn_program *program, int cache)
 {
-    const char *more = program->options;
-    char summation[512], sizes[512], common[2048], options[4096];
-    int status = sbn__build_options_check(more);
-    if (status != SBN_SUCCESS)
-        return status;
-    sbn__summation_macros(summation, sizeof summation);
-    sbn__kernel_macros(program->form, sizes, sizeof sizes);
-    /* The library's macros come last, because the later of two definitions holds. */
-    const int length = snprintf(common, sizeof common, "-cl-std=CL1.2 %s %s%s", more, summation,
-                                sizes);
-    if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof common)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "build_options: expected at most %d characters, got %zu",
-                         MAX_BUILD_OPTIONS, strlen(more));
-    status = build(&program->apply, program, SOURCES(apply_sources), common, cache);
-    for (int format = 0; format < SBN_FORMATS && !status; ++format) {
-        char forward[512], backward[512];
-        sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
-        sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
-        snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, format, forward, backward);
-        status = build(&program->reduce[format], program, SOURCES(reduce_sources), options, cache);
-    }
-    if (status == SBN_UNSUPPORTED_DEVICE && *more)
-        return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), more);
+    int status = sbn__build_options_check(program->options);
+    if (!status)
+        status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+    if (!status)
+        status = build(&program->reduce[SBN_NARROW], program, SBN_PROGRAM_NARROW, cache);
+    if (!status)
+        status = build(&program->reduce[SBN_WIDE], program, SBN_PROGRAM_WIDE, cache);
+    if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
+        return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), program->options);
     return status;
 }
 
