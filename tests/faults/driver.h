@@ -15,10 +15,10 @@ typedef struct totals {
     int points, pairs, survived, wrong;
 } totals;
 
-/* FAULT_POINTS in the environment; without it a sample. */
+/* FAULT_POINTS in the environment; -1: all, but no two at a time; without it a sample. */
 int fault_points(void);
 
-/* One check: so many points, at equal distances; 0: all. */
+/* One check: so many points, at equal distances; 0 and -1: all. */
 totals try_scenario(const scenario *s, int points);
 
 #endif
