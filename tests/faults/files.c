@@ -13,7 +13,7 @@
 static char folder[80], path[96];
 static sbn_checkpoint *checkpoint;
 
-/* Is it a draft that is left? Where it could not be removed, an empty one, or what is in it, may be. */
+/* Is it a draft that is left? An empty one may be, and one that could not be removed. */
 static int is_left(const char *name)
 {
     char draft[400];
