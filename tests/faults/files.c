@@ -124,7 +124,9 @@ static uint64_t kept_look(int number)
     return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
 }
 
-/* A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty. */
+/*
+ * A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty.
+ */
 static const int survived[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
 
 const scenario file_scenarios[] = {

@@ -1,6 +1,7 @@
 /*
- * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the environment:
- * so many failures in each, at equal distances; 0: all; -1: all, but no two at a time.
+ * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the
+ * environment: so many failures in each, at equal distances; 0: all; -1: all, but no two at a
+ * time.
  */
 #include <string.h>
 
