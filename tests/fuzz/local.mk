@@ -32,6 +32,7 @@ tests_fuzz_options_SOURCES = \
 	tools/syncbn/json_output.c \
 	tools/syncbn/options.c \
 	tools/syncbn/problem_list.c \
+	tools/syncbn/safe_text.c \
 	tools/syncbn/usage.c \
 	$(fuzz_common)
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
