@@ -29,6 +29,7 @@ tests_fuzz_options_SOURCES = \
 	tools/bench/bench.h \
 	tools/syncbn/bench_options.c \
 	tools/syncbn/device_choice.c \
+	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
 	tools/syncbn/options.c \
 	tools/syncbn/problem_list.c \
