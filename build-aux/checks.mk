@@ -135,10 +135,10 @@ check-fuzz-here: $(fuzz_programs)
 	srcdir='$(srcdir)' SBN_TEST_UNDER=asan; export LSAN_OPTIONS SBN_TEST_UNDER srcdir; \
 	for seeds in $(fuzz_seeds); do \
 	  name=$${seeds%%=*} from='$(srcdir)'/$${seeds#*=}; dict='$(srcdir)'/tests/fuzz/$$name.dict; \
-	  test -f "$$dict" || dict=/dev/null; \
+	  test -f "$$dict" && dict=-dict=$$dict || dict=-verbosity=1; \
 	  $(MKDIR_P) learnt/$$name && \
 	  ./tests/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=2048 \
-	    -timeout=20 -dict="$$dict" -close_fd_mask=1 -artifact_prefix=$$name- learnt/$$name "$$from" \
+	    -timeout=60 "$$dict" -close_fd_mask=1 -artifact_prefix=$$name- learnt/$$name "$$from" \
 	    2> $$name.log || { cat $$name.log; echo "make $@: $$name has found something" >&2; exit 1; }; \
 	  sed -n "s/^#\\([0-9]*\\)\tDONE .*/$$name: \\1 executions/p" $$name.log; \
 	done

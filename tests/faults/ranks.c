@@ -216,4 +216,5 @@ const scenario rank_scenarios[] = {
      .slow = 1},
     {.name = NULL},
 };
+const int scenarios_reach_all = 0;
 const scenario *const scenario_lists[] = {rank_scenarios, NULL};
