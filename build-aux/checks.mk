@@ -232,7 +232,8 @@ coverage:
 
 # Of the command: what it asks the library. A benchmark's result says nothing here.
 coverage_tests = $(filter-out %.sh tests/tools/% tests/pass/memory tests/pass/soak_sixteen,$(TESTS)) \
-	$(filter tests/mpi/%.sh tests/faults/%.sh tests/model/inspect.sh tests/tools/command.sh,$(TESTS))
+	$(filter tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh tests/faults/mpi.sh \
+	tests/model/inspect.sh tests/tools/command.sh,$(TESTS))
 coverage-here: $(check_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +
 	-$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
