@@ -163,4 +163,9 @@ libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =
 libsyncbn_la_LIBADD = libsyncbn_core.la
-libsyncbn_la_LDFLAGS = -version-info $(SBN_VERSION_INFO) -no-undefined
+libsyncbn_la_LDFLAGS = $(SBN_LDFLAGS) -version-info $(SBN_VERSION_INFO) -no-undefined
+EXTRA_DIST += src/libsyncbn.map
+if HAVE_VERSION_SCRIPT
+libsyncbn_la_LDFLAGS += -Wl,--version-script=$(srcdir)/src/libsyncbn.map
+EXTRA_libsyncbn_la_DEPENDENCIES = src/libsyncbn.map
+endif
