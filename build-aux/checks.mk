@@ -29,7 +29,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz openmpi tsan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan cross deb fuzz openmpi tsan
 CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------

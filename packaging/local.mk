@@ -35,4 +35,20 @@ check-abi: $(lib_LTLIBRARIES)
 abi: $(lib_LTLIBRARIES)
 	@$(check_abi) record
 
-.PHONY: abi check-abi
+# --- make deb: Debian packages of the release archive, and lintian ------------------------
+EXTRA_DIST += debian packaging/deb.sh
+deb: dist
+	$(SHELL) $(srcdir)/packaging/deb.sh '$(abs_builddir)/$(distdir).tar.gz' '$(abs_builddir)/deb'
+
+# --- make check-cross: configured and compiled for another processor ------------------------
+EXTRA_DIST += packaging/cross.sh
+check-cross:
+	$(SHELL) $(srcdir)/packaging/cross.sh '$(abs_srcdir)' '$(abs_builddir)/cross'
+
+# --- make release-check: the checklist of a release (doc/abi.md) ------------------------------
+EXTRA_DIST += packaging/release-check.sh
+release-check:
+	@srcdir='$(srcdir)' VERSION='$(PACKAGE_VERSION)' VERSION_INFO='$(SBN_VERSION_INFO)' \
+	  MAKE='$(MAKE)' $(SHELL) $(srcdir)/packaging/release-check.sh
+
+.PHONY: abi check-abi check-cross deb release-check

@@ -41,6 +41,7 @@ tools_scripts = \
 	tests/tools/man.sh \
 	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
+	tests/tools/release.sh \
 	tests/tools/timeline.sh
 dist_check_SCRIPTS += $(tools_scripts)
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
