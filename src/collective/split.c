@@ -116,8 +116,7 @@ static int read_colours(splitting *s)
         const int again = at > 0 && s->owners[at] == s->owners[at - 1];
         if (word < 0 || word > INT_MAX || (again && word <= s->colours[at - 1]))
             return impossible(s, s->owners[at]);
-        if (s->owners[at] == sbn__communicator_rank(s->whole) &&
-            word != s->subsets[own++].colour)
+        if (s->owners[at] == sbn__communicator_rank(s->whole) && word != s->subsets[own++].colour)
             return impossible(s, s->owners[at]);
         s->colours[at] = (int)word;
     }

@@ -18,8 +18,8 @@ libsyncbn_mpi_core_la_LIBADD = $(MPI_LIBS)
 libsyncbn_mpi_la_SOURCES =
 libsyncbn_mpi_la_LIBADD = libsyncbn_mpi_core.la libsyncbn.la
 libsyncbn_mpi_la_LDFLAGS = $(SBN_LDFLAGS) -version-info $(SBN_VERSION_INFO) -no-undefined
-EXTRA_DIST += src/mpi/libsyncbn-mpi.map
+EXTRA_DIST += packaging/libsyncbn-mpi.map
 if HAVE_VERSION_SCRIPT
-libsyncbn_mpi_la_LDFLAGS += -Wl,--version-script=$(srcdir)/src/mpi/libsyncbn-mpi.map
-EXTRA_libsyncbn_mpi_la_DEPENDENCIES = src/mpi/libsyncbn-mpi.map
+libsyncbn_mpi_la_LDFLAGS += -Wl,--version-script=$(srcdir)/packaging/libsyncbn-mpi.map
+EXTRA_libsyncbn_mpi_la_DEPENDENCIES = packaging/libsyncbn-mpi.map
 endif

@@ -236,7 +236,7 @@ static void try_once(uint64_t seed)
     slice_close(&s);
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
-    count(sbn_group_destroy(group));
+    must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
 static void checks(void)

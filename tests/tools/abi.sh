@@ -87,15 +87,15 @@ planted() {
 incompatible='is not compatible with libsyncbn.so.7 .* SBN_VERSION_INFO to 8:0:0'
 more='has more than it had .* SBN_VERSION_INFO to 8:0:1'
 
-planted middle 's/^    uint64_t samples; /    int planted; &/' data_parallel.h
+planted middle 's/^    uint64_t samples; /    int planted; &/' sampler.h
 refused 'a field within a struct' "$incompatible" "$work/middle" "$work/middle/lib.so" 7:0:0
 refused 'and with an age, too' 'is not compatible' "$work/middle" "$work/middle/lib.so" 8:0:1
 refused 'in a library of another name: to be recorded' 'nothing is recorded for version 8:0:0' \
     "$work/middle" "$work/middle/lib.so" 8:0:0
-planted type 's/^    uint64_t seed; /    int64_t seed; /' data_parallel.h
+planted type 's/^    uint64_t seed; /    int64_t seed; /' sampler.h
 refused 'a field of another type' "$incompatible" "$work/type" "$work/type/lib.so" 7:0:0
 planted both 's/^    uint64_t seed; /    int64_t seed; /; s/^    int drop_last;/&\nint planted;/' \
-    data_parallel.h
+    sampler.h
 refused 'a field of another type, and one appended' "$incompatible" "$work/both" \
     "$work/both/lib.so" 7:0:0
 planted constant 's/SBN_TIMEOUT = -20007/SBN_TIMEOUT = -20107/' error.h
@@ -107,7 +107,7 @@ library "$work/removed"
 mv "$work/source.old" "$work/source.c"
 refused 'a function removed' "$incompatible" "$work/removed" "$work/removed/lib.so" 7:0:0
 
-planted appended 's/^    int drop_last;/&\nint planted;/' data_parallel.h
+planted appended 's/^    int drop_last;/&\nint planted;/' sampler.h
 refused 'a field appended' "$more" "$work/appended" "$work/appended/lib.so" 7:0:0
 accepted 'and with its version: recorded' "$work/appended" "$work/appended/lib.so" 8:0:1 record
 accepted 'and checked' "$work/appended" "$work/appended/lib.so" 8:0:1
