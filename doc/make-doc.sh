@@ -1,7 +1,7 @@
 #!/bin/sh
-# make-doc.sh man|html OUT SRCDIR VERSION [COMMAND]: man pages into OUT, or HTML into OUT/html, of
-# the public headers by doxygen, and of COMMAND, the built syncbn, by help2man. The same sources
-# give the same bytes.
+# make-doc.sh man|html OUT SRCDIR VERSION [COMMAND]: man pages into OUT, of the public headers by
+# doxygen and of COMMAND, the built syncbn, by help2man; or HTML into OUT/html, of the headers and
+# the documents. The same sources give the same bytes.
 set -eu
 kind=$1 out=$2 srcdir=$3 version=$4 command=${5-}
 aux=$srcdir/build-aux
@@ -13,13 +13,23 @@ export LC_ALL=C SOURCE_DATE_EPOCH=0
 {
     cat "$srcdir/doc/Doxyfile"
     echo "PROJECT_NUMBER = $version"
-    echo "INPUT = \"$srcdir/include\""
-    echo "STRIP_FROM_PATH = \"$srcdir/include\""
-    echo "STRIP_FROM_INC_PATH = \"$srcdir/include\""
-    echo "INPUT_FILTER = \"${AWK:-awk} -f '$aux/doxygen-filter.awk'\""
+    echo "FILTER_PATTERNS = \"*.h=${AWK:-awk} -f '$aux/doxygen-filter.awk'\""
     echo "OUTPUT_DIRECTORY = \"$work\""
-    echo "GENERATE_HTML = $([ "$kind" = man ] && echo NO || echo YES)"
-    echo "GENERATE_MAN = $([ "$kind" = man ] && echo YES || echo NO)"
+    echo "STRIP_FROM_PATH = \"$srcdir/include\" \"$srcdir\""
+    echo "STRIP_FROM_INC_PATH = \"$srcdir/include\""
+    if [ "$kind" = man ]; then
+        echo "INPUT = \"$srcdir/include\""
+        echo 'GENERATE_HTML = NO'
+        echo 'GENERATE_MAN = YES'
+        echo 'WARN_AS_ERROR = FAIL_ON_WARNINGS'
+    else
+        echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/CONTRIBUTING.md\""
+        echo "INPUT += \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
+        echo "USE_MDFILE_AS_MAINPAGE = \"$srcdir/README.md\""
+        echo "IMAGE_PATH = \"$srcdir/doc\" \"$srcdir/examples/fashion\""
+        # Not errors: this doxygen has no anchors for headings within a page.
+        echo 'WARNINGS = NO'
+    fi
 } > "$work/Doxyfile"
 "${DOXYGEN:-doxygen}" "$work/Doxyfile"
 
