@@ -20,23 +20,24 @@
 #define FORWARD_LENGTH (FORWARD_LIMBS1 + FORWARD_LIMBS2 + 1)
 #define BACKWARD_LENGTH (BACKWARD_LIMBS1 + BACKWARD_LIMBS2 + 1)
 
-/* Adds a channel's accumulators, of `size` numbers and one slice `stride` after the other. */
-static void add_source(private long *limbs, private int *flags, int size, global const long *from,
+/* Adds accumulators, of `size` numbers each and one slice `stride` after the other. */
+static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,
                        uint slices, ulong stride)
 {
     for (uint s = 0; s < slices; ++s, from += stride) {
         for (int k = 0; k + 1 < size; ++k)
-            limbs[k] += from[k];
-        *flags |= (int)from[size - 1];
+            limbs[k * ABREAST] += from[k];
+        *flags |= (ulong)from[size - 1];
     }
 }
 
-static void add_sources(private long *limbs, private int *flags, int size, uint c, uint channels,
+/* Of a channel; neighbours' limbs lie side by side. */
+static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
                         SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3))
 {
     const ulong at = (ulong)c * size, stride = (ulong)channels * size;
     for (int k = 0; k + 1 < size; ++k)
-        limbs[k] = 0;
+        limbs[k * ABREAST] = 0;
     *flags = 0;
     add_source(limbs, flags, size, from0 + at, slices0, stride);
     if (slices1 > 0)
@@ -47,82 +48,179 @@ static void add_sources(private long *limbs, private int *flags, int size, uint 
         add_source(limbs, flags, size, from3 + at, slices3, stride);
 }
 
-/* The rows of channel c of `total`, from its mean and variance. */
-static void put_statistics(uint c, uint total, double mean, double var, double invstd,
+/* ABREAST channels' values of a row, from c on, of which `count` exist. */
+static doubles load_doubles(global const double *row, uint count)
+{
+#if ABREAST > 1
+    if (count >= ABREAST)
+        return vload16(0, row);
+    double each[ABREAST];
+    for (uint j = 0; j < ABREAST; ++j)
+        each[j] = j < count ? row[j] : 1.0;
+    return vload16(0, each);
+#else
+    return *row;
+#endif
+}
+
+static void store_doubles(doubles v, global double *row, uint count)
+{
+#if ABREAST > 1
+    if (count >= ABREAST) {
+        vstore16(v, 0, row);
+        return;
+    }
+    double each[ABREAST];
+    vstore16(v, 0, each);
+    for (uint j = 0; j < count; ++j)
+        row[j] = each[j];
+#else
+    *row = v;
+#endif
+}
+
+static floats load_floats(global const float *row, uint count)
+{
+#if ABREAST > 1
+    if (count >= ABREAST)
+        return vload16(0, row);
+    float each[ABREAST];
+    for (uint j = 0; j < ABREAST; ++j)
+        each[j] = j < count ? row[j] : 1.0f;
+    return vload16(0, each);
+#else
+    return *row;
+#endif
+}
+
+static void store_floats(floats v, global float *row, uint count)
+{
+#if ABREAST > 1
+    if (count >= ABREAST) {
+        vstore16(v, 0, row);
+        return;
+    }
+    float each[ABREAST];
+    vstore16(v, 0, each);
+    for (uint j = 0; j < count; ++j)
+        row[j] = each[j];
+#else
+    *row = v;
+#endif
+}
+
+static void store_truths(words truth, global uchar *row, uint count)
+{
+#if ABREAST > 1
+    uchar each[ABREAST];
+    vstore16(convert_uchar16(truth & 1), 0, each);
+    for (uint j = 0; j < ABREAST && j < count; ++j)
+        row[j] = each[j];
+#else
+    *row = (uchar)(truth & 1);
+#endif
+}
+
+/* The rows of `total` channels from c on, `some` of which are these. */
+static void put_statistics(uint c, uint some, uint total, doubles mean, doubles var, doubles invstd,
                            global float *coefficients, global double *moments)
 {
-    coefficients[table_row(ROW_MEAN_HIGH, total) + c] = upper_float(mean);
-    coefficients[table_row(ROW_MEAN_LOW, total) + c] = lower_float(mean);
-    coefficients[table_row(ROW_INVSTD, total) + c] = convert_float(invstd);
-    moments[table_row(MOMENT_MEAN, total) + c] = mean;
-    moments[table_row(MOMENT_VAR, total) + c] = var;
-    moments[table_row(MOMENT_INVSTD, total) + c] = invstd;
+    store_floats(upper_float(mean), coefficients + table_row(ROW_MEAN_HIGH, total) + c, some);
+    store_floats(lower_float(mean), coefficients + table_row(ROW_MEAN_LOW, total) + c, some);
+    store_floats(upper_float(invstd), coefficients + table_row(ROW_INVSTD, total) + c, some);
+    store_doubles(mean, moments + table_row(MOMENT_MEAN, total) + c, some);
+    store_doubles(var, moments + table_row(MOMENT_VAR, total) + c, some);
+    store_doubles(invstd, moments + table_row(MOMENT_INVSTD, total) + c, some);
 }
 
-/* The batch's moments enter the running statistics with a weight; `unbiased` is n / (n - 1). */
-static void track_channel(uint c, uint total, double mean, double var, double weight,
-                          double unbiased, global float *running)
+/* A batch's value enters a running one with a weight, unless it will be repeated. */
+static void track(global float *running, uint some, doubles value, double weight, words again)
 {
-    const double old = 1.0 - weight, unbiased_var = var * unbiased;
-    const double old_mean = old * convert_double(running[c]), new_mean = weight * mean;
-    const double old_var = old * convert_double(running[(ulong)total + c]);
-    const double new_var = weight * unbiased_var;
-    running[c] = convert_float(old_mean + new_mean);
-    running[(ulong)total + c] = convert_float(old_var + new_var);
+    const floats was = load_floats(running, some);
+    const doubles before = (1.0 - weight) * CONVERT_CHANNELS(double, was), more = weight * value;
+    const doubles kept = choose_double(again, CONVERT_CHANNELS(double, was), before + more);
+    store_floats(upper_float(kept), running, some);
 }
 
-/* A channel of a forward pass, from its whole accumulator; 1 if it must be repeated. */
-static uint finish_forward(private const long *limbs, int flags, uint c, uint total, ulong count,
-                           double eps, uint clamps, global float *coefficients,
-                           global double *moments, global float *running, uint tracks,
-                           double weight, double unbiased)
+/*
+ * ABREAST channels of a forward pass from c on, of which there are `some`, from their sums. A mask
+ * of those that must be repeated. `unbiased`: n / (n - 1).
+ */
+static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
+                            uint total, double n, double eps, uint clamps,
+                            global float *coefficients, global double *moments,
+                            global float *running, uint tracks, double weight, double unbiased)
 {
-    double mean, var;
-    moments_of(limbs, flags, count, &mean, &var);
-    const double invstd = invstd_of(var, eps, clamps);
-    const uint again = !WIDE && needs_wide(flags, invstd > 0x1p24);
-    put_statistics(c, total, mean, var, invstd, coefficients, moments);
-    if (tracks && !again)
-        track_channel(c, total, mean, var, weight, unbiased, running);
+    const doubles mean = mean_of(first, flags, n), var = variance_of(n2_var, flags, n);
+    const doubles invstd = invstd_of(var, eps, clamps);
+    const words again = WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
+    put_statistics(c, some, total, mean, var, invstd, coefficients, moments);
+    if (tracks) {
+        const doubles unbiased_var = var * unbiased;
+        track(running + c, some, mean, weight, again);
+        track(running + total + c, some, unbiased_var, weight, again);
+    }
     return again;
 }
 
 /* The rows that dx needs, and the gradients of weight and bias from sums of their own. */
-static void put_gradients(uint c, uint total, ulong count, double eps, uint clamps,
-                          global const double *moments, double dy, double dy_xmu, double own_dy,
-                          double own_dy_xmu, global float *gradients)
+static void put_gradients(uint c, uint some, uint total, double n, words clamped, doubles invstd,
+                          doubles dy, doubles dy_xmu, doubles own_dy, doubles own_dy_xmu,
+                          global float *gradients)
 {
-    const double n = convert_double(count), mean_dy = divide_exactly(dy, n);
-    const double invstd = moments[table_row(MOMENT_INVSTD, total) + c];
-    const double invvar = invstd * invstd, scaled = invvar * dy_xmu, k = divide_exactly(scaled, n);
-    const bool clamped = clamps && moments[table_row(MOMENT_VAR, total) + c] < eps;
-    gradients[table_row(ROW_G_HIGH, total) + c] = upper_float(mean_dy);
-    gradients[table_row(ROW_G_LOW, total) + c] = lower_float(mean_dy);
-    gradients[table_row(ROW_K, total) + c] = clamped ? 0.0f : convert_float(k);
-    gradients[table_row(ROW_WEIGHT_GRAD, total) + c] = convert_float(own_dy_xmu * invstd);
-    gradients[table_row(ROW_BIAS_GRAD, total) + c] = convert_float(own_dy);
+    const doubles mean_dy = divide_exactly(dy, n), invvar = invstd * invstd;
+    const doubles scaled = invvar * dy_xmu, own_scaled = own_dy_xmu * invstd;
+    const doubles k = choose_double(clamped, 0.0, divide_exactly(scaled, n));
+    store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, total) + c, some);
+    store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, total) + c, some);
+    store_floats(upper_float(k), gradients + table_row(ROW_K, total) + c, some);
+    store_floats(upper_float(own_scaled), gradients + table_row(ROW_WEIGHT_GRAD, total) + c, some);
+    store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, total) + c, some);
 }
 
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1))) void
-forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first, uint total,
-                global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                global float *restrict coefficients, global double *restrict moments,
-                global float *restrict running, uint tracks, double weight, double unbiased,
-                long batches)
+/* ABREAST channels' limbs, from a channel of the sources on. */
+#define ADD_SOURCES(limbs, flags, size, c, some, ...)                                              \
+    do {                                                                                           \
+        long each[((size) - 1) * ABREAST];                                                         \
+        ulong flags_of_each[ABREAST];                                                              \
+        for (uint j = 0; j < (some); ++j)                                                          \
+            add_sources(each + j, flags_of_each + j, size, (c) + j, channels, __VA_ARGS__);        \
+        for (uint j = some; j < ABREAST; ++j)                                                      \
+            flags_of_each[j] = 0;                                                                  \
+        for (int k = 0; k < (size) - 1; ++k)                                                       \
+            limbs[k] = LOAD_CHANNELS(each + k * ABREAST);                                          \
+        *(flags) = LOAD_CHANNELS(flags_of_each);                                                   \
+    } while (0)
+#if ABREAST > 1
+#define LOAD_CHANNELS(p) vload16(0, p)
+#else
+#define LOAD_CHANNELS(p) (*(p))
+#endif
+
+kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
+void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
+                     uint total, global uchar *restrict repeat, ulong count, double eps,
+                     uint clamps, global float *restrict coefficients,
+                     global double *restrict moments, global float *restrict running, uint tracks,
+                     double weight, double unbiased, long batches)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
-    for (uint c = begin; c < end; ++c) {
-        long limbs[FORWARD_LENGTH - 1];
-        int flags;
-        if (WIDE && !repeat[first + c])
+    for (uint c = begin; c < end; c += ABREAST) {
+        const uint some = min((uint)ABREAST, end - c), at = first + c;
+        signed_words limbs[FORWARD_LENGTH - 1];
+        words flags;
+        doubles sum, n2_var;
+        if (WIDE && !repeat[at])
             continue;
-        add_sources(limbs, &flags, FORWARD_LENGTH, c, channels, from0, slices0, from1, slices1,
-                    from2, slices2, from3, slices3);
-        const uint again = finish_forward(limbs, flags, first + c, total, count, eps, clamps,
-                                          coefficients, moments, running, tracks, weight, unbiased);
+        ADD_SOURCES(limbs, &flags, FORWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
+                    slices2, from3, slices3);
+        forward_sums_of(limbs, count, &sum, &n2_var);
+        const words again = finish_forward(sum, n2_var, flags, at, some, total,
+                                           convert_double(count), eps, clamps, coefficients,
+                                           moments, running, tracks, weight, unbiased);
         if (!WIDE)
-            repeat[first + c] = (uchar)again;
+            store_truths(again, repeat + at, some);
     }
     if (tracks && begin == 0)
         *(global long *)(running + 2 * (ulong)total) = batches;
@@ -132,34 +230,42 @@ forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint 
  * `own`: the replica's own accumulators, for gradients of weight and bias from its own shard; where
  * is_own is 0 they are those of all.
  */
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1))) void
-backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first, uint total,
-                 global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                 global const double *restrict moments, global float *restrict gradients,
-                 global const long *restrict own, uint own_slices, uint is_own)
+kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
+void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
+                      uint total, global uchar *restrict repeat, ulong count, double eps,
+                      uint clamps, global const double *restrict moments,
+                      global float *restrict gradients, global const long *restrict own,
+                      uint own_slices, uint is_own)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
-    for (uint c = begin; c < end; ++c) {
-        long limbs[BACKWARD_LENGTH - 1];
-        int flags;
-        double dy, dy_xmu;
-        if (WIDE && !repeat[first + c])
+    for (uint c = begin; c < end; c += ABREAST) {
+        const uint some = min((uint)ABREAST, end - c), at = first + c;
+        signed_words limbs[BACKWARD_LENGTH - 1];
+        words flags;
+        doubles sum, product;
+        if (WIDE && !repeat[at])
             continue;
-        const double mean = moments[table_row(MOMENT_MEAN, total) + first + c];
-        const double invstd = moments[table_row(MOMENT_INVSTD, total) + first + c];
-        add_sources(limbs, &flags, BACKWARD_LENGTH, c, channels, from0, slices0, from1, slices1,
-                    from2, slices2, from3, slices3);
-        gradient_sums_of(limbs, flags, mean, &dy, &dy_xmu);
+        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, total) + at, some);
+        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, total) + at, some);
+        const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, total) + at, some);
+        ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
+                    slices2, from3, slices3);
+        backward_sums_of(limbs, &sum, &product);
+        const doubles dy = sum_dy_of(sum, flags);
+        const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
+        doubles own_dy = dy, own_dy_xmu = dy_xmu;
         if (!WIDE)
-            repeat[first + c] = (uchar)needs_wide(flags, invstd > 0x1p12);
-        double own_dy = dy, own_dy_xmu = dy_xmu;
+            store_truths(needs_wide(flags, TRUTH(invstd > 0x1p12)), repeat + at, some);
         if (is_own) {
-            add_sources(limbs, &flags, BACKWARD_LENGTH, c, channels, own, own_slices, own, 0, own,
-                        0, own, 0);
-            gradient_sums_of(limbs, flags, mean, &own_dy, &own_dy_xmu);
+            ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, own, own_slices, own, 0, own, 0,
+                        own, 0);
+            backward_sums_of(limbs, &sum, &product);
+            own_dy = sum_dy_of(sum, flags);
+            own_dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         }
-        put_gradients(first + c, total, count, eps, clamps, moments, dy, dy_xmu, own_dy, own_dy_xmu,
+        put_gradients(at, some, total, convert_double(count),
+                      clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_dy_xmu,
                       gradients);
     }
 }

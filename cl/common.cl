@@ -67,7 +67,7 @@
 #else
 #define SUMS_DOUBLES 0
 #endif
-#if defined(cl_khr_fp64)
+#if defined(cl_khr_fp64) && (NATIVE || !CPU_FORM)
 #define COMBINES 1
 #else
 #define COMBINES 0
@@ -161,16 +161,3 @@ static uint quotient(uint a, uint b)
 {
     return a / b;
 }
-
-#if COMBINES
-/* The only division and root of numbers that are not integers: doubles' are rounded correctly. */
-static double divide_exactly(double a, double b)
-{
-    return a / b;
-}
-
-static double root(double a)
-{
-    return sqrt(a);
-}
-#endif

@@ -72,8 +72,8 @@ static void self_test_integers(global const ulong *integers, global ulong *integ
         integer_results[8 * CASES + i] = quotient_long(operand[16 * CASES], operand[17 * CASES]);
         integer_results[9 * CASES + i] = self_test_class(as_float((uint)operand[18 * CASES]));
         integer_results[10 * CASES + i] = mul_hi(operand[20 * CASES], operand[21 * CASES]);
-        integer_results[11 * CASES + i] = clz(operand[22 * CASES]);
     }
+    PUT_INTEGERS(11, clz(INTEGERS(11, 0)));
     const real product = self_test_real(INTEGERS(12, 0)) * self_test_real(INTEGERS(12, 1));
     PUT_INTEGERS(12, CONVERT(ulong, AS(uint, plus_zero(product))));
 }
@@ -92,25 +92,19 @@ static void self_test_summing(global const float *reals, global ulong *integer_r
 }
 #endif
 
-/* One by one, as where they are combined. */
 #if COMBINES
 static void self_test_combining(global const float *reals, global ulong *integer_results, uint at)
 {
-    for (uint i = at; i < at + WIDTH; ++i) {
-        global const float *operand = reals + i;
-        global ulong *result = integer_results + i;
-        const double a11 = operand[33 * CASES], b11 = operand[34 * CASES];
-        const double square_root = root(operand[36 * CASES]);
-        const double b13 = operand[40 * CASES], sum13 = operand[39 * CASES] + b13;
-        const double square = sum13 * sum13;
-        const long high14 = convert_long(operand[42 * CASES]), low14 = operand[43 * CASES];
-        const double sum15 = convert_double(operand[45 * CASES]) + operand[46 * CASES];
-        result[17 * CASES] = as_ulong(divide_exactly(a11, b11));
-        result[18 * CASES] = as_ulong(square_root);
-        result[19 * CASES] = as_ulong(square - (sum13 + b13));
-        result[20 * CASES] = as_ulong(convert_double(high14 * (1L << 38) + low14));
-        result[21 * CASES] = as_uint(convert_float(sum15));
-    }
+#define DOUBLES_OF(row, operand) CONVERT(double, REALS(row, operand))
+    const doubles square_root = root(DOUBLES_OF(12, 0)), b13 = DOUBLES_OF(13, 1);
+    const doubles sum13 = DOUBLES_OF(13, 0) + b13, square = sum13 * sum13;
+    const wides high14 = CONVERT(long, REALS(14, 0)), low14 = CONVERT(long, REALS(14, 1));
+    const doubles sum15 = DOUBLES_OF(15, 0) + DOUBLES_OF(15, 1);
+    PUT_INTEGERS(17, divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1)));
+    PUT_INTEGERS(18, square_root);
+    PUT_INTEGERS(19, square - (sum13 + b13));
+    PUT_INTEGERS(20, CONVERT(double, high14 * (1L << 38) + low14));
+    PUT_INTEGERS(21, CONVERT(ulong, AS(uint, CONVERT(float, sum15))));
 }
 #endif
 

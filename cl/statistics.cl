@@ -1,6 +1,7 @@
 /*
  * From a channel's accumulator to mean, variance and the sums of the gradients: what
- * src/exact/statistics.c computes on the host, with the same bits. One work-item does a channel.
+ * src/exact/statistics.c computes on the host, with the same bits. ABREAST channels at once:
+ * cl/channels.cl.
  *
  * Sums are integers of 64-bit words, least significant first, and are rounded to a double once; the
  * rest is +, -, x, / and sqrt of doubles, which cl_khr_fp64 has rounded correctly. In the narrow
@@ -9,113 +10,143 @@
  */
 #if COMBINES
 
-/* 2^exponent, far from the ends of a double's range. */
-static double power_of_two(int exponent)
+static words choose(words condition, words a, words b)
 {
-    return as_double((ulong)(exponent + 1023) << 52);
+    return (a & condition) | (b & ~condition);
+}
+
+static doubles choose_double(words condition, doubles a, doubles b)
+{
+    return AS_CHANNELS(double, choose(condition, AS_CHANNELS(ulong, a), AS_CHANNELS(ulong, b)));
+}
+
+/* The high half of a b. */
+static words high_product(words a, words b)
+{
+#if ABREAST > 1
+    /* By halves: vectors have products of 32 bits. */
+    const words a0 = a & 0xffffffffUL, a1 = a >> 32, b0 = b & 0xffffffffUL, b1 = b >> 32;
+    const words middle = a1 * b0 + ((a0 * b0) >> 32), other = a0 * b1 + (middle & 0xffffffffUL);
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+#else
+    return mul_hi(a, b);
+#endif
+}
+
+/* 2^exponent, far from the ends of a double's range. */
+static doubles power_of_two(signed_words exponent)
+{
+    return AS_CHANNELS(double, (exponent + 1023) << 52);
 }
 
 /*
  * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: 63 bits, the lowest
  * of them a 1 for anything below it. high is 0 only if all is.
  */
-static double round_words(ulong high, ulong low, ulong sticky, int exponent)
+static doubles round_words(words high, words low, words sticky, signed_words exponent)
 {
-    const ulong shift = clz(high) & 63;
-    const ulong head = high << shift | (low >> 1) >> (63 - shift);
-    const ulong rest = (head & 1) | (low << shift) | sticky;
-    const long rounded = (long)(head >> 1 | (ulong)(rest != 0));
-    return convert_double(rounded) * power_of_two(exponent + 65 - (int)shift);
+    const words shift = clz(high) & 63;
+    const words head = high << shift | (low >> 1) >> (63 - shift);
+    const words rest = (head & 1) | (low << shift) | sticky;
+    const words rounded = head >> 1 | (TRUTH(rest != 0) & 1);
+    return CONVERT_CHANNELS(double, AS_CHANNELS(long, rounded)) *
+           power_of_two(exponent + 65 - AS_CHANNELS(long, shift));
 }
 
-/* Limbs of LIMB_BITS signed bits, which may have more, as an integer's sign and magnitude. */
+/* The sign of a number that is not negative itself. */
+static doubles negative_where(words condition, doubles v)
+{
+    return AS_CHANNELS(double, AS_CHANNELS(ulong, v) | (condition & 0x8000000000000000UL));
+}
+
+/* Limbs of LIMB_BITS signed bits, which may have more, as an integer's magnitude; its sign, a mask. */
 #if WIDE
 #define SUM_WORDS 6    /* 10 limbs, of 2^35 blocks */
 #define SQUARE_WORDS 8 /* the second sum */
 #define VARIANCE_WORDS 12
 
-static uint words_of(private const long *limbs, int count, private ulong *words, int size)
+static ulong words_of(private const long *limbs, int count, private ulong *number, int size)
 {
     long above = 0;
     for (int i = 0; i < size; ++i)
-        words[i] = 0;
+        number[i] = 0;
     for (int k = 0; k < count; ++k) {
         above += limbs[k];
         const int at = LIMB_BITS * k, word = at >> 6, shift = at & 63;
         const ulong digit = (ulong)(above & LIMB_MASK);
         above >>= LIMB_BITS;
-        words[word] |= digit << shift;
+        number[word] |= digit << shift;
         if (shift > 64 - LIMB_BITS && word + 1 < size)
-            words[word + 1] |= digit >> (64 - shift);
+            number[word + 1] |= digit >> (64 - shift);
     }
     /* What remains above, sign included, fills the rest. */
     for (int at = LIMB_BITS * count, i = at >> 6; i < size; ++i) {
         const int shift = i == at >> 6 ? at & 63 : 0;
-        words[i] |= (ulong)above << shift;
+        number[i] |= (ulong)above << shift;
         above >>= shift == 0 ? 63 : 64 - shift;
     }
     const ulong sign = above < 0 ? ~0UL : 0UL;
     ulong carry = sign & 1;
     for (int i = 0; i < size; ++i) {
-        words[i] = (words[i] ^ sign) + carry;
-        carry &= words[i] == 0;
+        number[i] = (number[i] ^ sign) + carry;
+        carry &= number[i] == 0;
     }
-    return (uint)(sign & 1);
+    return sign;
 }
 
-/* The words' value times 2^exponent, rounded once. */
-static double double_of(private const ulong *words, int size, int exponent)
+/* The number's value times 2^exponent, rounded once. */
+static double double_of(private const ulong *number, int size, int exponent)
 {
     int top = size - 1;
-    while (top > 0 && words[top] == 0)
+    while (top > 0 && number[top] == 0)
         --top;
     ulong sticky = 0;
     for (int i = 0; i < top - 1; ++i)
-        sticky |= words[i];
-    return round_words(words[top], top > 0 ? words[top - 1] : 0, sticky, exponent + 64 * (top - 1));
+        sticky |= number[i];
+    return round_words(number[top], top > 0 ? number[top - 1] : 0, sticky, exponent + 64 * (top - 1));
 }
 
-/* Adds a b 2^(64 place) to words. */
-static void add_multiple(private ulong *words, int size, int place, ulong a, ulong b)
+/* Adds a b 2^(64 place) to a number. */
+static void add_multiple(private ulong *number, int size, int place, ulong a, ulong b)
 {
     ulong low = a * b, high = mul_hi(a, b);
-    words[place] += low;
-    ulong carry = words[place] < low;
+    number[place] += low;
+    ulong carry = number[place] < low;
     for (int i = place + 1; i < size; ++i) {
-        words[i] += carry;
-        carry = words[i] < carry;
-        words[i] += high;
-        carry += words[i] < high;
+        number[i] += carry;
+        carry = number[i] < carry;
+        number[i] += high;
+        carry += number[i] < high;
         high = 0;
     }
 }
 
 /* n^2 times the variance, (n squares 2^shift - sum^2) 2^exponent, rounded once; 0 if negative. */
-static double n2_variance(private const ulong *sum, private const ulong *squares, uint negative,
+static double n2_variance(private const ulong *sum, private const ulong *squares, ulong negative,
                           ulong n, int shift, int exponent)
 {
-    ulong words[VARIANCE_WORDS], square[VARIANCE_WORDS];
+    ulong number[VARIANCE_WORDS], square[VARIANCE_WORDS];
     for (int i = 0; i < VARIANCE_WORDS; ++i)
-        words[i] = square[i] = 0;
+        number[i] = square[i] = 0;
     for (int i = 0; i < SQUARE_WORDS; ++i)
-        add_multiple(words, VARIANCE_WORDS, i, squares[i], n);
+        add_multiple(number, VARIANCE_WORDS, i, squares[i], n);
     const int whole = shift >> 6, bits = shift & 63;
     for (int i = VARIANCE_WORDS - 1; i >= 0; --i) {
-        const ulong at = i >= whole ? words[i - whole] : 0;
-        const ulong below = i > whole ? words[i - whole - 1] : 0;
-        words[i] = at << bits | (below >> 1) >> (63 - bits);
+        const ulong at = i >= whole ? number[i - whole] : 0;
+        const ulong below = i > whole ? number[i - whole - 1] : 0;
+        number[i] = at << bits | (below >> 1) >> (63 - bits);
     }
     for (int i = 0; i < SUM_WORDS; ++i)
         for (int j = 0; j < SUM_WORDS; ++j)
             add_multiple(square, VARIANCE_WORDS, i + j, sum[i], sum[j]);
     ulong borrow = 0;
     for (int i = 0; i < VARIANCE_WORDS; ++i) {
-        const ulong less = words[i] - square[i];
-        const ulong borrowed = words[i] < square[i] || less < borrow;
-        words[i] = less - borrow;
+        const ulong less = number[i] - square[i];
+        const ulong borrowed = number[i] < square[i] || less < borrow;
+        number[i] = less - borrow;
         borrow = borrowed;
     }
-    return borrow || negative ? 0.0 : double_of(words, VARIANCE_WORDS, exponent);
+    return borrow || negative ? 0.0 : double_of(number, VARIANCE_WORDS, exponent);
 }
 
 #else
@@ -123,152 +154,181 @@ static double n2_variance(private const ulong *sum, private const ulong *squares
 #define SQUARE_WORDS 3
 
 /* Three or four limbs. */
-static uint words_of(private const long *limbs, int count, private ulong *words, int size)
+static words words_of(private const signed_words *limbs, int count, private words *sum, int size)
 {
-    const long second = limbs[1] + (limbs[0] >> LIMB_BITS);
-    const long third = limbs[2] + (second >> LIMB_BITS);
-    const ulong digit0 = (ulong)(limbs[0] & LIMB_MASK), digit1 = (ulong)(second & LIMB_MASK);
-    ulong w0 = digit0 | digit1 << 48, w1 = digit1 >> 16 | (ulong)third << 32;
-    ulong w2 = (ulong)(third >> 32);
-    if (count == 4) {
-        const long fourth = limbs[3] + (third >> LIMB_BITS);
-        w1 = digit1 >> 16 | (ulong)(third & LIMB_MASK) << 32;
-        w2 = (ulong)(third & LIMB_MASK) >> 32 | (ulong)fourth << 16;
-    }
-    const ulong sign = (ulong)((long)w2 >> 63);
-    w0 = (w0 ^ sign) - sign;
-    const ulong carry0 = w0 == 0 ? sign & 1 : 0;
-    w1 = (w1 ^ sign) + carry0;
-    const ulong carry1 = w1 == 0 ? carry0 : 0;
-    words[0] = w0;
-    words[1] = w1;
-    words[2] = (w2 ^ sign) + carry1;
-    return (uint)(sign & 1);
+    const signed_words second = limbs[1] + (limbs[0] >> LIMB_BITS);
+    const signed_words third = limbs[2] + (second >> LIMB_BITS);
+    const words digit0 = AS_CHANNELS(ulong, limbs[0] & LIMB_MASK);
+    const words digit1 = AS_CHANNELS(ulong, second & LIMB_MASK);
+    const words digit2 = AS_CHANNELS(ulong, third & LIMB_MASK);
+    words w2 = AS_CHANNELS(ulong, third >> 32);
+    if (count == 4)
+        w2 = digit2 >> 32 | AS_CHANNELS(ulong, limbs[3] + (third >> LIMB_BITS)) << 16;
+    const words sign = AS_CHANNELS(ulong, AS_CHANNELS(long, w2) >> 63);
+    const words w0 = ((digit0 | digit1 << 48) ^ sign) - sign;
+    const words carry0 = TRUTH(w0 == 0) & sign;
+    const words w1 = ((digit1 >> 16 | digit2 << 32) ^ sign) - carry0;
+    const words carry1 = TRUTH(w1 == 0) & carry0;
+    sum[0] = w0;
+    sum[1] = w1;
+    sum[2] = (w2 ^ sign) - carry1;
+    return sign;
 }
 
 /* Of four words. */
-static double round_four(ulong w0, ulong w1, ulong w2, ulong w3, int exponent)
+static doubles round_four(words w0, words w1, words w2, words w3, int exponent)
 {
-    const bool has3 = w3 != 0, has2 = (w3 | w2) != 0, has1 = (w3 | w2 | w1) != 0;
-    const ulong high = has3 ? w3 : has2 ? w2 : has1 ? w1 : w0;
-    const ulong low = has3 ? w2 : has2 ? w1 : has1 ? w0 : 0;
-    const ulong sticky = has3 ? w1 | w0 : has2 ? w0 : 0;
-    return round_words(high, low, sticky, exponent + (has3 ? 128 : has2 ? 64 : has1 ? 0 : -64));
+    const words no3 = TRUTH(w3 == 0), no2 = no3 & TRUTH(w2 == 0), no1 = no2 & TRUTH(w1 == 0);
+    const words high = choose(no1, w0, choose(no2, w1, choose(no3, w2, w3)));
+    const words low = choose(no2, w0, choose(no3, w1, w2)) & ~no1;
+    const words sticky = choose(no3, w0, w1 | w0) & ~no2;
+    const words places = (words)3 + no1 + no2 + no3;
+    return round_words(high, low, sticky,
+                       (signed_words)(exponent - 64) + AS_CHANNELS(long, places << 6));
 }
 
-static double double_of(private const ulong *words, int size, int exponent)
+static doubles double_of(private const words *sum, int size, int exponent)
 {
-    return round_four(words[0], words[1], words[2], 0, exponent);
+    return round_four(sum[0], sum[1], sum[2], 0, exponent);
+}
+
+/* a < b as 1, so that it can be carried. */
+static words below(words a, words b)
+{
+    return TRUTH(a < b) & 1;
 }
 
 /* n^2 times the variance, (n squares 2^shift - sum^2) 2^exponent, rounded once; 0 if negative. */
-static double n2_variance(private const ulong *sum, private const ulong *squares, uint negative,
-                          ulong n, int shift, int exponent)
+static doubles n2_variance(private const words *sum, private const words *squares, words negative,
+                           words n, int shift, int exponent)
 {
     /* The words of n squares, ... */
-    const ulong high0 = mul_hi(squares[0], n), low1 = squares[1] * n;
-    const ulong high1 = mul_hi(squares[1], n), low2 = squares[2] * n;
-    const ulong p0 = squares[0] * n, p1 = low1 + high0, carry1 = p1 < low1;
-    const ulong part2 = low2 + high1, p2 = part2 + carry1;
-    const ulong p3 = mul_hi(squares[2], n) + (part2 < low2) + (p2 < carry1);
-    const ulong a0 = p0 << shift, a1 = p1 << shift | p0 >> (64 - shift);
-    const ulong a2 = p2 << shift | p1 >> (64 - shift), a3 = p3 << shift | p2 >> (64 - shift);
+    const words high0 = high_product(squares[0], n), low1 = squares[1] * n;
+    const words high1 = high_product(squares[1], n), low2 = squares[2] * n;
+    const words p0 = squares[0] * n, p1 = low1 + high0, carry1 = below(p1, low1);
+    const words part2 = low2 + high1, p2 = part2 + carry1;
+    const words p3 = high_product(squares[2], n) + below(part2, low2) + below(p2, carry1);
+    const words a0 = p0 << shift, a1 = p1 << shift | p0 >> (64 - shift);
+    const words a2 = p2 << shift | p1 >> (64 - shift), a3 = p3 << shift | p2 >> (64 - shift);
     /* ... those of the square of a sum of two, ... */
-    const ulong cross_low = sum[0] * sum[1], cross_high = mul_hi(sum[0], sum[1]);
-    const ulong twice0 = cross_low << 1, twice1 = cross_high << 1 | cross_low >> 63;
-    const ulong q0 = sum[0] * sum[0], q1 = mul_hi(sum[0], sum[0]) + twice0;
-    const ulong top_low = sum[1] * sum[1], part = top_low + twice1;
-    const ulong q2 = part + (q1 < twice0);
-    const ulong q3 = mul_hi(sum[1], sum[1]) + (cross_high >> 63) + (part < top_low) + (q2 < part);
+    const words cross_low = sum[0] * sum[1], cross_high = high_product(sum[0], sum[1]);
+    const words twice0 = cross_low << 1, twice1 = cross_high << 1 | cross_low >> 63;
+    const words q0 = sum[0] * sum[0], q1 = high_product(sum[0], sum[0]) + twice0;
+    const words top_low = sum[1] * sum[1], part = top_low + twice1;
+    const words q2 = part + below(q1, twice0);
+    const words q3 = high_product(sum[1], sum[1]) + (cross_high >> 63) + below(part, top_low) +
+                     below(q2, part);
     /* ... and the difference. */
-    const ulong r0 = a0 - q0, less1 = a1 - q1, r1 = less1 - (a0 < q0);
-    const ulong borrow1 = (a1 < q1) + (less1 < (ulong)(a0 < q0));
-    const ulong less2 = a2 - q2, r2 = less2 - borrow1;
-    const ulong borrow2 = (a2 < q2) + (less2 < borrow1);
-    const ulong less3 = a3 - q3, r3 = less3 - borrow2;
-    const bool below = a3 < q3 || less3 < borrow2;
-    const double value = round_four(r0, r1, r2, r3, exponent);
-    return below || negative ? 0.0 : value;
+    const words borrow0 = below(a0, q0), less1 = a1 - q1, r1 = less1 - borrow0;
+    const words borrow1 = below(a1, q1) + below(less1, borrow0);
+    const words less2 = a2 - q2, r2 = less2 - borrow1;
+    const words borrow2 = below(a2, q2) + below(less2, borrow1);
+    const words less3 = a3 - q3, r3 = less3 - borrow2;
+    const words none = TRUTH(a3 < q3) | TRUTH(less3 < borrow2) | negative;
+    return choose_double(none, 0.0, round_four(a0 - q0, r1, r2, r3, exponent));
 }
 #endif
 
-/* The value of the first sum where it is not finite; 0 where it is. */
-static double special_sum(int flags)
+/* The value of the first sum where it is not finite, else the finite one. */
+static doubles special_or(doubles finite, words flags)
 {
-    const int infinities = flags & (FLAG_PLUS_INF | FLAG_MINUS_INF);
-    return infinities == (FLAG_PLUS_INF | FLAG_MINUS_INF) ? (double)NAN
-           : infinities == FLAG_PLUS_INF                  ? (double)INFINITY
-           : infinities == FLAG_MINUS_INF                 ? -(double)INFINITY
-                                                          : 0.0;
+    const words plus = TRUTH((flags & FLAG_PLUS_INF) != 0);
+    const words minus = TRUTH((flags & FLAG_MINUS_INF) != 0);
+    const doubles infinite = choose_double(plus, (double)INFINITY, -(double)INFINITY);
+    return choose_double(plus & minus, (double)NAN, choose_double(plus | minus, infinite, finite));
+}
+
+static words is_special(words flags)
+{
+    return TRUTH((flags & (FLAG_PLUS_INF | FLAG_MINUS_INF)) != 0);
 }
 
 /*
- * Mean and biased variance of `count` > 0 values from FORWARD_LIMBS1 + FORWARD_LIMBS2 limbs and the
- * flags: src/exact/statistics.c has the reasons.
+ * The first sum and n^2 times the variance of FORWARD_LIMBS1 + FORWARD_LIMBS2 limbs, each rounded
+ * once: all that takes integers.
  */
-static void moments_of(private const long *limbs, int flags, ulong count, private double *mean,
-                       private double *var)
+static void forward_sums_of(private const signed_words *limbs, ulong count, private doubles *first,
+                            private doubles *n2_var)
 {
-    const double n = convert_double(count), not_finite = special_sum(flags);
-    ulong sum[SUM_WORDS], squares[SQUARE_WORDS];
-    const uint minus = words_of(limbs, FORWARD_LIMBS1, sum, SUM_WORDS);
-    const uint negative = words_of(limbs + FORWARD_LIMBS1, FORWARD_LIMBS2, squares, SQUARE_WORDS);
-    const double total = double_of(sum, SUM_WORDS, -FORWARD_LOW1);
-    const double of_squares = n2_variance(sum, squares, negative, count,
-                                          2 * FORWARD_LOW1 - FORWARD_LOW2, -2 * FORWARD_LOW1);
-    const double v = divide_exactly(divide_exactly(of_squares, n), n);
-    const bool lost = (flags & FLAG_OVERFLOW) || v > (double)FLT_MAX;
-    *mean = not_finite != 0.0 ? not_finite : divide_exactly(minus ? -total : total, n);
-    *var = not_finite != 0.0 ? (double)NAN : lost ? (double)INFINITY : v;
+    words sum[SUM_WORDS], squares[SQUARE_WORDS];
+    const words minus = words_of(limbs, FORWARD_LIMBS1, sum, SUM_WORDS);
+    const words negative = words_of(limbs + FORWARD_LIMBS1, FORWARD_LIMBS2, squares, SQUARE_WORDS);
+    *first = negative_where(minus, double_of(sum, SUM_WORDS, -FORWARD_LOW1));
+    *n2_var = n2_variance(sum, squares, negative, count, 2 * FORWARD_LOW1 - FORWARD_LOW2,
+                          -2 * FORWARD_LOW1);
+}
+
+/*
+ * Mean and biased variance of n > 0 values from those and the flags: src/exact/statistics.c has the
+ * reasons.
+ */
+static doubles mean_of(doubles first, words flags, double n)
+{
+    return special_or(divide_exactly(first, n), flags);
+}
+
+static doubles variance_of(doubles n2_var, words flags, double n)
+{
+    const doubles v = divide_exactly(divide_exactly(n2_var, n), n);
+    const words lost = TRUTH((flags & FLAG_OVERFLOW) != 0) | TRUTH(v > (doubles)FLT_MAX);
+    return choose_double(is_special(flags), (double)NAN, choose_double(lost, (double)INFINITY, v));
 }
 
 /* 1 / sqrt of the variance, eps added or as a lower bound; a NaN stays one. */
-static double invstd_of(double var, double eps, uint clamps)
+static doubles invstd_of(doubles var, double eps, uint clamps)
 {
-    const double added = clamps ? (var < eps ? eps : var) : var + eps;
+    const doubles added = clamps ? choose_double(TRUTH(var < eps), eps, var) : var + eps;
     return divide_exactly(1.0, root(added));
 }
 
-/* A double as the sum of two floats; Inf - Inf would make a NaN of a mean that is Inf. */
-static float upper_float(double value)
+/* The two sums of BACKWARD_LIMBS1 + BACKWARD_LIMBS2 limbs, each rounded once. */
+static void backward_sums_of(private const signed_words *limbs, private doubles *first,
+                             private doubles *second)
 {
-    return convert_float(value);
+    words sum[SUM_WORDS], product[SQUARE_WORDS];
+    const words minus = words_of(limbs, BACKWARD_LIMBS1, sum, SUM_WORDS);
+    const words negative = words_of(limbs + BACKWARD_LIMBS1, BACKWARD_LIMBS2, product, SQUARE_WORDS);
+    *first = negative_where(minus, double_of(sum, SUM_WORDS, -BACKWARD_LOW1));
+    *second = negative_where(negative, double_of(product, SQUARE_WORDS, -BACKWARD_LOW2));
 }
 
-static float lower_float(double value)
+/* sum dy, and sum dy (x - mean), from those and the flags. */
+static doubles sum_dy_of(doubles first, words flags)
 {
-    const float high = upper_float(value);
-    return isfinite(high) ? convert_float(value - convert_double(high)) : 0.0f;
+    return special_or(first, flags);
 }
 
-/* sum dy and sum dy (x - mean) from BACKWARD_LIMBS1 + BACKWARD_LIMBS2 limbs and the flags. */
-static void gradient_sums_of(private const long *limbs, int flags, double mean, private double *dy,
-                             private double *dy_xmu)
+static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles mean)
 {
-    const double not_finite = special_sum(flags);
-    ulong sum[SUM_WORDS], product[SQUARE_WORDS];
-    const uint minus = words_of(limbs, BACKWARD_LIMBS1, sum, SUM_WORDS);
-    const uint negative = words_of(limbs + BACKWARD_LIMBS1, BACKWARD_LIMBS2, product, SQUARE_WORDS);
-    const double total = double_of(sum, SUM_WORDS, -BACKWARD_LOW1);
-    const double products = double_of(product, SQUARE_WORDS, -BACKWARD_LOW2);
-    const double signed_total = minus ? -total : total;
     /* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
-    const double mean_low = mean - convert_double(convert_float(mean));
-    const double left_out = mean_low * signed_total;
-    const double raw = negative ? -products : products;
-    *dy = not_finite != 0.0 ? not_finite : signed_total;
-    *dy_xmu = not_finite != 0.0 || (flags & FLAG_OVERFLOW) ? (double)NAN : raw - left_out;
+    const doubles mean_low = mean - CONVERT_CHANNELS(double, CONVERT_CHANNELS(float, mean));
+    const doubles left_out = mean_low * first;
+    const words lost = is_special(flags) | TRUTH((flags & FLAG_OVERFLOW) != 0);
+    return choose_double(lost, (double)NAN, second - left_out);
+}
+
+/* A double as the sum of two floats; Inf - Inf would make a NaN of a mean that is Inf. */
+static floats upper_float(doubles value)
+{
+    return CONVERT_CHANNELS(float, value);
+}
+
+static floats lower_float(doubles value)
+{
+    const doubles rest = value - CONVERT_CHANNELS(double, upper_float(value));
+    const words finite = TRUTH(fabs(CONVERT_CHANNELS(double, upper_float(value))) < INFINITY);
+    return CONVERT_CHANNELS(float, choose_double(finite, rest, 0.0));
 }
 
 /*
  * Was the narrow format too small? All blocks near its bottom, or one above its top, or a spread too
- * thin for it (invstd above 2^24 forward, 2^12 backward).
+ * thin for it: invstd above 2^24 forward, 2^12 backward.
  */
-static uint needs_wide(int flags, uint thin)
+static words needs_wide(words flags, words thin)
 {
-    const uint misses = (flags & FLAG_OVERFLOW) != 0 ||
-                        ((flags & FLAG_FAINT) != 0 && (flags & FLAG_CLEAR) == 0) ||
-                        (thin != 0 && (flags & FLAG_CLEAR) != 0);
-    return misses && (flags & (FLAG_PLUS_INF | FLAG_MINUS_INF)) == 0;
+    const words clear = TRUTH((flags & FLAG_CLEAR) != 0);
+    const words misses = TRUTH((flags & FLAG_OVERFLOW) != 0) |
+                         (TRUTH((flags & FLAG_FAINT) != 0) & ~clear) | (thin & clear);
+    return misses & ~is_special(flags);
 }
 #endif

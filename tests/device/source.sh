@@ -72,8 +72,8 @@ faults() {
         allowed["static uint quotient(uint a, uint b)"] = 1
         allowed["static ulong quotient_long(ulong a, ulong b)"] = 1
         # Those of doubles, which are rounded correctly.
-        allowed["static double divide_exactly(double a, double b)"] = 1
-        allowed_root["static double root(double a)"] = 1
+        allowed["static doubles divide_exactly(doubles a, doubles b)"] = 1
+        allowed_root["static doubles root(doubles a)"] = 1
     }
     /[\/%]/ {
         if ($0 != "    return a / b;" || !(before[2] in allowed))
