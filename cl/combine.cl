@@ -5,7 +5,8 @@
  * `repeat` tells which of them do not fit. Wide format: those channels alone.
  *
  * There are up to four sources, a replica each: `slices` accumulators of each of `channels`
- * channels. What is written has rows of `total` channels, of which these begin at `first`:
+ * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these begin
+ * at `first`:
  *
  *   coefficients  the table of src/layer/coefficients.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
@@ -79,20 +80,6 @@ static void store_doubles(doubles v, global double *row, uint count)
 #endif
 }
 
-static floats load_floats(global const float *row, uint count)
-{
-#if ABREAST > 1
-    if (count >= ABREAST)
-        return vload16(0, row);
-    float each[ABREAST];
-    for (uint j = 0; j < ABREAST; ++j)
-        each[j] = j < count ? row[j] : 1.0f;
-    return vload16(0, each);
-#else
-    return *row;
-#endif
-}
-
 static void store_floats(floats v, global float *row, uint count)
 {
 #if ABREAST > 1
@@ -133,34 +120,18 @@ static void put_statistics(uint c, uint some, uint total, doubles mean, doubles 
     store_doubles(invstd, moments + table_row(MOMENT_INVSTD, total) + c, some);
 }
 
-/* A batch's value enters a running one with a weight, unless it will be repeated. */
-static void track(global float *running, uint some, doubles value, double weight, words again)
-{
-    const floats was = load_floats(running, some);
-    const doubles before = (1.0 - weight) * CONVERT_CHANNELS(double, was), more = weight * value;
-    const doubles kept = choose_double(again, CONVERT_CHANNELS(double, was), before + more);
-    store_floats(upper_float(kept), running, some);
-}
-
 /*
  * ABREAST channels of a forward pass from c on, of which there are `some`, from their sums. A mask
- * of those that must be repeated. `unbiased`: n / (n - 1).
+ * of those that must be repeated.
  */
 static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
                             uint total, double n, double eps, uint clamps,
-                            global float *coefficients, global double *moments,
-                            global float *running, uint tracks, double weight, double unbiased)
+                            global float *coefficients, global double *moments)
 {
     const doubles mean = mean_of(first, flags, n), var = variance_of(n2_var, flags, n);
     const doubles invstd = invstd_of(var, eps, clamps);
-    const words again = WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
     put_statistics(c, some, total, mean, var, invstd, coefficients, moments);
-    if (tracks) {
-        const doubles unbiased_var = var * unbiased;
-        track(running + c, some, mean, weight, again);
-        track(running + total + c, some, unbiased_var, weight, again);
-    }
-    return again;
+    return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
 }
 
 /* The rows that dx needs, and the gradients of weight and bias from sums of their own. */
@@ -197,32 +168,63 @@ static void put_gradients(uint c, uint some, uint total, double n, words clamped
 #define LOAD_CHANNELS(p) (*(p))
 #endif
 
+/*
+ * The moments of `count` channels from c on enter the running statistics with a weight; `unbiased`
+ * is n / (n - 1).
+ */
+static void track(uint c, uint count, uint total, global const double *moments,
+                  global float *restrict running, double weight, double unbiased)
+{
+    const double old = 1.0 - weight;
+    for (uint i = c; i < c + count; ++i) {
+        const double mean = weight * moments[table_row(MOMENT_MEAN, total) + i];
+        const double unbiased_var = moments[table_row(MOMENT_VAR, total) + i] * unbiased;
+        const double var = weight * unbiased_var, was_mean = old * running[i];
+        const double was_var = old * running[(ulong)total + i];
+        running[i] = convert_float(was_mean + mean);
+        running[(ulong)total + i] = convert_float(was_var + var);
+    }
+}
+
+/*
+ * The wide format is the last to be combined. With `tracks` all channels of the layer enter the
+ * running statistics then, each by the work-item that may just have repeated it.
+ */
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                      uint total, global uchar *restrict repeat, ulong count, double eps,
-                     uint clamps, global float *restrict coefficients,
-                     global double *restrict moments, global float *restrict running, uint tracks,
-                     double weight, double unbiased, long batches)
+                     uint clamps, global float *restrict coefficients, global double *moments,
+                     global float *restrict running, uint tracks, double weight, double unbiased,
+                     long batches)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
     for (uint c = begin; c < end; c += ABREAST) {
-        const uint some = min((uint)ABREAST, end - c), at = first + c;
+        const uint some = min((uint)ABREAST, end - c);
         signed_words limbs[FORWARD_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
-        if (WIDE && !repeat[at])
+        if (WIDE && !repeat[c])
             continue;
         ADD_SOURCES(limbs, &flags, FORWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
                     slices2, from3, slices3);
         forward_sums_of(limbs, count, &sum, &n2_var);
-        const words again = finish_forward(sum, n2_var, flags, at, some, total,
+        const words again = finish_forward(sum, n2_var, flags, first + c, some, total,
                                            convert_double(count), eps, clamps, coefficients,
-                                           moments, running, tracks, weight, unbiased);
+                                           moments);
         if (!WIDE)
-            store_truths(again, repeat + at, some);
+            store_truths(again, repeat + c, some);
     }
-    if (tracks && begin == 0)
+    if (!tracks)
+        return;
+    /* Counted from the first of these channels on, round the layer's last one. */
+    const uint stop = min(begin + COMBINE_SPAN, total), round = total - first;
+    if (begin < min(stop, round))
+        track(first + begin, min(stop, round) - begin, total, moments, running, weight, unbiased);
+    if (stop > round)
+        track(max(begin, round) - round, stop - max(begin, round), total, moments, running, weight,
+              unbiased);
+    if (begin == 0)
         *(global long *)(running + 2 * (ulong)total) = batches;
 }
 
@@ -244,7 +246,7 @@ void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
         signed_words limbs[BACKWARD_LENGTH - 1];
         words flags;
         doubles sum, product;
-        if (WIDE && !repeat[at])
+        if (WIDE && !repeat[c])
             continue;
         const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, total) + at, some);
         const doubles var = load_doubles(moments + table_row(MOMENT_VAR, total) + at, some);
@@ -256,7 +258,7 @@ void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         doubles own_dy = dy, own_dy_xmu = dy_xmu;
         if (!WIDE)
-            store_truths(needs_wide(flags, TRUTH(invstd > 0x1p12)), repeat + at, some);
+            store_truths(needs_wide(flags, TRUTH(invstd > 0x1p12)), repeat + c, some);
         if (is_own) {
             ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, own, own_slices, own, 0, own, 0,
                         own, 0);

@@ -162,7 +162,7 @@ static void launch(cl_kernel kernel, sbn_kernel_form form)
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes(form);
     const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
     const size_t local = (size_t)sizes->combine_items;
-    const size_t global = (CHANNELS + span - 1) / span * local;
+    const size_t global = (TOTAL + span - 1) / span * local;
     must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
 }
 
@@ -214,7 +214,7 @@ static void fill_rows(rows *r, const sbn_format *f)
 
 static int does(const rows *r, const sbn_format *f, size_t c)
 {
-    return !f->wide || r->repeat[FIRST + c];
+    return !f->wide || r->repeat[c];
 }
 
 static void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight,
@@ -239,15 +239,18 @@ static void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, 
         r->moments[SBN_MOMENT_VAR * TOTAL + at] = var[c];
         r->moments[SBN_MOMENT_INVSTD * TOTAL + at] = invstd[c];
         if (!s->format->wide)
-            r->repeat[at] = repeat[c];
-        if (!tracks || (!s->format->wide && repeat[c]))
-            continue;
-        float *of_mean = &r->running[at], *of_var = &r->running[TOTAL + at];
-        *of_mean = (float)((1.0 - weight) * *of_mean + weight * mean[c]);
-        *of_var = (float)((1.0 - weight) * *of_var + weight * (var[c] * unbiased));
+            r->repeat[c] = repeat[c];
     }
-    if (tracks)
-        r->batches = 17;
+    if (!tracks)
+        return;
+    for (size_t at = 0; at < TOTAL; ++at) {
+        const double m = r->moments[SBN_MOMENT_MEAN * TOTAL + at];
+        const double v = r->moments[SBN_MOMENT_VAR * TOTAL + at];
+        float *of_mean = &r->running[at], *of_var = &r->running[TOTAL + at];
+        *of_mean = (float)((1.0 - weight) * *of_mean + weight * m);
+        *of_var = (float)((1.0 - weight) * *of_var + weight * (v * unbiased));
+    }
+    r->batches = 17;
 }
 
 static void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own)
@@ -274,7 +277,7 @@ static void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps,
         r->gradients[SBN_ROW_WEIGHT_GRAD * TOTAL + at] = (float)(own_dy_xmu[c] * invstd[c]);
         r->gradients[SBN_ROW_BIAS_GRAD * TOTAL + at] = (float)own_dy[c];
         if (!s->format->wide)
-            r->repeat[at] = repeat[c];
+            r->repeat[c] = repeat[c];
     }
 }
 
