@@ -400,55 +400,47 @@ static void expect_words(int status, const char *words, const char *what)
            sbn_last_error());
 }
 
-static int is_kept(const training *t, uint64_t right)
-{
-    return digest_statistics(DIGEST_START, t) == right;
-}
-
-/* Inputs that never come: the passes have returned already. Who waits is told, once. */
+/*
+ * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
+ * pass a real failure on to commands that wait for it, and aborts.)
+ */
 static void check_late_errors(const problem *p, cl_command_queue queue)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
-    sbn_saved *other;
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
-    cl_int code;
     training_open(&t, p, queue, 0);
-    must(sbn_saved_create(t.layer, &other), "sbn_saved_create");
     train(&t, 0, results);
-    const uint64_t right = digest_statistics(DIGEST_START, &t);
-    cl_event gate = clCreateUserEvent(device.context, &code);
-    must(code, "clCreateUserEvent");
-    for (size_t r = 0; r < t.replicas; ++r) {
-        t.shards[r].num_wait = 1;
-        t.shards[r].wait_list = &gate;
-    }
-    const int status = sbn_forward(t.layer, t.shards, other, 0, NULL);
-    tap_ok(!status, "%s: a pass whose input will fail is enqueued: %s", p->what,
-           sbn_strerror(status));
-    must(clSetUserEventStatus(gate, -5), "clSetUserEventStatus");
-    for (size_t r = 0; r < t.replicas; ++r) {
-        t.shards[r].num_wait = 0;
-        t.shards[r].wait_list = NULL;
-    }
+    wraps_condemn(1);
     expect_words(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
                  "running statistics of layer \"batchnorm\": a forward pass has failed",
                  "running statistics are asked for");
-    expect_words(sbn_saved_stats(other, mean, NULL, NULL),
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches), "running stats");
+    wraps_condemn(1);
+    expect_words(sbn_saved_stats(t.saved, mean, NULL, NULL),
                  "the forward pass of layer \"batchnorm\" that fills it has failed",
                  "saved statistics are asked for");
-    expect_words(sbn_backward(t.layer, t.shards, other, 0, NULL),
-                 "forward of layer \"batchnorm\", which had only been enqueued, has failed",
-                 "the next pass");
-    tap_ok(sbn_backward(t.layer, t.shards, other, 0, NULL) != SBN_SUCCESS,
-           "%s: nor is there a backward pass of it: %s", p->what, sbn_last_error());
-    tap_ok(is_kept(&t, right), "%s: running statistics are those before it", p->what);
+    wraps_condemn(0);
     train(&t, 0, results);
+    wraps_condemn(1);
+    expect_words(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+                 "backward of layer \"batchnorm\", which had only been enqueued, has failed",
+                 "the next pass");
+    wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 2, "%s: and passes go on: %lld batches", p->what, (long long)batches);
-    must(clReleaseEvent(gate), "clReleaseEvent");
-    must(sbn_saved_destroy(other), "sbn_saved_destroy");
+    tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
+    must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
+    for (size_t r = 0; r < t.replicas; ++r)
+        slice_reset(&t.slices[r]);
+    train(&t, 0, results);
+    const uint64_t again = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    training_close(&t);
+    training_open(&t, p, queue, 0);
+    train(&t, 0, results);
+    tap_ok(digest_statistics(digest_outputs(DIGEST_START, &t), &t) == again, "%s: and passes go on",
+           p->what);
     training_close(&t);
 }
 
