@@ -150,7 +150,8 @@ int sbn__program_build(sbn_program *program, int cache)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",
                          MAX_BUILD_OPTIONS, strlen(more));
-    status = build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    snprintf(options, sizeof options, "%s-D WIDE=0 ", common);
+    status = build(&program->apply, program, SOURCES(apply_sources), options, cache);
     for (int format = 0; format < SBN_FORMATS && !status; ++format) {
         char forward[512], backward[512];
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
