@@ -59,6 +59,7 @@ tests_faults_faults_json_SOURCES = \
 	tools/syncbn/inspect.c \
 	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
+	tools/syncbn/safe_text.c \
 	tools/syncbn/standard_input.c \
 	tools/syncbn/usage.c
 tests_faults_faults_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
