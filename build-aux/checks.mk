@@ -21,6 +21,8 @@ AM_TESTS_ENVIRONMENT = \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \
 	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \
+	SBN_CFLAGS='$(SBN_CFLAGS)'; export SBN_CFLAGS; SBN_LDFLAGS='$(SBN_LDFLAGS)'; export SBN_LDFLAGS; \
+	ABIDW='$(ABIDW)'; export ABIDW; VERSION_INFO='$(SBN_VERSION_INFO)'; export VERSION_INFO; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	FAULT_POINTS='$(FAULT_POINTS)'; export FAULT_POINTS; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
@@ -30,6 +32,10 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz intel openmpi tsan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan cross deb fuzz openmpi tsan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz openmpi tsan
+CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
 CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -99,6 +105,7 @@ check-asan:
 	  echo 'make $@: $(CC) cannot link with $(sanitize); install its sanitizer libraries' >&2; exit 1; }
 	@cd asan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    --disable-hardening \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer $(sanitize)'"; }; }
 	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here TEST_CACHE='$(TEST_CACHE)'
 
@@ -155,6 +162,7 @@ check-tsan:
 	  exit 1; }
 	@cd tsan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    --disable-hardening \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'"; }; }
 	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here TEST_CACHE='$(TEST_CACHE)'
 

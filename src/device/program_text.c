@@ -13,13 +13,15 @@
  * share.
  */
 static const char *const reduce_sources[] = {
-    "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
-    "reduce_rows.cl", "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
-    "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
+    "common.cl",          "accumulator.cl", "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",  "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl", "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw.cl", "reduce_nhwc.cl",
+    "reduce_backward.cl", "reduce_nchw.cl", "reduce_nhwc.cl",
 };
 static const char *const apply_sources[] = {
     "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
-    "reduce_slices.cl", "store_gradients.cl", "self_test.cl",
+    "reduce_slices.cl", "store_gradients.cl", "channels.cl",      "self_test.cl",
 };
 
 /* Characters; sbn_program_text has room for them and the library's own. */
@@ -48,12 +50,12 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     text->sources.count = 0;
+    const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
+    snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
     if (program == SBN_PROGRAM_APPLY) {
         add_sources(&text->sources, apply_sources, sizeof apply_sources / sizeof *apply_sources);
     } else {
-        const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
         add_sources(&text->sources, reduce_sources, sizeof reduce_sources / sizeof *reduce_sources);
-        snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
