@@ -35,7 +35,9 @@ static int add_up(sbn_chunk *chunk, sbn_replica *replica, const sbn_format *form
 {
     sbn_work *work = &chunk->work[replica->index];
     size_t at = 0;
-    int status = sbn__reserve(replica, &work->accumulators,
+    int status = SBN_SUCCESS;
+    if (count > SOURCES)
+        status = sbn__reserve(replica, &work->accumulators,
                               sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels);
     while (!status && count - at > SOURCES) {
         cl_event added;
