@@ -23,7 +23,23 @@ enum {
     SBN_GRADIENT_ROWS
 };
 
-/* Sizes of a form's kernels. */
+/*
+ * Sizes of the GPU form's kernels. 256 work-items are what every GPU's OpenCL allows; with 16 lanes a
+ * block they have 16 blocks at once. 16 loads of a work-item, 128 bytes of a warp each, are 2 KB in
+ * flight: 13 warps have what an H200 needs. A block's sums go into integers in 4 parts.
+ */
+enum {
+    SBN_GPU_ITEMS = 256,      /* work-items of a work-group of a reduction */
+    SBN_GPU_LOADS = 16,       /* of each tensor, that a work-item has under way */
+    SBN_GPU_PARTS = 4,        /* work-items that add a block */
+    SBN_GPU_SMALL_PLANE = 64, /* up to this a work-item takes a lane of several planes */
+    SBN_GPU_SLICE_WORDS = 16, /* int64s of a work-group that adds slices */
+    SBN_GPU_APPLY_ITEMS = 256,
+    SBN_GPU_TILE = 4 *
+                   SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
+};
+
+/* Sizes of the CPU form's kernels. */
 typedef struct sbn_kernel_sizes {
     int width;      /* elements that a work-item handles at once: a vector, or one */
     int nchw_items; /* work-items of a work-group: reduction, channels first */
@@ -36,7 +52,7 @@ typedef struct sbn_kernel_sizes {
     int tile;       /* elements of a row whose coefficients a work-group keeps */
 } sbn_kernel_sizes;
 
-const sbn_kernel_sizes *sbn__kernel_sizes(sbn_kernel_form form);
+const sbn_kernel_sizes *sbn__kernel_sizes(void);
 
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);

@@ -19,14 +19,24 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel 
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
     const cl_mem out = plan->slices > 1 ? work->partial.mem : work->accumulators.mem;
     const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
-    const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
+    const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(first),       SBN_ARG(total),           SBN_ARG(samples),
         SBN_ARG(channels),    SBN_ARG(plane),           SBN_ARG(g->blocks),
         SBN_ARG(plan->strip), SBN_ARG(plan->per_slice), SBN_ARG(g->last_reciprocal),
         SBN_ARG(out),
     };
-    for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
-        arguments[count++] = walk[i];
+    const sbn_argument of_gpu[] = {
+        SBN_ARG(channels),           SBN_ARG(plane),
+        SBN_ARG(g->blocks),          SBN_ARG(g->channel_blocks),
+        SBN_ARG(plan->log2_strip),   SBN_ARG(plan->per_slice),
+        SBN_ARG(g->last_reciprocal), SBN_ARG(out),
+    };
+    if (replica->form == SBN_FORM_GPU)
+        for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; ++i)
+            arguments[count++] = of_gpu[i];
+    else
+        for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
+            arguments[count++] = of_cpu[i];
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
@@ -35,9 +45,19 @@ static int add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_fo
                       cl_uint slices, const sbn_wait *wait, cl_event *event)
 {
     const sbn_work *work = &chunk->work[replica->index];
+    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
+    const cl_ulong total = (cl_ulong)per_channel * chunk->channels;
+    if (replica->form == SBN_FORM_GPU) {
+        const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
+                                          SBN_ARG(per_channel), SBN_ARG(total),
+                                          SBN_ARG(work->accumulators.mem)};
+        const size_t groups = (size_t)(total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
+        return sbn__launch(replica, &replica->kernels.add_slices, arguments, 5, 1, &groups, wait,
+                           event);
+    }
     const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                       SBN_ARG(work->accumulators.mem)};
-    const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
+    const size_t items[] = {per_channel, chunk->channels};
     return sbn__launch(replica, &replica->kernels.add_slices, arguments, 3, 2, items, wait, event);
 }
 
