@@ -21,6 +21,7 @@
 #error "the means are read from the beginning of the coefficients"
 #endif
 #define PASS_TENSORS {dy + dy_offset, x + x_offset, coefficients}
+#define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2
 #define PASS_LIMBS1 BACKWARD_LIMBS1
@@ -37,7 +38,7 @@ typedef struct backward_elements {
 } backward_elements;
 
 typedef struct backward_sums {
-    float e, d, product, largest;
+    float e, d, product;
 } backward_sums;
 
 static void backward_load(private backward_elements *elements, uint k,
@@ -57,26 +58,27 @@ static void backward_clear(private backward_sums *sums)
     sums->e = 0.0f;
     sums->d = 0.0f;
     sums->product = 0.0f;
-    sums->largest = 0.0f;
 }
 
-static void backward_add(private backward_sums *sums, private const backward_elements *elements,
-                         uint k, bool exists, float pivot, float mean)
+static void backward_add(private backward_sums *sums, private float *largest,
+                         private const backward_elements *elements, uint k, bool exists,
+                         float pivot, float mean)
 {
     const float e = (exists ? elements->summed[k] : pivot) - pivot;
     const float d = (exists ? elements->x[k] : mean) - mean;
     sums->e += e;
     sums->d += d;
     sums->product = fma(e, d, sums->product);
-    sums->largest = larger(sums->largest, fabs(e));
+    *largest = larger(*largest, fabs(e));
 }
 
-static void backward_keep(local float *lanes, uint size, uint at, private const backward_sums *sums)
+static void backward_keep(local float *lanes, uint size, uint at, private const backward_sums *sums,
+                          float largest)
 {
     lanes[at] = sums->e;
     lanes[size + at] = sums->d;
     lanes[2 * size + at] = sums->product;
-    lanes[3 * size + at] = sums->largest;
+    lanes[3 * size + at] = largest;
 }
 
 static float backward_fold(uint which, local const float *row)
@@ -84,25 +86,23 @@ static float backward_fold(uint which, local const float *row)
     return which == 3 ? largest_of_row(row) : fold_row(row);
 }
 
-static void backward_take(private backward_sums *sums, local const float *folded, uint size,
-                          uint at)
+static void backward_take(private backward_sums *sums, private float *largest,
+                          local const float *folded, uint size, uint at)
 {
     sums->e = folded[at];
     sums->d = folded[size + at];
     sums->product = folded[2 * size + at];
-    sums->largest = folded[3 * size + at];
+    *largest = folded[3 * size + at];
 }
 
 static void backward_fold_lanes(private backward_sums *sums, private const backward_sums *lanes)
 {
     float e[LANES], d[LANES], product[LANES];
-    sums->largest = 0.0f;
     UNROLL for (uint l = 0; l < LANES; ++l)
     {
         e[l] = lanes[l].e;
         d[l] = lanes[l].d;
         product[l] = lanes[l].product;
-        sums->largest = larger(sums->largest, lanes[l].largest);
     }
     sums->e = fold_lanes(e);
     sums->d = fold_lanes(d);
@@ -110,7 +110,7 @@ static void backward_fold_lanes(private backward_sums *sums, private const backw
 }
 
 static int backward_limit(private float *pivot, float mean, private backward_sums *sums,
-                          private bool *unknown)
+                          float largest, private bool *unknown)
 {
     int flags = 0;
     *unknown = false;
@@ -136,12 +136,12 @@ static int backward_limit(private float *pivot, float mean, private backward_sum
 #endif
         sums->d = 0.0f;
         sums->product = 0.0f;
-        sums->largest = 0.0f;
+        largest = 0.0f;
         flags = *unknown ? 0 : FLAG_OVERFLOW;
     }
-    if (reaches(*pivot, BACKWARD_CLEAR) || reaches(sums->largest, BACKWARD_CLEAR))
+    if (reaches(*pivot, BACKWARD_CLEAR) || reaches(largest, BACKWARD_CLEAR))
         return flags | FLAG_CLEAR;
-    return *pivot != 0.0f || sums->largest != 0.0f ? flags | FLAG_FAINT : flags;
+    return *pivot != 0.0f || largest != 0.0f ? flags | FLAG_FAINT : flags;
 }
 
 static void backward_add_part(private long *limbs, uint part, uint n, float pivot,
@@ -200,10 +200,12 @@ static uint backward_add_run(private long *limbs, private int *flags,
         const uint m_d = is_in && has_product ? (bits_d & 0x7fffffu) | 0x800000u : 0;
         const int by = is_in ? shift : 0, by_product = m_d ? product - low_product : 0;
         const ulong magnitude = (ulong)m * m_d;
-        const long sign = (int)(bits ^ bits_d) >> 31;
-        sum += (long)((int)bits < 0 ? -(int)m : (int)m) << by;
-        high_sum += ((long)((magnitude >> 24) << by_product) ^ sign) - sign;
-        low_sum += ((long)((magnitude & 0xffffffu) << by_product) ^ sign) - sign;
+        const int factor = 1 << by_product;
+        const int high = (int)(magnitude >> 24), low_part = (int)magnitude & 0xffffff;
+        const bool negative = (int)(bits ^ bits_d) < 0;
+        sum += (long)((int)bits < 0 ? -(int)m : (int)m) * (1 << by);
+        high_sum += (long)(negative ? -high : high) * factor;
+        low_sum += (long)(negative ? -low_part : low_part) * factor;
         *flags |= m ? FLAG_CLEAR : 0;
     }
     add_sum(limbs, BACKWARD_TERM_LIMBS1, sum, low - 150 + BACKWARD_LOW1);

@@ -15,6 +15,7 @@
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
 #define PASS_TENSORS {x + x_offset}
+#define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
 #define PASS_LIMBS1 FORWARD_LIMBS1
@@ -52,9 +53,10 @@ static void forward_clear(private forward_sums *sums)
     sums->q = 0.0f;
 }
 
-/* Adds element k, or nothing where there is none. */
-static void forward_add(private forward_sums *sums, private const forward_elements *elements,
-                        uint k, bool exists, float pivot, float mean)
+/* Adds element k, or nothing where there is none. `largest` is the backward pass's. */
+static void forward_add(private forward_sums *sums, private float *largest,
+                        private const forward_elements *elements, uint k, bool exists, float pivot,
+                        float mean)
 {
     const float d = (exists ? elements->summed[k] : pivot) - pivot;
     sums->a += d;
@@ -62,7 +64,8 @@ static void forward_add(private forward_sums *sums, private const forward_elemen
 }
 
 /* Of a lane, to the memory where lanes are folded: `size` floats for each sum. */
-static void forward_keep(local float *lanes, uint size, uint at, private const forward_sums *sums)
+static void forward_keep(local float *lanes, uint size, uint at, private const forward_sums *sums,
+                         float largest)
 {
     lanes[at] = sums->a;
     lanes[size + at] = sums->q;
@@ -75,7 +78,8 @@ static float forward_fold(uint which, local const float *row)
 }
 
 /* A block's sums, folded. */
-static void forward_take(private forward_sums *sums, local const float *folded, uint size, uint at)
+static void forward_take(private forward_sums *sums, private float *largest,
+                         local const float *folded, uint size, uint at)
 {
     sums->a = folded[at];
     sums->q = folded[size + at];
@@ -99,7 +103,7 @@ static void forward_fold_lanes(private forward_sums *sums, private const forward
  * *unknown is set where its elements, or only their sum, may not be finite.
  */
 static int forward_limit(private float *pivot, float mean, private forward_sums *sums,
-                         private bool *unknown)
+                         float largest, private bool *unknown)
 {
     const bool over_pivot = reaches(*pivot, FORWARD_LIMIT_PIVOT) != 0;
     const bool over_sum = reaches(sums->a, FORWARD_LIMIT_SUM) != 0;
@@ -162,7 +166,8 @@ static uint forward_add_run(private long *limbs, private int *flags,
     /* No lower than the format's lowest bit, of x^2 too. */
     const int least = max((301 - FORWARD_LOW2) / 2, 150 - FORWARD_LOW1);
     const int low = max((int)(top >> 23) - SPAN, max(least, 1));
-    long sum = 0, high_sum = 0, low_sum = 0;
+    long sum = 0;
+    ulong high_sum = 0, low_sum = 0;
     UNROLL for (uint k = 0; k < RUN; ++k)
     {
         const uint bits = as_uint(elements->summed[k]), size = bits & 0x7fffffffu;
@@ -172,15 +177,16 @@ static uint forward_add_run(private long *limbs, private int *flags,
         const uint m = is_in ? (bits & 0x7fffffu) | 0x800000u : 0;
         const int by = is_in ? shift : 0;
         const ulong square = (ulong)m * m;
-        sum += (long)((bits >> 31) ? -(int)m : (int)m) << by;
-        high_sum += (long)((square >> 24) << (2 * by));
-        low_sum += (long)((square & 0xffffffu) << (2 * by));
+        const uint factor = 1u << (2 * by);
+        sum += (long)((int)bits < 0 ? -(int)m : (int)m) * (1 << by);
+        high_sum += (ulong)(uint)(square >> 24) * factor;
+        low_sum += (ulong)((uint)square & 0xffffffu) * factor;
     }
     *flags |= low_sum != 0 || high_sum != 0 ? FLAG_CLEAR : 0;
     add_sum(limbs, FORWARD_TERM_LIMBS1, sum, low - 150 + FORWARD_LOW1);
     private long *second = limbs + FORWARD_LIMBS1;
     const int place = 2 * low - 300 + FORWARD_LOW2;
-    add_sum(second, FORWARD_TERM_LIMBS2, low_sum, place);
-    add_sum(second, FORWARD_TERM_LIMBS2, high_sum, place + 24);
+    add_sum(second, FORWARD_TERM_LIMBS2, (long)low_sum, place);
+    add_sum(second, FORWARD_TERM_LIMBS2, (long)high_sum, place + 24);
     return others;
 }

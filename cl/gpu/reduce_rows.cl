@@ -15,11 +15,11 @@ static void PASS(add_one)(private long *limbs, private int *flags,
     PASS(elements) one;
     PASS(sums) sums;
     PASS(load)(&one, 0, tensors, at);
-    float pivot = one.summed[0];
+    float pivot = one.summed[0], largest = 0.0f;
     PASS(clear)(&sums);
-    PASS(add)(&sums, &one, 0, true, pivot, mean);
+    PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
     bool unknown;
-    *flags |= PASS(limit)(&pivot, mean, &sums, &unknown);
+    *flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
     UNROLL for (uint part = 0; part < PARTS; ++part)
         PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
     if (unknown)
@@ -44,11 +44,16 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
     zero_limbs(limbs, PASS_LIMBS);
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
-    for (uint row = from, added = 0; row < stop; row += (ITEMS >> log2_strip) * RUN) {
-        PASS(elements) elements;
-        UNROLL for (uint k = 0; k < RUN; ++k)
-            PASS(load)(&elements, k, &tensors, (ulong)min(row + k, stop - 1) * channels + c);
+    const uint step = (ITEMS >> log2_strip) * RUN, last_channel = min(c, channels - 1);
+    PASS(elements) elements;
+    /* Behind the slice's end its last row is read, and not used. */
+    UNROLL for (uint k = 0; k < RUN; ++k)
+        PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel);
+    for (uint row = from, added = 0; row < stop; row += step) {
         uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), mean);
+        UNROLL for (uint k = 0; k < RUN; ++k)
+            PASS(load)(&elements, k, &tensors,
+                       (ulong)min(row + step + k, stop - 1) * channels + last_channel);
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
                 PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, mean);
@@ -70,6 +75,7 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
 #undef PASS
 #undef PASS_ARGUMENTS
 #undef PASS_TENSORS
+#undef PASS_TENSOR_COUNT
 #undef PASS_SUMS
 #undef PASS_FIRST_PARTS
 #undef PASS_LIMBS1

@@ -8,10 +8,12 @@
  */
 #define UNROLL _Pragma("unroll")
 
-/* Planes of one element (reduce_rows.cl): rows that are summed together, and how many binary orders
-   of magnitude of elements an int64 takes then. */
-#define RUN MOST_LOADS
-#define SPAN 17
+/*
+ * Planes of one element (reduce_rows.cl): rows that are summed together, and how many binary orders
+ * of magnitude of elements an int64 takes then; shifts by twice as many are factors of 32 bits.
+ */
+#define RUN (MOST_LOADS / PASS_TENSOR_COUNT)
+#define SPAN 15
 
 /* An element of a tensor. */
 static float load_element(global const float *p, ulong i)
@@ -59,6 +61,16 @@ static int flags_of_elements(global const float *p, uint n, ulong stride)
             flags |= flags_of(v);
     }
     return flags ? flags : FLAG_OVERFLOW;
+}
+
+/* carry_limbs where a work-item has the limbs of one sum or the other, at most `most` of them. */
+static void carry_part(private long *limbs, int count, int most)
+{
+    UNROLL for (int k = 0; k + 1 < most; ++k)
+        if (k + 1 < count) {
+            limbs[k + 1] += limbs[k] >> LIMB_BITS;
+            limbs[k] &= LIMB_MASK;
+        }
 }
 
 /* Words of each work-item that are added at once; a work-group's memory for it. */

@@ -47,34 +47,35 @@ ITEMS, LOADS, PARTS, SMALL_PLANE, SLICE_WORDS = 256, 16, 4, 64, 16
 
 
 def reduce_planes(name, shape, plan, steps):
-    """A round is a batch of 64 blocks, in turns; each waits for its loads once, and for a pivot."""
+    """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums."""
     tensors = 1 if name.startswith('forward') else 2
     tasks = min(plan['per_slice'], shape.samples * shape.blocks) * plan['strip']
     batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
     rounds = ceil(tasks, batch)
-    turns = ceil(tasks, turn) / rounds
-    return Walk(groups=plan['groups'], rounds=rounds, runs=turns, run_length=LOADS, tensors=tensors,
-                meetings=1 + turns / 3, local=LANES + 2 * 5, end=1,
+    return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
+                run_length=LOADS, tensors=tensors, local=LANES + 2 * 5, end=1,
                 bytes=4 * tensors * shape.elements,
                 more_bytes=plan['slices'] * shape.channels * words(name) * 8)
 
 
 def reduce_columns(name, shape, plan):
-    """A round is a block of each item."""
+    """A round is a block of each item; the backward pass loads what makes the pivot apart."""
     tensors = 1 if name.startswith('forward') else 2
     units = min(plan['per_slice'], shape.samples * shape.blocks)
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
                 runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
-                local=4 * words(name), end=1, bytes=4 * tensors * shape.elements,
+                latencies=tensors - 1, local=4 * words(name), end=1,
+                bytes=4 * tensors * shape.elements,
                 more_bytes=plan['slices'] * shape.channels * words(name) * 8)
 
 
 def reduce_rows(name, shape, plan):
-    """A round is a run of 16 rows of each item."""
+    """A round is a run of rows of each item: 16, or 8 of each tensor."""
     tensors = 1 if name.startswith('forward') else 2
+    run = LOADS // tensors
     units = min(plan['per_slice'], shape.samples)
-    return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS * LOADS),
-                run_length=LOADS, tensors=tensors, integers=0, local=4 * words(name), end=1,
+    return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS * run),
+                run_length=run, tensors=tensors, integers=0, local=4 * words(name), end=1,
                 bytes=4 * tensors * shape.elements,
                 more_bytes=plan['slices'] * shape.channels * words(name) * 8)
 
