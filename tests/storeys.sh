@@ -231,7 +231,7 @@ for rule in up tools circle top once mpi opencl number; do
     result "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
 done
 files=$(wc -l < "$work/files")
-result "$files files were read" "$([ "$files" -gt 300 ] || echo '300 at least were expected')"
+result "$files files were read" "$([ "$files" -gt 300 ] || echo 'expected at least 300')"
 
 # planted RULE FILE LINE: the line is appended to a file of a copy, and the rule finds a violation
 # that was not there before.

@@ -1,4 +1,4 @@
-/* Compiled programs as bytes: what they depend on, and the way from and to OpenCL. */
+/* Compiled programs as bytes: the key that identifies them, saving and loading. */
 #ifndef SBN_DEVICE_BINARY_H
 #define SBN_DEVICE_BINARY_H
 
@@ -7,7 +7,7 @@
 #include "device/cache.h"
 #include "device/program_text.h"
 
-/* Everything that could change the binary; 0 if that cannot be known. */
+/* All that the binary depends on; 0 if the driver does not tell it. */
 int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,
                     const char *options);
 

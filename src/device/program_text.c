@@ -9,8 +9,8 @@
 #include "device/program.h"
 
 /*
- * The sources of a form's programs, found by name among the embedded ones. A pass's file comes before
- * the kernels that both passes share; of the GPU form, a kind of planes before the kernel of both.
+ * The sources of a form's programs, by name. The file of a pass precedes the kernels that both passes
+ * share; in the GPU form, a kind of planes precedes the kernel of both kinds.
  */
 static const char *const cpu_reduce_sources[] = {
     "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
@@ -101,7 +101,7 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
-    /* The library's macros after the caller's: the later definition of two is the one that holds. */
+    /* The library's macros come last, because the later of two definitions holds. */
     const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s%s%s%s%s",
                                 more, summation, sizes, wide, forward, backward);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)

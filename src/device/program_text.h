@@ -1,6 +1,6 @@
 /*
- * What an OpenCL compiler is given for each program: texts of cl/ and options. The library compiles
- * them on a device; tools/offline compiles the same without one.
+ * The source texts and options of each program. The library compiles them on a device;
+ * tools/offline compiles the same without one.
  */
 #ifndef SBN_DEVICE_PROGRAM_TEXT_H
 #define SBN_DEVICE_PROGRAM_TEXT_H
@@ -26,7 +26,7 @@ typedef struct sbn_program_text {
     char options[4096];
 } sbn_program_text;
 
-/* `more`: options of the caller's, which stand before the library's. */
+/* `more`: the caller's options, which precede the library's. */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more);
 
 #endif

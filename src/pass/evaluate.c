@@ -1,4 +1,4 @@
-/* Passes that do not communicate: step 3 alone, from statistics that are known already. */
+/* Passes without communication: step 3 alone, from known statistics. */
 #include "pass/forward.h"
 #include "pass/overlap.h"
 
@@ -22,8 +22,8 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
     return status ? status : sbn__flush(replica);
 }
 
-/* The running statistics as the kernels want them. */
-static int fill(sbn_batchnorm *layer)
+/* Writes the host copy of the running statistics' coefficients, unless it is up to date. */
+static int write_running_coefficients(sbn_batchnorm *layer)
 {
     if (layer->running_filled || layer->group->replica_count == 0)
         return SBN_SUCCESS;
@@ -39,7 +39,7 @@ static int fill(sbn_batchnorm *layer)
 
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
 {
-    const int status = fill(layer);
+    const int status = write_running_coefficients(layer);
     return status || layer->running_fresh[replica->index]
                ? status
                : sbn__channel_table_write(&layer->running, replica, 0, layer->channels);

@@ -3,7 +3,9 @@
 #include "pass/reduce.h"
 #include "pass/shard.h"
 
-/* Channels of a chunk. Others would have to wait for this rank at every chunk. */
+/*
+ * Channels of a chunk: all of them if other ranks would have to wait for this one at every chunk.
+ */
 static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
 {
     const sbn_group *group = pass->group;
@@ -30,8 +32,9 @@ void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 }
 
 /*
- * Step 1 of a chunk, and its accumulators on their way to where they are combined. That is the host,
- * for all passes: src/pass/sums.h. Another place is another call here and in sbn__pipeline_arrived.
+ * Enqueues step 1 of a chunk and the transfer of its accumulators to where they are combined: today
+ * the host, for all passes (src/pass/sums.h). Another place needs another call here and in
+ * sbn__pipeline_arrived.
  */
 static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
 {
@@ -75,13 +78,13 @@ void sbn__pipeline_wait(const sbn_pass *pass)
         sbn__chunk_wait(sbn__chunk_at(lp, pass->chunk), pass->group->replica_count);
 }
 
-/* Step 3 of a chunk that is not the last: of the only replica. */
+/* Enqueues step 3 of a chunk that is not the last, on the only replica. */
 static int apply(sbn_pass *pass, sbn_layer_pass *lp)
 {
     const sbn_chunk *chunk = sbn__chunk_at(lp, pass->chunk);
     sbn_replica *replica = pass->group->replicas;
     lp->kind->write_coefficients(lp, chunk);
-    /* Its statistics on the device are no longer those that it was filled with. */
+    /* The device's statistics are no longer the saved ones. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
     const int status = lp->kind->apply(lp, chunk, replica);

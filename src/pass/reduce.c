@@ -18,7 +18,7 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel 
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
     const cl_mem out = plan->slices > 1 ? work->partial.mem : work->accumulators.mem;
-    const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
+    const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels have no chunks */
     const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(first),       SBN_ARG(total),           SBN_ARG(samples),
         SBN_ARG(channels),    SBN_ARG(plane),           SBN_ARG(g->blocks),
@@ -40,7 +40,7 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel 
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
-/* partial -> accumulators. A single slice has written those already. */
+/* Adds partial accumulators. A single slice was written to the accumulators directly. */
 static int add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
                       cl_uint slices, const sbn_wait *wait, cl_event *event)
 {
@@ -75,7 +75,7 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
-    /* Of the narrow format, or of the chunk before: it uses the same memory. */
+    /* Work of the narrow format or of an earlier chunk in the same memory. */
     sbn__wait_add(&wait, work->last);
     status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {

@@ -163,7 +163,8 @@ static void check_cost(const test_ranks *all, const branch_shape *shapes, size_t
             continue;
         tap_ok(!rank_is_here(m) || (memcmp(set->starts, c.starts, sizeof c.starts) == 0 &&
                                     memcmp(set->words, c.words, sizeof c.words) == 0),
-               "%s: rank %d: %d headers, %d sums of %zu words, %d repeats of %zu; came %d, %d of "
+               "%s: rank %d: expected %d headers, %d sums of %zu words, %d repeats of %zu; got %d, "
+               "%d of "
                "%zu, %d of %zu",
                what, rank, c.starts[0], c.starts[1], c.words[1], c.starts[2], c.words[2],
                set->starts[0], set->starts[1], set->words[1], set->starts[2], set->words[2]);

@@ -1,0 +1,117 @@
+/* The kernels of one replica, from the programs of its device. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/program.h"
+
+static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
+                         const char *name)
+{
+    cl_int code;
+    kernel->name = name;
+    kernel->kernel = clCreateKernel(program, name, &code);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clCreateKernel(%s): %s", name, sbn_strerror(code));
+    sbn__handle_opened();
+    code = clGetKernelWorkGroupInfo(kernel->kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+                                    sizeof kernel->local, kernel->local, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
+    /* The limit of the device: rusticl reports a CL_KERNEL_WORK_GROUP_SIZE below what it runs. */
+    size_t most = 0;
+    code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_GROUP_SIZE): %s",
+                         sbn_strerror(code));
+    const size_t needed = kernel->local[0] * kernel->local[1] * kernel->local[2];
+    if (most < needed)
+        return sbn__fail(SBN_UNSUPPORTED_DEVICE,
+                         "the device has work-groups of %zu work-items at most; %s needs %zu", most,
+                         name, needed);
+    return SBN_SUCCESS;
+}
+
+/* A kernel of both passes, and the form that has it. */
+typedef struct kernel_pair {
+    const char *forward, *backward;
+    sbn_kernel_form form; /* AUTO: both */
+} kernel_pair;
+
+static const kernel_pair reductions[SBN_REDUCTIONS] = {
+    [SBN_REDUCE_NCHW] = {"forward_reduce_nchw", "backward_reduce_nchw", SBN_FORM_CPU},
+    [SBN_REDUCE_NHWC] = {"forward_reduce_nhwc", "backward_reduce_nhwc", SBN_FORM_CPU},
+    [SBN_REDUCE_LARGE_PLANES] = {"forward_reduce_large_planes", "backward_reduce_large_planes",
+                                 SBN_FORM_GPU},
+    [SBN_REDUCE_SMALL_PLANES] = {"forward_reduce_small_planes", "backward_reduce_small_planes",
+                                 SBN_FORM_GPU},
+    [SBN_REDUCE_COLUMNS] = {"forward_reduce_columns", "backward_reduce_columns", SBN_FORM_GPU},
+    [SBN_REDUCE_ROWS] = {"forward_reduce_rows", "backward_reduce_rows", SBN_FORM_GPU},
+};
+static const kernel_pair walks[SBN_WALKS] = {
+    [SBN_WALK_FLAT] = {"forward_apply_flat", "backward_apply_flat", SBN_FORM_CPU},
+    [SBN_WALK_ROWS] = {"forward_apply_rows", "backward_apply_rows", SBN_FORM_AUTO},
+    [SBN_WALK_PLANES] = {"forward_apply_planes", "backward_apply_planes", SBN_FORM_GPU},
+};
+
+const char *sbn__reduction_name(int reduction, int is_backward)
+{
+    return is_backward ? reductions[reduction].backward : reductions[reduction].forward;
+}
+
+const char *sbn__walk_name(int walk, int is_backward)
+{
+    return is_backward ? walks[walk].backward : walks[walk].forward;
+}
+
+static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_pair *pair,
+                       const sbn_program *owner, cl_program program)
+{
+    if (pair->form != SBN_FORM_AUTO && pair->form != owner->form)
+        return SBN_SUCCESS;
+    const int status = create_kernel(forward, program, owner->device, pair->forward);
+    return status ? status : create_kernel(backward, program, owner->device, pair->backward);
+}
+
+int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
+{
+    memset(kernels, 0, sizeof *kernels);
+    int status = SBN_SUCCESS;
+    for (int r = 0; r < SBN_REDUCTIONS && !status; ++r)
+        for (int w = 0; w < SBN_FORMATS && !status; ++w)
+            status = create_pair(&kernels->forward_reduce[r][w], &kernels->backward_reduce[r][w],
+                                 &reductions[r], program, program->reduce[w]);
+    for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
+        status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
+                             &walks[walk], program, program->apply);
+    if (!status)
+        status = create_kernel(&kernels->add_slices, program->apply, program->device, "add_slices");
+    if (!status)
+        status = create_kernel(&kernels->store_gradients, program->apply, program->device,
+                               "store_gradients");
+    return status;
+}
+
+static void release_kernel(sbn_kernel *kernel)
+{
+    if (kernel->kernel) {
+        clReleaseKernel(kernel->kernel);
+        sbn__handle_closed();
+    }
+}
+
+void sbn__kernels_release(sbn_kernels *kernels)
+{
+    for (int r = 0; r < SBN_REDUCTIONS; ++r) {
+        for (int w = 0; w < SBN_FORMATS; ++w) {
+            release_kernel(&kernels->forward_reduce[r][w]);
+            release_kernel(&kernels->backward_reduce[r][w]);
+        }
+    }
+    for (int walk = 0; walk < SBN_WALKS; ++walk) {
+        release_kernel(&kernels->forward_apply[walk]);
+        release_kernel(&kernels->backward_apply[walk]);
+    }
+    release_kernel(&kernels->add_slices);
+    release_kernel(&kernels->store_gradients);
+}
