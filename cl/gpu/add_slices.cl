@@ -4,22 +4,23 @@
  * SLICE_PARTS items share; neighbouring items read neighbouring int64s. Sums of integers: any order
  * will do.
  */
-#define SLICE_PARTS (ITEMS / SLICE_WORDS)
+#define SLICE_WORDS (1 << LOG2_SLICE_WORDS)
+#define SLICE_PARTS (ITEMS >> LOG2_SLICE_WORDS)
 #define SLICES_AT_ONCE 8
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void add_slices(global const long *restrict partial, uint slices, uint per_channel, ulong total,
+void add_slices(global const long *restrict partial, uint slices, uint per_channel, uint total,
                 global long *restrict accumulators)
 {
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);
-    const ulong i = (ulong)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
-    const ulong at = min(i, total - 1);
+    const uint i = (uint)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
+    const uint at = min(i, total - 1);
     long sum = 0, flags = 0;
-    for (uint s = item / SLICE_WORDS; s < slices; s += SLICE_PARTS * SLICES_AT_ONCE) {
+    for (uint s = item >> LOG2_SLICE_WORDS; s < slices; s += SLICE_PARTS * SLICES_AT_ONCE) {
         long each[SLICES_AT_ONCE];
         _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
-            each[k] = partial[min(s + k * SLICE_PARTS, slices - 1) * total + at];
+            each[k] = partial[(ulong)min(s + k * SLICE_PARTS, slices - 1) * total + at];
         _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
             if (s + k * SLICE_PARTS < slices) {
                 sum += each[k];
@@ -28,7 +29,7 @@ void add_slices(global const long *restrict partial, uint slices, uint per_chann
     }
     sums[item] = sum;
     all_flags[item] = flags;
-    for (uint apart = ITEMS / 2; apart >= SLICE_WORDS; apart >>= 1) {
+    for (uint apart = ITEMS >> 1; apart >= SLICE_WORDS; apart >>= 1) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if (item < apart) {
             sums[item] += sums[item + apart];
@@ -36,5 +37,5 @@ void add_slices(global const long *restrict partial, uint slices, uint per_chann
         }
     }
     if (item < SLICE_WORDS && i < total)
-        accumulators[i] = i % per_channel == per_channel - 1 ? all_flags[item] : sums[item];
+        accumulators[i] = quotient(i + 1, per_channel) * per_channel == i + 1 ? all_flags[item] : sums[item];
 }

@@ -13,7 +13,7 @@
  */
 
 /* Rows that are loaded together: of both tensors as many as of one. */
-#define DEPTH (MOST_LOADS / PASS_TENSOR_COUNT)
+#define DEPTH (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */

@@ -164,7 +164,7 @@ static uint forward_add_run(private long *limbs, private int *flags,
         top = k < count && size < limit ? max(top, size) : top;
     }
     /* No lower than the format's lowest bit, of x^2 too. */
-    const int least = max((301 - FORWARD_LOW2) / 2, 150 - FORWARD_LOW1);
+    const int least = max((301 - FORWARD_LOW2) >> 1, 150 - FORWARD_LOW1);
     const int low = max((int)(top >> 23) - SPAN, max(least, 1));
     long sum = 0;
     ulong high_sum = 0, low_sum = 0;

@@ -1,7 +1,7 @@
 /*
  * GPU form, step 1, channels first: tensors -> accumulators. One text for both passes and for large
- * and small planes: the files before it say what PASS reads and sums, and how many STEPS elements a
- * lane has at most.
+ * and small planes: the files before it say what PASS reads and sums, how many STEPS elements a lane
+ * has at most, and how many blocks an item has ABREAST.
  *
  * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
  * channel's `units` blocks, over all samples. Its blocks, the tasks, are numbered channel by channel
@@ -17,11 +17,13 @@
  * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
  * adds the slices.
  */
-#define SLOTS (ITEMS / LANES)
-#define ABREAST (MOST_LOADS / STEPS)
+#define SLOTS (ITEMS >> LOG2_LANES)
 #define OF_TURN (SLOTS * ABREAST)
-#define TASKS (ITEMS / PARTS)
-#define TURNS (TASKS / OF_TURN)
+#define LOG2_TASKS (LOG2_ITEMS - LOG2_PARTS)
+#define TASKS (1 << LOG2_TASKS)
+#if ABREAST * STEPS != MOST_LOADS || TURNS * OF_TURN != TASKS
+#error "an item has MOST_LOADS elements in a turn, and turns make the tasks of a batch"
+#endif
 #define BANKS (LANES + 1) /* a row of lanes, in banks of its own */
 #define LANES_SIZE (TASKS * BANKS)
 /* Rows of pivots: those of the next turn are written while those of one are read. */
@@ -29,7 +31,7 @@
 #define MOST_LIMBS (PASS_LIMBS1 > PASS_LIMBS2 ? PASS_LIMBS1 : PASS_LIMBS2)
 /* Local memory is used for lanes, then for words. */
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
-#define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? FLOATS_SIZE / 2 + 1 : WORDS_SIZE)
+#define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
 
 /* A work-group's tasks. */
 typedef struct KIND(tasks_of) {
@@ -58,7 +60,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     local int all_flags[SLOTS];
     local float *lanes = (local float *)shared;
     const uint item = get_local_id(0), lane = item & (LANES - 1), slot = item >> LOG2_LANES;
-    const uint own_task = item & (TASKS - 1), part = item / TASKS;
+    const uint own_task = item & (TASKS - 1), part = item >> LOG2_TASKS;
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
@@ -137,7 +139,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
-            folded[i] = PASS(fold)(i / TASKS, lanes + i / TASKS * LANES_SIZE + own_task * BANKS);
+            folded[i] = PASS(fold)(i >> LOG2_TASKS,
+                                   lanes + (i >> LOG2_TASKS) * LANES_SIZE + own_task * BANKS);
         barrier(CLK_LOCAL_MEM_FENCE);
         const uint task = from + own_task;
         if (task < tasks && task_channel < channels) {
@@ -169,7 +172,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
             shared[w * ITEMS + item] = k + w < MOST_LIMBS ? limbs[k + w] : 0;
-        add_words(shared, item, TASKS / 2, strip);
+        add_words(shared, item, TASKS >> 1, strip);
         /* An item for each word of both sums and each channel. */
         const uint word = k + ((item >> log2_strip) & (WORDS_AT_ONCE - 1)), c = item & strip_mask;
         const uint second = item >> (log2_strip + 2);
@@ -190,9 +193,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #undef STEPS
 #undef SLOTS
 #undef ABREAST
-#undef OF_TURN
-#undef TASKS
 #undef TURNS
+#undef OF_TURN
+#undef LOG2_TASKS
+#undef TASKS
 #undef BANKS
 #undef LANES_SIZE
 #undef PIVOT_ROWS

@@ -57,8 +57,8 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
                 PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, mean);
-        /* A run leaves no more than its elements would have, one by one. */
-        if (++added == BATCHES_TO_CARRY / RUN) {
+        /* A run leaves no more than its elements would have, LANES at most, one by one. */
+        if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
         }

@@ -12,7 +12,7 @@
  * Planes of one element (reduce_rows.cl): rows that are summed together, and how many binary orders
  * of magnitude of elements an int64 takes then; shifts by twice as many are factors of 32 bits.
  */
-#define RUN (MOST_LOADS / PASS_TENSOR_COUNT)
+#define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 #define SPAN 15
 
 /* An element of a tensor. */
@@ -106,7 +106,7 @@ static void store_columns(private long *limbs, uint count, local long *words,
         barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
             words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
-        add_words(words, item, ITEMS / 2, strip);
+        add_words(words, item, ITEMS >> 1, strip);
         if (item < strip && c < channels)
             UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
                 if (k + w < count)

@@ -30,10 +30,12 @@ static int form_macros(sbn_kernel_form form, char *out, size_t size)
 {
     if (form == SBN_FORM_GPU)
         return snprintf(out, size,
-                        "-D CPU_FORM=0 -D WIDTH=1 -D ITEMS=%d -D MOST_LOADS=%d -D PARTS=%d "
-                        "-D SMALL_PLANE=%d -D SLICE_WORDS=%d -D APPLY_ITEMS=%d -D TILE=%d ",
-                        SBN_GPU_ITEMS, SBN_GPU_LOADS, SBN_GPU_PARTS, SBN_GPU_SMALL_PLANE,
-                        SBN_GPU_SLICE_WORDS, SBN_GPU_APPLY_ITEMS, SBN_GPU_TILE);
+                        "-D CPU_FORM=0 -D WIDTH=1 -D LOG2_ITEMS=%d -D ITEMS=%d -D MOST_LOADS=%d "
+                        "-D LOG2_PARTS=%d -D PARTS=%d -D SMALL_PLANE=%d -D LOG2_SLICE_WORDS=%d "
+                        "-D APPLY_ITEMS=%d -D TILE=%d ",
+                        SBN_GPU_LOG2_ITEMS, SBN_GPU_ITEMS, SBN_GPU_LOADS, SBN_GPU_LOG2_PARTS,
+                        SBN_GPU_PARTS, SBN_GPU_SMALL_PLANE, SBN_GPU_LOG2_SLICE_WORDS,
+                        SBN_GPU_APPLY_ITEMS, SBN_GPU_TILE);
     return snprintf(out, size,
                     "-D CPU_FORM=1 -D WIDTH=%d -D NCHW_ITEMS=%d -D BATCH=%d -D SETS=%d "
                     "-D NHWC_ITEMS=%d -D NHWC_ROWS=%d -D NHWC_STRIP=%d -D TILE_ITEMS=%d "

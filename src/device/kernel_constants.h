@@ -29,11 +29,14 @@ enum {
  * flight: 13 warps have what an H200 needs. A block's sums go into integers in 4 parts.
  */
 enum {
-    SBN_GPU_ITEMS = 256,      /* work-items of a work-group of a reduction */
-    SBN_GPU_LOADS = 16,       /* of each tensor, that a work-item has under way */
-    SBN_GPU_PARTS = 4,        /* work-items that add a block */
-    SBN_GPU_SMALL_PLANE = 64, /* up to this a work-item takes a lane of several planes */
-    SBN_GPU_SLICE_WORDS = 16, /* int64s of a work-group that adds slices */
+    SBN_GPU_LOG2_ITEMS = 8, /* work-items of a work-group of a reduction */
+    SBN_GPU_ITEMS = 1 << SBN_GPU_LOG2_ITEMS,
+    SBN_GPU_LOADS = 16,     /* of each tensor, that a work-item has under way */
+    SBN_GPU_LOG2_PARTS = 2, /* work-items that add a block */
+    SBN_GPU_PARTS = 1 << SBN_GPU_LOG2_PARTS,
+    SBN_GPU_SMALL_PLANE = 64,     /* up to this a work-item takes a lane of several planes */
+    SBN_GPU_LOG2_SLICE_WORDS = 4, /* int64s of a work-group that adds slices */
+    SBN_GPU_SLICE_WORDS = 1 << SBN_GPU_LOG2_SLICE_WORDS,
     SBN_GPU_APPLY_ITEMS = 256,
     SBN_GPU_TILE = 4 *
                    SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */

@@ -38,9 +38,9 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Rows of a tile, at least, below which coefficients are not read for rows but for a plane; ... */
 #define LEAST_ROWS 8
 /* ... planes of this many elements at least: 4 vectors for each work-item. */
-#define LEAST_PLANE 4096
+#define LEAST_PLANE (4 * (size_t)SBN_GPU_TILE)
 /* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
-#define APPLY_ELEMENTS 8192
+#define APPLY_ELEMENTS (8 * (size_t)SBN_GPU_TILE)
 
 /* Some devices count work-groups of the second dimension to 65535 only. */
 #define MOST_WORK_GROUPS 32768
@@ -84,6 +84,9 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
                              size_t units)
 {
     const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
+    /* The words of a slice are counted in 32 bits. */
+    if (bytes / sizeof(int64_t) > INT32_MAX)
+        return 1;
     const size_t few = at_most(ceil_div(2 * units, strips), FEW_BYTES / bytes);
     const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
     return at_most(at_least(at_least(cheap, few), 1), MOST_SLICES);

@@ -46,12 +46,12 @@ static int add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_fo
 {
     const sbn_work *work = &chunk->work[replica->index];
     const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
-    const cl_ulong total = (cl_ulong)per_channel * chunk->channels;
     if (replica->form == SBN_FORM_GPU) {
+        const cl_uint total = (cl_uint)(per_channel * chunk->channels);
         const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
                                           SBN_ARG(per_channel), SBN_ARG(total),
                                           SBN_ARG(work->accumulators.mem)};
-        const size_t groups = (size_t)(total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
+        const size_t groups = ((size_t)total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
         return sbn__launch(replica, &replica->kernels.add_slices, arguments, 5, 1, &groups, wait,
                            event);
     }
