@@ -10,7 +10,7 @@
 kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
 void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
                        uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial)
+                       global long *restrict partial REPEAT_ARGUMENT)
 {
     LANES_OF_BATCH(lanes, PASS_SUMS);
     SHARED(float, pivots, BATCH);
@@ -20,6 +20,8 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     SHARED(long, components, SETS * BATCH);
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;
+    if (NONE_REPEATS(c, strip_channels))
+        return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
     const uint rounds = single ? 1 : stop - begin;
     const uint from = single ? begin : 0, to = single ? stop : strip_channels * blocks;

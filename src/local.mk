@@ -79,6 +79,10 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/batchnorm.h \
 	src/layer/coefficients.c \
 	src/layer/coefficients.h \
+	src/layer/moments.c \
+	src/layer/moments.h \
+	src/layer/running.c \
+	src/layer/running.h \
 	src/layer/saved.c \
 	src/layer/set_group.c \
 	src/layer/training_mode.c \
@@ -90,6 +94,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/combine.h \
 	src/pass/describe.c \
 	src/pass/describe.h \
+	src/pass/device_combine.c \
+	src/pass/device_combine.h \
 	src/pass/evaluate.c \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
@@ -99,6 +105,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/frozen_backward.c \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
+	src/pass/on_device.c \
+	src/pass/on_device.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
 	src/pass/overlap.c \
@@ -173,4 +181,9 @@ libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =
 libsyncbn_la_LIBADD = libsyncbn_core.la
-libsyncbn_la_LDFLAGS = -version-info $(SBN_VERSION_INFO) -no-undefined
+libsyncbn_la_LDFLAGS = $(SBN_LDFLAGS) -version-info $(SBN_VERSION_INFO) -no-undefined
+EXTRA_DIST += packaging/libsyncbn.map
+if HAVE_VERSION_SCRIPT
+libsyncbn_la_LDFLAGS += -Wl,--version-script=$(srcdir)/packaging/libsyncbn.map
+EXTRA_libsyncbn_la_DEPENDENCIES = packaging/libsyncbn.map
+endif

@@ -59,12 +59,14 @@ static ulong PASS(locate_column)(uint unit, uint blocks, uint plane, uint channe
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                           uint log2_strip, uint per_slice, float last_reciprocal,
-                          global long *restrict partial)
+                          global long *restrict partial REPEAT_ARGUMENT)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
-    const uint c = (get_group_id(0) << log2_strip) + column;
+    const uint first = get_group_id(0) << log2_strip, c = first + column;
+    if (NONE_REPEATS(first, min(strip, channels - first)))
+        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
     const PASS(tensors) tensors = PASS_TENSORS;
@@ -92,10 +94,10 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
 #if WIDE || PASS_TENSOR_COUNT > 1
         float pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
 #else
-        float first[LANES];
+        float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
-            first[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
-        float pivot = fold_lanes(first);
+            firsts[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
+        float pivot = fold_lanes(firsts);
 #endif
         _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
             UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)

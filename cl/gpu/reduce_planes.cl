@@ -1,13 +1,13 @@
 /*
  * GPU form, step 1, channels first: tensors -> accumulators. One text for both passes and for large
  * and small planes: the files before it say what PASS reads and sums, how many STEPS elements a lane
- * has at most, and how many blocks an item has ABREAST.
+ * has at most, and how many blocks an item has AT_ONCE.
  *
  * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
  * channel's `units` blocks, over all samples. Its blocks, the tasks, are numbered channel by channel
  * within a unit, so that small planes are read in the order of memory.
  *
- *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of ABREAST
+ *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of AT_ONCE
  *      blocks. They meet for the pivot, and leave their sums in local memory; as an element is
  *      added, the one of the next turn is loaded in its place.
  *   2. After TURNS turns the items fold the lanes of TASKS blocks, each a sum of a block.
@@ -18,10 +18,10 @@
  * adds the slices.
  */
 #define SLOTS (ITEMS >> LOG2_LANES)
-#define OF_TURN (SLOTS * ABREAST)
+#define OF_TURN (SLOTS * AT_ONCE)
 #define LOG2_TASKS (LOG2_ITEMS - LOG2_PARTS)
 #define TASKS (1 << LOG2_TASKS)
-#if ABREAST * STEPS != MOST_LOADS || TURNS * OF_TURN != TASKS
+#if AT_ONCE * STEPS != MOST_LOADS || TURNS * OF_TURN != TASKS
 #error "an item has MOST_LOADS elements in a turn, and turns make the tasks of a batch"
 #endif
 #define BANKS (LANES + 1) /* a row of lanes, in banks of its own */
@@ -53,7 +53,7 @@ static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint c
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                   uint log2_strip, uint per_slice, float last_reciprocal,
-                  global long *restrict partial)
+                  global long *restrict partial REPEAT_ARGUMENT)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOT_ROWS * LANES], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -65,6 +65,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
     const PASS(tensors) tensors = PASS_TENSORS;
+    if (NONE_REPEATS(first, min(strip_mask + 1, channels - first)))
+        return;
     const KIND(tasks_of) all = {(ulong)channels * plane, first,  channels,
                                   plane,                   blocks, begin,
                                   tasks,                   log2_strip};
@@ -74,13 +76,13 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const float lane_mean = PASS(mean)(&tensors, min(lane_channel, channels - 1));
     const float task_mean = PASS(mean)(&tensors, min(task_channel, channels - 1));
     PASS(elements) elements;
-    uint sizes[ABREAST];
+    uint sizes[AT_ONCE];
     long limbs[MOST_LIMBS];
     int flags = 0;
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
-    UNROLL for (uint a = 0; a < ABREAST; ++a)
+    UNROLL for (uint a = 0; a < AT_ONCE; ++a)
     {
         uint n;
         const uint task = a * SLOTS + slot;
@@ -96,7 +98,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         _Pragma("unroll 1") for (uint turn = 0; turn < TURNS && from + turn * OF_TURN < tasks; ++turn)
         {
         local float *rows = pivot_rows + (TURNS > 1 ? (turn & 1) * SLOTS * LANES : 0) + slot * LANES;
-        UNROLL for (uint a = 0; a < ABREAST; ++a)
+        UNROLL for (uint a = 0; a < AT_ONCE; ++a)
         {
 #if WIDE
             const float share = reciprocal(sizes[a], last_reciprocal);
@@ -113,9 +115,9 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        UNROLL for (uint a = 0; a < ABREAST; ++a)
+        UNROLL for (uint a = 0; a < AT_ONCE; ++a)
         {
-            const uint at = (turn * ABREAST + a) * SLOTS + slot, task = from + OF_TURN + at;
+            const uint at = (turn * AT_ONCE + a) * SLOTS + slot, task = from + OF_TURN + at;
             const bool exists = task < tasks && lane_channel < channels;
             uint n;
             const ulong place = KIND(locate)(&all, exists ? task : 0,
@@ -192,7 +194,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #undef KIND
 #undef STEPS
 #undef SLOTS
-#undef ABREAST
+#undef AT_ONCE
 #undef TURNS
 #undef OF_TURN
 #undef LOG2_TASKS

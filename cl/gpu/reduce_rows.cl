@@ -29,12 +29,14 @@ static void PASS(add_one)(private long *limbs, private int *flags,
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                        uint log2_strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial)
+                       global long *restrict partial REPEAT_ARGUMENT)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
-    const uint c = (get_group_id(0) << log2_strip) + column;
+    const uint first = get_group_id(0) << log2_strip, c = first + column;
+    if (NONE_REPEATS(first, min(strip, channels - first)))
+        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
     const PASS(tensors) tensors = PASS_TENSORS;

@@ -29,8 +29,11 @@ void sbn__replica_close(sbn_replica *replica);
 /* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);
 
+/* Replicas whose devices may combine: cl/statistics.cl has room for the blocks of as many. */
+#define SBN_MAX_COMBINED 64
+
 /* Events to wait for; NULL is ignored. */
-#define SBN_MAX_WAIT 4
+#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 4)
 
 typedef struct sbn_wait {
     cl_event events[SBN_MAX_WAIT];

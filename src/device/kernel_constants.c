@@ -19,11 +19,23 @@ static const sbn_kernel_sizes cpu = {
     .nhwc_strip = 128,
     .tile_items = 1,
     .tile = 2048,
+    .combine_items = 1,
+    .combine_span = 64,
 };
 
 const sbn_kernel_sizes *sbn__kernel_sizes(void)
 {
     return &cpu;
+}
+
+int sbn__combine_items(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? SBN_GPU_COMBINE_ITEMS : cpu.combine_items;
+}
+
+int sbn__combine_span(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? 1 : cpu.combine_span;
 }
 
 static int form_macros(sbn_kernel_form form, char *out, size_t size)
@@ -51,8 +63,10 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
     return snprintf(out, size,
                     "%s-D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
-                    "-D ROW_BIAS_GRAD=%d -D CASES=%d ",
+                    "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
+                    "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D CASES=%d ",
                     own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
                     SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD,
-                    SBN_SELF_TEST_CASES);
+                    SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, sbn__combine_items(form),
+                    sbn__combine_span(form), SBN_SELF_TEST_CASES);
 }

@@ -23,6 +23,9 @@ enum {
     SBN_GRADIENT_ROWS
 };
 
+/* Rows of the doubles behind a table of coefficients, where devices combine. */
+enum { SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, SBN_MOMENT_ROWS };
+
 /*
  * Sizes of the GPU form's kernels. 256 work-items are what every GPU's OpenCL allows; with 16 lanes a
  * block they have 16 blocks at once. 16 loads of a work-item, 128 bytes of a warp each, are 2 KB in
@@ -37,6 +40,7 @@ enum {
     SBN_GPU_SMALL_PLANE = 64,     /* up to this a work-item takes a lane of several planes */
     SBN_GPU_LOG2_SLICE_WORDS = 4, /* int64s of a work-group that adds slices */
     SBN_GPU_SLICE_WORDS = 1 << SBN_GPU_LOG2_SLICE_WORDS,
+    SBN_GPU_COMBINE_ITEMS = 64, /* which take a channel each */
     SBN_GPU_APPLY_ITEMS = 256,
     SBN_GPU_TILE = 4 *
                    SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
@@ -53,9 +57,15 @@ typedef struct sbn_kernel_sizes {
     int nhwc_strip; /* channels of a work-group */
     int tile_items; /* work-items of a work-group: apply */
     int tile;       /* elements of a row whose coefficients a work-group keeps */
+    int combine_items; /* work-items of a work-group: combine */
+    int combine_span;  /* channels of each of them */
 } sbn_kernel_sizes;
 
 const sbn_kernel_sizes *sbn__kernel_sizes(void);
+
+/* Work-items of a work-group that combines, and channels of each of them. */
+int sbn__combine_items(sbn_kernel_form form);
+int sbn__combine_span(sbn_kernel_form form);
 
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);

@@ -37,6 +37,8 @@ typedef struct sbn_kernels {
     sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     sbn_kernel add_slices, store_gradients;
+    sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
+    int combine; /* there are those two: the device has doubles */
 } sbn_kernels;
 
 /* The programs of a device in a context, shared by all groups (src/device/programs.c). */

@@ -13,18 +13,31 @@
  * share; in the GPU form, a kind of planes precedes the kernel of both kinds.
  */
 static const char *const cpu_reduce_sources[] = {
-    "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
-    "reduce_rows.cl", "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
-    "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
+    "common.cl",          "accumulator.cl", "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",  "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl", "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw.cl", "reduce_nhwc.cl",
+    "reduce_backward.cl", "reduce_nchw.cl", "reduce_nhwc.cl",
 };
 static const char *const cpu_apply_sources[] = {
-    "common.cl",          "coefficients.cl",  "coefficients_forward.cl", "coefficients_backward.cl",
-    "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",       "reduce_slices.cl",
-    "store_gradients.cl", "self_test.cl",
+    "common.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+    "reduce_slices.cl",
+    "store_gradients.cl",
+    "channels.cl",
+    "self_test.cl",
 };
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
     "accumulator.cl",
+    "channels.cl",
+    "statistics.cl",
+    "combine.cl",
     "gpu/work_group.cl",
     "gpu/reduce_forward.cl",
     "gpu/large_planes.cl",
@@ -51,6 +64,7 @@ static const char *const gpu_apply_sources[] = {
     "gpu/apply_backward.cl",
     "gpu/add_slices.cl",
     "store_gradients.cl",
+    "channels.cl",
     "self_test.cl",
 };
 
@@ -91,13 +105,13 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more)
 {
-    char summation[512], sizes[512], forward[512] = "", backward[512] = "", wide[16] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", wide[16] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
+    const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
     add_sources(&text->sources, program, form);
+    snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
     if (program != SBN_PROGRAM_APPLY) {
-        const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
-        snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }

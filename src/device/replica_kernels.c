@@ -73,6 +73,24 @@ static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_p
     return status ? status : create_kernel(backward, program, owner->device, pair->backward);
 }
 
+/* Creates the kernels that combine, unless the device has no doubles: then there are none. */
+static int create_combine(sbn_kernels *kernels, const sbn_program *program)
+{
+    int status = SBN_SUCCESS;
+    for (int w = 0; w < SBN_FORMATS && !status; ++w) {
+        status = create_kernel(&kernels->forward_combine[w], program->reduce[w], program->device,
+                               "forward_combine");
+        if (!status)
+            status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
+                                   program->device, "backward_combine");
+    }
+    kernels->combine = !status;
+    if (status != CL_INVALID_KERNEL_NAME)
+        return status;
+    sbn__error_clear();
+    return SBN_SUCCESS;
+}
+
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
 {
     memset(kernels, 0, sizeof *kernels);
@@ -89,7 +107,7 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
     if (!status)
         status = create_kernel(&kernels->store_gradients, program->apply, program->device,
                                "store_gradients");
-    return status;
+    return status ? status : create_combine(kernels, program);
 }
 
 static void release_kernel(sbn_kernel *kernel)
@@ -107,6 +125,10 @@ void sbn__kernels_release(sbn_kernels *kernels)
             release_kernel(&kernels->forward_reduce[r][w]);
             release_kernel(&kernels->backward_reduce[r][w]);
         }
+    }
+    for (int w = 0; w < SBN_FORMATS; ++w) {
+        release_kernel(&kernels->forward_combine[w]);
+        release_kernel(&kernels->backward_combine[w]);
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);

@@ -23,7 +23,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     sbn_wait all = *wait;
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(chunk, replica,
+        status = sbn__reduce_launch(chunk, replica, format,
                                     &replica->kernels.backward_reduce[plan->reduction][format],
                                     arguments, 5, plan, &all, event);
     if (!status)
@@ -87,7 +87,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     const size_t r = replica->index;
     const int applies = sbn__backward_has_dx(layer_pass, chunk, r);
     int status = SBN_SUCCESS;
-    if (applies || sbn__backward_stores(layer_pass, r))
+    if (!layer_pass->on_device && (applies || sbn__backward_stores(layer_pass, r)))
         status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
                                           chunk->channels);
     if (status || !applies)

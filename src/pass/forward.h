@@ -16,7 +16,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
 
 /*
  * Writes the running statistics to a replica's table unless they are there. The caller sets
- * running_fresh once a command that reads it is enqueued.
+ * table_fresh once a command that reads it is enqueued.
  */
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica);
 

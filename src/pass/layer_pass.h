@@ -19,6 +19,7 @@ typedef struct sbn_layer_pass_kind {
     unsigned needs;       /* of shards: src/pass/shard.h */
     int local;            /* combines nothing with other ranks */
     int fills;            /* 1: fills the saved statistics; 0: reads them */
+    int tracks;           /* updates the running statistics */
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
@@ -64,9 +65,13 @@ struct sbn_layer_pass {
     uint64_t own;   /* values per channel of this rank */
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
+    int on_device;  /* the devices combine its accumulators, not the host */
     int pending;    /* its accumulators are to be combined, or combined once more */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
+    /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
+    const char *enqueued;
+    char enqueued_of[64];
 
     unsigned char *repeat;        /* per channel: to be redone wide */
     double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */

@@ -32,9 +32,8 @@ void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 }
 
 /*
- * Enqueues step 1 of a chunk and the transfer of its accumulators to where they are combined: today
- * the host, for all passes (src/pass/sums.h). Another place needs another call here and in
- * sbn__pipeline_arrived.
+ * Enqueues step 1 of a chunk. Its accumulators stay on the devices if those combine them
+ * (src/pass/on_device.h); else it enqueues their transfer to the host (src/pass/sums.h).
  */
 static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
 {
@@ -42,17 +41,23 @@ static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < pass->group->replica_count && !status; ++r) {
         sbn_replica *replica = &pass->group->replicas[r];
+        if (lp->on_device) {
+            status = sbn__reduce_on_device(lp, chunk, replica, pass->format);
+            continue;
+        }
         status = sbn__reduce(lp, chunk, replica, pass->format);
         if (!status)
             status = sbn__sums_read(lp, chunk, replica, pass->format);
     }
+    if (lp->on_device)
+        sbn__chunk_step(chunk, pass->group->replica_count);
     sbn__pass_error(pass, lp, status);
 }
 
 void sbn__pipeline_start(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
-    const size_t words = sbn__sums_lay_out(&sums, &pass->sent);
+    const size_t words = pass->on_device ? 1 : sbn__sums_lay_out(&sums, &pass->sent);
     const size_t ahead = pass->format == SBN_NARROW ? SBN_CHUNKS : 1;
     if (words > 1)
         sbn__pass_error(pass, pass->layer_passes,
@@ -83,7 +88,8 @@ static int apply(sbn_pass *pass, sbn_layer_pass *lp)
 {
     const sbn_chunk *chunk = sbn__chunk_at(lp, pass->chunk);
     sbn_replica *replica = pass->group->replicas;
-    lp->kind->write_coefficients(lp, chunk);
+    if (!lp->on_device)
+        lp->kind->write_coefficients(lp, chunk);
     /* The device's statistics are no longer the saved ones. */
     if (lp->kind->fills)
         lp->saved->filled = 0;

@@ -56,7 +56,10 @@ def warnings_of(messages):
 
 
 def front_end_faults(tools, program):
-    """What clang's front end lets later stages contract, or rounds as a device likes."""
+    """
+    What clang's front end lets later stages contract, or rounds as a device likes. Divisions and
+    roots of doubles are rounded correctly by OpenCL's rules; the kernels that combine need them.
+    """
     try:
         text, _ = tools.run([tools.clang, '-x', 'cl', *program.options, '-target',
                              'amdgcn-amd-amdhsa', '-mcpu=gfx90a', '-nogpulib', '-Xclang',
@@ -67,7 +70,7 @@ def front_end_faults(tools, program):
     faults = []
     for what, pattern in [('contraction', r'llvm\.fmuladd|\bf\w+ (?:\w+ )*contract\b'),
                           ('fast arithmetic', r'\bf\w+ (?:\w+ )*(?:fast|reassoc|arcp|afn|nnan)\b'),
-                          ('division', r'= f(?:div|rem) ')]:
+                          ('division', r'= (?:frem|fdiv (?:<\d+ x )?(?:float|half))\b')]:
         number = len(re.findall(pattern, text))
         if number:
             faults.append('%s: %d in LLVM code' % (what, number))
@@ -83,7 +86,7 @@ def ptx_faults(text):
     loose = re.findall(r'\b(?:add|sub|mul|mad)\.(?:ftz\.)?f(?:32|64)\b', text)
     if loose:
         faults.append('contraction: %d of %s in PTX' % (len(loose), loose[0]))
-    rough = re.findall(r'\b(?:div|sqrt|rsqrt|rcp)\.[\w.]*f(?:32|64)\b', text)
+    rough = re.findall(r'\b(?:div|sqrt|rsqrt|rcp)\.(?!rn\.f64\b)[\w.]*f(?:32|64)\b', text)
     if rough:
         faults.append('division or root: %d of %s in PTX' % (len(rough), rough[0]))
     return faults
@@ -93,7 +96,7 @@ def spirv_faults(path):
     """Entry points without ContractionOff; divisions, roots and mad."""
     with open(path, 'rb') as file:
         words = struct.unpack('<%dI' % (os.path.getsize(path) // 4), file.read())
-    entries, off, faults, at = {}, set(), [], 5
+    entries, off, faults, doubles, at = {}, set(), [], set(), 5
     while at < len(words):
         length, opcode = words[at] >> 16, words[at] & 0xffff
         if opcode == 15:
@@ -101,9 +104,12 @@ def spirv_faults(path):
             entries[words[at + 2]] = name.split(b'\0')[0].decode()
         elif opcode == 16 and words[at + 2] == 31:
             off.add(words[at + 1])
-        elif opcode in (136, 140, 141):
+        elif opcode == 22 and words[at + 2] == 64:
+            doubles.add(words[at + 1])
+        elif opcode in (136, 140, 141) and (opcode != 136 or words[at + 1] not in doubles):
             faults.append('division in SPIR-V')
-        elif opcode == 12 and words[at + 4] in (42, 56, 61):
+        elif opcode == 12 and words[at + 4] in (42, 56, 61) and (
+                words[at + 4] != 61 or words[at + 1] not in doubles):
             faults.append('mad or root in SPIR-V')
         at += max(length, 1)
     # add_slices has integers alone, and clang says nothing of it.
@@ -144,11 +150,14 @@ def compile_nvidia(tools, target, program, out):
 
 
 def amd_faults(kernels):
-    """Divisions, roots and mad, which rounds twice. The self-test has a division of integers."""
+    """
+    Divisions, roots and mad, which rounds twice. The self-test has a division of integers; those of
+    doubles are what the compiler makes a correctly rounded one of.
+    """
     faults = []
     for kernel in kernels.values():
         rough = [i.text for i in kernel.code
-                 if re.match(r'v_(?:div_|sqrt_|rsq_|rcp_f|ma[dc]\w*_f32)', i.text)]
+                 if re.match(r'(?!v_\w*f64)v_(?:div_|sqrt_|rsq_|rcp_f|ma[dc]\w*_f32)', i.text)]
         if rough and kernel.name != 'self_test':
             faults.append('division, root or mad in %s: %s' % (kernel.name, rough[0]))
     return faults
