@@ -4,8 +4,8 @@
 #include "exact/format.h"
 
 /*
- * What the host may choose for a form; src/device/kernel_constants.c has what its kernels are
- * compiled for. Sizes are in elements.
+ * What the host may choose for the CPU form; src/device/kernel_constants.c has what its kernels are
+ * compiled for, src/device/launch_plan_gpu.c the plans of the GPU form. Sizes are in elements.
  */
 typedef struct tuning {
     size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
@@ -14,7 +14,7 @@ typedef struct tuning {
     size_t flat_elements;   /* of a work-group of an apply kernel, walking flat */
     size_t row_elements;    /* the same, walking by rows: of all its rows together */
     size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
-    size_t chunk_units;     /* with more compute units a pass is not made in chunks; 0: never */
+    size_t chunk_units;     /* with more compute units a pass is not made in chunks */
 } tuning;
 
 /* Measured on CPUs: doc/performance.md. */
@@ -26,17 +26,6 @@ static const tuning cpu = {
     .row_elements = 262144,
     .chunks_in_cache = 8,
     .chunk_units = 2,
-};
-
-/* A compute unit hides latency by many work-groups at once, each of which may be small. */
-static const tuning gpu = {
-    .work_groups_per_unit = 32,
-    .reduce_elements = 16384,
-    .least_slice = 1,
-    .flat_elements = 2048,
-    .row_elements = 2048,
-    .chunks_in_cache = 0,
-    .chunk_units = 0,
 };
 
 /* Floats of a cache line. */
@@ -54,11 +43,6 @@ static const tuning gpu = {
 
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
-
-static const tuning *tuning_of(const sbn_replica *replica)
-{
-    return replica->form == SBN_FORM_CPU ? &cpu : &gpu;
-}
 
 static size_t ceil_div(size_t a, size_t b)
 {
@@ -82,7 +66,7 @@ static size_t at_most(size_t a, size_t limit)
 
 static size_t work_groups_wanted(const sbn_replica *replica)
 {
-    return replica->compute_units * tuning_of(replica)->work_groups_per_unit;
+    return replica->compute_units * cpu.work_groups_per_unit;
 }
 
 /*
@@ -115,8 +99,10 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length)
 {
-    const tuning *tune = tuning_of(replica);
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
+    if (replica->form == SBN_FORM_GPU)
+        return sbn__plan_reduce_gpu(shape, replica, accumulator_length);
+    const tuning *tune = &cpu;
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
     const size_t strip = nchw ? nchw_strip(shape, sizes, wanted)
@@ -137,6 +123,7 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
     per_slice = round_up(per_slice, step);
     const size_t slices = ceil_div(units, per_slice);
     return (sbn_reduce_plan){
+        .reduction = nchw ? SBN_REDUCE_NCHW : SBN_REDUCE_NHWC,
         .work_groups = {strips, slices},
         .strip = (cl_uint)strip,
         .slices = (cl_uint)slices,
@@ -151,9 +138,10 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     const size_t runs = shape->channels < shape->total ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = at_least(shape->elements / work_groups_wanted(replica), 1);
-    const size_t range = round_up(at_most(tuning_of(replica)->flat_elements, fair), RANGE_STEP);
+    const size_t range = round_up(at_most(cpu.flat_elements, fair), RANGE_STEP);
     return (sbn_apply_plan){
         .walk = SBN_WALK_FLAT,
+        .dimensions = 2,
         .work_groups = {ceil_div(length, range), runs},
         .length = length,
         .per_work_group = (cl_uint)range,
@@ -163,16 +151,17 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
 /* Rows of equal layout: coefficients are read once for many rows. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t tile = (size_t)sbn__kernel_sizes(replica->form)->tile;
+    const size_t tile = (size_t)sbn__kernel_sizes()->tile;
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
     const size_t tiles = ceil_div(width, tile);
-    size_t per_work_group = at_least(tuning_of(replica)->row_elements / at_most(width, tile), 1);
+    size_t per_work_group = at_least(cpu.row_elements / at_most(width, tile), 1);
     per_work_group = at_most(per_work_group,
                              at_least(rows * tiles / work_groups_wanted(replica), 1));
     per_work_group = at_least(per_work_group, ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
+        .dimensions = 2,
         .work_groups = {tiles, ceil_div(rows, per_work_group)},
         .length = rows,
         .per_work_group = (cl_uint)per_work_group,
@@ -180,16 +169,16 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
 }
 
 /* Planes may begin at any element: a vector may span two of them, but not three. */
-static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
+static int is_flat(const sbn_shape *shape)
 {
-    return shape->layout == SBN_LAYOUT_NCHW &&
-           shape->plane >= (size_t)sbn__kernel_sizes(replica->form)->width;
+    return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= (size_t)sbn__kernel_sizes()->width;
 }
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
 {
-    sbn_apply_plan plan = is_flat(shape, replica) ? plan_flat(shape, replica)
-                                                  : plan_rows(shape, replica);
+    if (replica->form == SBN_FORM_GPU)
+        return sbn__plan_apply_gpu(shape, replica);
+    sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
     /* A tensor larger than the last-level cache would only evict what is read next. */
     plan.non_temporal = shape->values * shape->total * sizeof(float) > replica->cache_size;
     return plan;
@@ -211,10 +200,10 @@ static size_t channels_of_lines(size_t plane)
  */
 size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const tuning *tune = tuning_of(replica);
+    const tuning *tune = &cpu;
     const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
-    if (replica->compute_units > tune->chunk_units || !is_flat(shape, replica) ||
-        bytes * shape->channels <= 2 * replica->cache_size)
+    if (replica->form == SBN_FORM_GPU || replica->compute_units > tune->chunk_units ||
+        !is_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
         return shape->channels;
     const size_t step = channels_of_lines(shape->plane);
     const size_t most = replica->cache_size / tune->chunks_in_cache / bytes / step * step;
