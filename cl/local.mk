@@ -10,6 +10,7 @@ KERNELS = \
 	cl/reduce_forward.cl \
 	cl/reduce_backward.cl \
 	cl/reduce_nchw.cl \
+	cl/reduce_nhwc_cpu.cl \
 	cl/reduce_nhwc.cl \
 	cl/reduce_slices.cl \
 	cl/apply_walk.cl \

@@ -113,6 +113,20 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
     return strip;
 }
 
+/*
+ * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces of
+ * rows; fewer where that would leave units idle. In the GPU form each channel has its work-item.
+ */
+static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
+{
+    const size_t most = (size_t)sizes->nhwc_strip;
+    const size_t least = sizes->nhwc_items > 1 ? most : most / 4;
+    size_t strip = at_most(most, shape->channels);
+    while (strip > least && ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
+        strip = round_up(strip / 2, CACHE_LINE);
+    return strip;
+}
+
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length)
 {
@@ -120,8 +134,7 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
-    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted)
-                              : at_most((size_t)sizes->nhwc_strip, shape->channels);
+    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
     const size_t strips = ceil_div(shape->channels, strip);
     /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
     const int by_samples = nchw && strip > 1;

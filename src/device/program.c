@@ -50,9 +50,10 @@ int sbn__program_is_worth_caching(cl_device_id device)
  * kernels that both passes share.
  */
 static const char *const reduce_sources[] = {
-    "common.cl",      "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
-    "reduce_rows.cl", "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
-    "reduce_nhwc.cl", "reduce_backward.cl",    "reduce_nchw.cl",         "reduce_nhwc.cl",
+    "common.cl",          "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
+    "reduce_rows.cl",     "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
+    "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",        "reduce_backward.cl",     "reduce_nchw.cl",
+    "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",
 };
 static const char *const apply_sources[] = {
     "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
