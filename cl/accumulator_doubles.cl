@@ -7,7 +7,7 @@
  * limb: what then stands in the low bits of the sum is the limb, rounded, as
  * an integer, and the rest is exact.
  */
-#if NATIVE && !WIDE && defined(cl_khr_fp64)
+#if SUMS_DOUBLES && !WIDE
 #define DOUBLES 1
 
 /* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */

@@ -68,12 +68,6 @@ static ulong quotient_long(ulong a, ulong b)
     return a / b;
 }
 
-/* Where a row of a table of `total` channels begins. */
-static ulong table_row(uint row, uint total)
-{
-    return (ulong)row * total;
-}
-
 static void put(real v, global float *p)
 {
 #if CPU_FORM

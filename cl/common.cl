@@ -61,6 +61,18 @@
 #define NATIVE 0
 #endif
 
+/* Do kernels sum, and do they combine, with doubles? */
+#if NATIVE && defined(cl_khr_fp64)
+#define SUMS_DOUBLES 1
+#else
+#define SUMS_DOUBLES 0
+#endif
+#if defined(cl_khr_fp64) && (NATIVE || !CPU_FORM)
+#define COMBINES 1
+#else
+#define COMBINES 0
+#endif
+
 /* Prefetches the cache line at p, where the compiler can. */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_prefetch)
@@ -136,6 +148,12 @@ static ints gather_ints(private const int *in)
 #else
     return in[0];
 #endif
+}
+
+/* Where a row of a table of `total` channels begins. */
+static ulong table_row(uint row, uint total)
+{
+    return (ulong)row * total;
 }
 
 /* For integers: the kernels that sum or apply divide nothing else. */

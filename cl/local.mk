@@ -4,6 +4,9 @@ KERNELS = \
 	cl/common.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
+	cl/channels.cl \
+	cl/statistics.cl \
+	cl/combine.cl \
 	cl/reduce_batch.cl \
 	cl/reduce_rows.cl \
 	cl/reduce_rows_of_one.cl \

@@ -7,7 +7,8 @@
  *
  * One work-group: an item takes WIDTH cases in the types of the kernels, or one scalar after the
  * other where they use scalars. `terms` is the count of a sum's terms after the first, so that its
- * loop is one. Behind the last row of integers is 1 where the kernels use doubles.
+ * loop is one. Behind the last row of integers is 1 where the kernels sum with doubles, and 1 where
+ * they combine with doubles.
  */
 #if CPU_FORM
 #define SELF_TEST_ITEMS 1
@@ -55,7 +56,7 @@ static real self_test_real(uwides bits)
     return AS(float, CONVERT(uint, bits));
 }
 
-/* Rows of integers; in the last two operands are the bits of floats. */
+/* Rows of integers; in rows 9 and 12 operands are the bits of floats. */
 static void self_test_integers(global const ulong *integers, global ulong *integer_results, uint at)
 {
     PUT_INTEGERS(0, INTEGERS(0, 0) << INTEGERS(0, 1));
@@ -70,22 +71,40 @@ static void self_test_integers(global const ulong *integers, global ulong *integ
         integer_results[7 * CASES + i] = quotient(operand[14 * CASES], operand[15 * CASES]);
         integer_results[8 * CASES + i] = quotient_long(operand[16 * CASES], operand[17 * CASES]);
         integer_results[9 * CASES + i] = self_test_class(as_float((uint)operand[18 * CASES]));
+        integer_results[10 * CASES + i] = mul_hi(operand[20 * CASES], operand[21 * CASES]);
     }
-    const real product = self_test_real(INTEGERS(10, 0)) * self_test_real(INTEGERS(10, 1));
-    PUT_INTEGERS(10, CONVERT(ulong, AS(uint, plus_zero(product))));
+    PUT_INTEGERS(11, clz(INTEGERS(11, 0)));
+    const real product = self_test_real(INTEGERS(12, 0)) * self_test_real(INTEGERS(12, 1));
+    PUT_INTEGERS(12, CONVERT(ulong, AS(uint, plus_zero(product))));
 }
 
 /* Rows of doubles: operands are the next rows of reals, results the next of integers. */
-#if NATIVE && defined(cl_khr_fp64)
-static void self_test_doubles(global const float *reals, global ulong *integer_results, uint at)
+#if SUMS_DOUBLES
+static void self_test_summing(global const float *reals, global ulong *integer_results, uint at)
 {
     const double16 splitter = convert_double16(REALS(8, 1));
     const double16 sum = convert_double16(REALS(8, 0)) + splitter;
     const double16 other_sum = convert_double16(REALS(9, 0)) + splitter;
-    PUT_INTEGERS(11, convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1)));
-    PUT_INTEGERS(12, as_long16(sum) - as_long16(splitter));
-    PUT_INTEGERS(13, convert_double16(REALS(9, 0)) - (other_sum - splitter));
-    PUT_INTEGERS(14, convert_long16(convert_double16(REALS(10, 0))));
+    PUT_INTEGERS(13, convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1)));
+    PUT_INTEGERS(14, as_long16(sum) - as_long16(splitter));
+    PUT_INTEGERS(15, convert_double16(REALS(9, 0)) - (other_sum - splitter));
+    PUT_INTEGERS(16, convert_long16(convert_double16(REALS(10, 0))));
+}
+#endif
+
+#if COMBINES
+static void self_test_combining(global const float *reals, global ulong *integer_results, uint at)
+{
+#define DOUBLES_OF(row, operand) CONVERT(double, REALS(row, operand))
+    const doubles square_root = root(DOUBLES_OF(12, 0)), b13 = DOUBLES_OF(13, 1);
+    const doubles sum13 = DOUBLES_OF(13, 0) + b13, square = sum13 * sum13;
+    const wides high14 = CONVERT(long, REALS(14, 0)), low14 = CONVERT(long, REALS(14, 1));
+    const doubles sum15 = DOUBLES_OF(15, 0) + DOUBLES_OF(15, 1);
+    PUT_INTEGERS(17, divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1)));
+    PUT_INTEGERS(18, square_root);
+    PUT_INTEGERS(19, square - (sum13 + b13));
+    PUT_INTEGERS(20, CONVERT(double, high14 * (1L << 38) + low14));
+    PUT_INTEGERS(21, CONVERT(ulong, AS(uint, CONVERT(float, sum15))));
 }
 #endif
 
@@ -97,11 +116,14 @@ void self_test(global const float *restrict reals, global const ulong *restrict 
     const uint at = get_local_id(0) * WIDTH;
     self_test_reals(reals, real_results, terms, at);
     self_test_integers(integers, integer_results, at);
-#if NATIVE && defined(cl_khr_fp64)
-    self_test_doubles(reals, integer_results, at);
-    integer_results[15 * CASES] = 1;
-#else
-    if (at == 0)
-        integer_results[15 * CASES] = 0;
+#if SUMS_DOUBLES
+    self_test_summing(reals, integer_results, at);
 #endif
+#if COMBINES
+    self_test_combining(reals, integer_results, at);
+#endif
+    if (at == 0) {
+        integer_results[22 * CASES] = SUMS_DOUBLES;
+        integer_results[22 * CASES + 1] = COMBINES;
+    }
 }

@@ -9,8 +9,8 @@
 
 /* Texts that are compiled together. */
 typedef struct sbn_sources {
-    const char *texts[16];
-    size_t lengths[16];
+    const char *texts[24];
+    size_t lengths[24];
     cl_uint count;
 } sbn_sources;
 

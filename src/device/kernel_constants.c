@@ -19,6 +19,8 @@ static const sbn_kernel_sizes cpu = {
     .nhwc_strip = 512,
     .tile_items = 1,
     .tile = 2048,
+    .combine_items = 1,
+    .combine_span = 64,
 };
 
 /* GPU: neighbouring work-items take neighbouring elements; 64 are one or two hardware vectors. */
@@ -32,6 +34,8 @@ static const sbn_kernel_sizes gpu = {
     .nhwc_strip = 32,
     .tile_items = 64,
     .tile = 64,
+    .combine_items = 64,
+    .combine_span = 1,
 };
 
 const sbn_kernel_sizes *sbn__kernel_sizes(sbn_kernel_form form)
@@ -47,9 +51,11 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
                     "-D NHWC_ITEMS=%d -D NHWC_ROWS=%d -D NHWC_STRIP=%d -D TILE_ITEMS=%d "
                     "-D TILE=%d -D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
-                    "-D ROW_BIAS_GRAD=%d -D CASES=%d ",
+                    "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
+                    "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D CASES=%d ",
                     form == SBN_FORM_CPU, s->width, s->nchw_items, s->batch, s->sets, s->nhwc_items,
                     s->nhwc_rows, s->nhwc_strip, s->tile_items, s->tile, SBN_ROW_MEAN_HIGH,
                     SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH, SBN_ROW_G_LOW, SBN_ROW_K,
-                    SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD, SBN_SELF_TEST_CASES);
+                    SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD, SBN_MOMENT_MEAN, SBN_MOMENT_VAR,
+                    SBN_MOMENT_INVSTD, s->combine_items, s->combine_span, SBN_SELF_TEST_CASES);
 }

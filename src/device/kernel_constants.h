@@ -23,6 +23,9 @@ enum {
     SBN_GRADIENT_ROWS
 };
 
+/* Rows of the doubles behind a table of coefficients, where devices combine. */
+enum { SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, SBN_MOMENT_ROWS };
+
 /* Sizes of a form's kernels. */
 typedef struct sbn_kernel_sizes {
     int width;      /* elements that a work-item handles at once: a vector, or one */
@@ -34,6 +37,8 @@ typedef struct sbn_kernel_sizes {
     int nhwc_strip; /* channels of a work-group */
     int tile_items; /* work-items of a work-group: apply */
     int tile;       /* elements of a row whose coefficients a work-group keeps */
+    int combine_items; /* work-items of a work-group: combine */
+    int combine_span;  /* channels of each of them */
 } sbn_kernel_sizes;
 
 const sbn_kernel_sizes *sbn__kernel_sizes(sbn_kernel_form form);

@@ -50,14 +50,16 @@ int sbn__program_is_worth_caching(cl_device_id device)
  * kernels that both passes share.
  */
 static const char *const reduce_sources[] = {
-    "common.cl",          "accumulator.cl",        "accumulator_doubles.cl", "reduce_batch.cl",
-    "reduce_rows.cl",     "reduce_rows_of_one.cl", "reduce_forward.cl",      "reduce_nchw.cl",
-    "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",        "reduce_backward.cl",     "reduce_nchw.cl",
+    "common.cl",          "accumulator.cl",     "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",      "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl",     "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw.cl",     "reduce_nhwc_cpu.cl",
+    "reduce_nhwc.cl",     "reduce_backward.cl", "reduce_nchw.cl",
     "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",
 };
 static const char *const apply_sources[] = {
     "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
-    "reduce_slices.cl", "store_gradients.cl", "self_test.cl",
+    "reduce_slices.cl", "store_gradients.cl", "channels.cl",      "self_test.cl",
 };
 /* Characters; the buffers of sbn__program_build have room for them and the library's own. */
 #define MAX_BUILD_OPTIONS 1000

@@ -11,12 +11,15 @@
 enum {
     SBN_SELF_TEST_CASES = 16,
     SBN_SELF_TEST_REALS = 7,
-    SBN_SELF_TEST_INTEGERS = 11,
-    SBN_SELF_TEST_DOUBLES = 4, /* where the kernels use doubles */
-    SBN_SELF_TEST_TERMS = 8    /* of a sum, after the first */
+    SBN_SELF_TEST_INTEGERS = 13,
+    SBN_SELF_TEST_SUMMING = 4,   /* of doubles: where sums use them */
+    SBN_SELF_TEST_COMBINING = 5, /* of doubles: where devices combine */
+    SBN_SELF_TEST_DOUBLES = SBN_SELF_TEST_SUMMING + SBN_SELF_TEST_COMBINING,
+    SBN_SELF_TEST_TERMS = 8 /* of a sum, after the first */
 };
 
-/* The kernel's arguments, on the host. Behind the last row of integer results is 1 with doubles. */
+/* The kernel's arguments, on the host. Behind the last row of integer results is
+ * whether the kernels sum, and whether they combine with doubles: 1 or 0. */
 typedef struct sbn_self_test_data {
     float reals[SBN_SELF_TEST_REALS + SBN_SELF_TEST_DOUBLES][3][SBN_SELF_TEST_CASES];
     uint64_t integers[SBN_SELF_TEST_INTEGERS][2][SBN_SELF_TEST_CASES];

@@ -2,6 +2,7 @@
 # kernel in odd sizes, which Oclgrind watches.
 device_tests = \
 	tests/device/cache \
+	tests/device/combine \
 	tests/device/device_memory \
 	tests/device/embedded \
 	tests/device/kernels \

@@ -90,6 +90,10 @@ static const fault faults[] = {
     {"quotient_long(operand[16 * CASES], operand[17 * CASES])",
      "(ulong)(uint)(operand[16 * CASES] / operand[17 * CASES])", "a / b of 64 bits: ", 0},
     {"isnan(v) ? 1 : 0", "0", "NaN and infinities are recognised: a 0x7fc00000|got 0x0", 0},
+    {"mul_hi(operand[20 * CASES], operand[21 * CASES])", "operand[20 * CASES] >> 32",
+     "the high half of a * b of 64 bits: ", 0},
+    {"clz(INTEGERS(11, 0))", "CONVERT(ulong, clz(CONVERT(uint, INTEGERS(11, 0))) + 32)",
+     "leading zeros of 64 bits: a 0xffffffffffffffff|expected 0x0, got 0x20", 0},
     {"plus_zero(product)", "product", "a zero is stored as +0: |got 0x80000000", 0},
     {"convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1))",
      "convert_double16(REALS(7, 0) * REALS(7, 1))",
@@ -101,6 +105,21 @@ static const fault faults[] = {
     {"convert_long16(convert_double16(REALS(10, 0)))",
      "convert_long16(convert_int16_sat(REALS(10, 0)))",
      "conversion of double precision to integers: |expected 0x10000000000, got 0x7fffffff", 1},
+    {"divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1))",
+     "DOUBLES_OF(11, 0) * divide_exactly(1.0, DOUBLES_OF(11, 1))",
+     "a / b in double precision is rounded to the nearest, ties to even: ", 0},
+    {"= root(DOUBLES_OF(12, 0))", "= CONVERT(double, sqrt(REALS(12, 0)))",
+     "a square root in double precision is rounded to the nearest: a 0x1p+1|"
+     "expected 0x3ff6a09e667f3bcd, got 0x3ff6a09e60000000",
+     0},
+    {"square - (sum13 + b13)", "fma(sum13, sum13, -(sum13 + b13))",
+     "(a + b)^2 - (a + b + b) in double precision rounds the square: |expected 0x0, got 0x3c3", 0},
+    {"CONVERT(double, high14 * (1L << 38) + low14)",
+     "CONVERT(double, high14) * 0x1p38 + CONVERT(double, low14 & ~511L)",
+     "conversion of a 2^38 + b of 64 bits to double precision is rounded to the nearest: ", 0},
+    {"CONVERT(float, sum15)", "CONVERT(float, sum15 * (1.0 - 0x1p-40))",
+     "conversion of a + b in double precision to single is rounded to the nearest, ties to even: ",
+     0},
 };
 
 static void planted(sbn_kernel_form form, const char *of_form)

@@ -2,8 +2,8 @@
 # The kernels' source: what would make results depend on the device is not in it. OpenCL leaves
 # the rounding of / and of square roots to the device, and contraction to the compiler.
 #
-# Comments aside, there is no / and no % but for two of integers, and no function whose rounding
-# is the device's. (Products beside sums are not looked for: FP_CONTRACT OFF opens each program,
+# Comments aside, there is no / and no % but for two of integers and one of doubles, and no function
+# whose rounding is the device's but the root of doubles. (Products beside sums are not looked for: FP_CONTRACT OFF opens each program,
 # and no option that would undo it is given.) Planted faults must be found.
 #
 # Environment: srcdir.
@@ -71,6 +71,9 @@ faults() {
         # The two divisions of integers.
         allowed["static uint quotient(uint a, uint b)"] = 1
         allowed["static ulong quotient_long(ulong a, ulong b)"] = 1
+        # Those of doubles, which are rounded correctly.
+        allowed["static doubles divide_exactly(doubles a, doubles b)"] = 1
+        allowed_root["static doubles root(doubles a)"] = 1
     }
     /[\/%]/ {
         if ($0 != "    return a / b;" || !(before[2] in allowed))
@@ -80,7 +83,7 @@ faults() {
         rest = $0
         while (match(rest, /[A-Za-z_][A-Za-z_0-9]*/)) {
             name = substr(rest, RSTART, RLENGTH)
-            if (name in inexact || name ~ /^(native|half|fast)_/ && name != "half_way")
+            if (name in inexact && !($0 == "    return sqrt(a);" && before[2] in allowed_root) || name ~ /^(native|half|fast)_/ && name != "half_way")
                 fault(name)
             rest = substr(rest, RSTART + RLENGTH)
         }
@@ -157,6 +160,7 @@ planted() {
 planted 'a division' '    const float mean = sum / n;'
 planted 'a division after a comment' '    const float mean = /* of all */ sum /(float)n;'
 planted 'a division of another name' '    return a / b;'
+planted 'a root of its own' '    return sqrt(a);'
 planted 'a remainder' '    const uint lane = i % 64;'
 planted 'a square root' '    invstd = 1.0f * sqrt (var);'
 planted 'a reciprocal square root' '    invstd = rsqrt(var);'

@@ -1,0 +1,36 @@
+/*
+ * The types of what is combined: of several channels at once in the CPU form's narrow format, a
+ * component each; else of one.
+ */
+#if COMBINES
+
+#if CPU_FORM && !WIDE
+#define ABREAST 16
+#define CHANNELS(type) type##16
+#define AS_CHANNELS(type, v) as_##type##16(v)
+#define CONVERT_CHANNELS(type, v) convert_##type##16(v)
+/* All ones where a condition holds. */
+#define TRUTH(condition) as_ulong16(condition)
+#else
+#define ABREAST 1
+#define CHANNELS(type) type
+#define AS_CHANNELS(type, v) as_##type(v)
+#define CONVERT_CHANNELS(type, v) convert_##type(v)
+#define TRUTH(condition) (-(ulong)(condition))
+#endif
+typedef CHANNELS(float) floats;
+typedef CHANNELS(double) doubles;
+typedef CHANNELS(ulong) words;
+typedef CHANNELS(long) signed_words;
+
+/* The only division and root of numbers that are not integers: doubles' are rounded correctly. */
+static doubles divide_exactly(doubles a, doubles b)
+{
+    return a / b;
+}
+
+static doubles root(doubles a)
+{
+    return sqrt(a);
+}
+#endif
