@@ -23,6 +23,25 @@
 /* Batches whose terms, three to a limb, add up in an int64 before the limbs must be carried. */
 #define BATCHES_TO_CARRY 4096
 
+/*
+ * The wide format is for channels that a first reduction has found not to fit: `repeat` has a byte
+ * for each, or is missing where all are wanted. A work-group without any has nothing to do.
+ */
+#if WIDE
+#define REPEAT_ARGUMENT , global const uchar *repeat
+#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
+static bool none_repeats(global const uchar *repeat, uint c, uint count)
+{
+    uint some = repeat ? 0 : 1;
+    for (uint i = c; i < c + count && !some; ++i)
+        some = repeat[i];
+    return !some;
+}
+#else
+#define REPEAT_ARGUMENT
+#define NONE_REPEATS(c, count) false
+#endif
+
 static uints mantissa_of(uints bits, uints biased)
 {
     return (bits & 0x7fffffu) | (min(biased, (uints)1) << 23);

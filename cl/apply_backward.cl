@@ -35,26 +35,15 @@ static real backward_value(real x, real dy, real mean, real g, real p, real q, r
     return plus_zero(fma(p, dy - g, fma(q, x - mean, r)));
 }
 
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const float *restrict x, ulong x_offset,
-                         global const float *restrict dy, ulong dy_offset,
-                         global float *restrict dx, ulong dx_offset,
-                         global const float *restrict tables,
-                         global const float *restrict gradient_tables,
-                         global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint first, uint total, uint plane, ulong run_length,
-                         ulong ahead, ulong ahead_count, uint range, uint non_temporal)
-{
-    const ulong run = flat_run(first, total, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
-    const ulong planes = quotient_long(begin, plane);
-    const uint within = (uint)(begin - planes * plane);
-    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
-    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
-    global const float *weight = weights + weight_offset + first;
-    global float *pdx = dx + dx_offset + run;
 #if CPU_FORM
+/* As forward_apply_run, with the channels' numbers at `gradients` too. */
+static void backward_apply_run(global const float *px, global const float *pdy, global float *pdx,
+                               ulong begin, ulong end, ulong run_length, uint at, uint within,
+                               uint channels, uint plane, global const float *coefficients,
+                               global const float *gradients, uint total,
+                               global const float *weight, uint affine, ulong ahead,
+                               ulong ahead_count, uint non_temporal)
+{
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
     float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + at];
     float g = gradients[table_row(ROW_G_HIGH, total) + at];
@@ -102,6 +91,32 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
             put(v, pdx + i);
         i += count;
     }
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void backward_apply_flat(global const float *restrict x, ulong x_offset,
+                         global const float *restrict dy, ulong dy_offset,
+                         global float *restrict dx, ulong dx_offset,
+                         global const float *restrict tables,
+                         global const float *restrict gradient_tables,
+                         global const float *restrict weights, ulong weight_offset, uint affine,
+                         uint channels, uint first, uint total, uint plane, ulong run_length,
+                         ulong ahead, ulong ahead_count, uint range, uint non_temporal)
+{
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
+    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global float *pdx = dx + dx_offset + run;
+#if CPU_FORM
+    backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
+                       coefficients, gradients, total, weight, affine, ahead, ahead_count,
+                       non_temporal);
 #else
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
         const uint further = at + quotient(within + i, plane);

@@ -12,7 +12,7 @@
  */
 
 /* mean, a and b of a channel. */
-static float forward_mean(global const float *coefficients, uint scale_only, uint total, uint c)
+static float apply_mean(global const float *coefficients, uint scale_only, uint total, uint c)
 {
     return scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_HIGH, total) + c];
 }
@@ -30,27 +30,19 @@ static float forward_shift(global const float *coefficients, global const float 
     return fma(-a, mean_low, affine && !scale_only ? bias[c] : 0.0f);
 }
 
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict tables,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint first, uint total, uint plane,
-                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
-                        uint non_temporal)
-{
-    const ulong run = flat_run(first, total, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
-    const ulong planes = quotient_long(begin, plane);
-    const uint within = (uint)(begin - planes * plane);
-    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *coefficients = tables + first;
-    global const float *weight = weights + weight_offset + first;
-    global const float *bias = biases + bias_offset + first;
-    global float *py = y + y_offset + run;
 #if CPU_FORM
+/*
+ * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at `coefficients`,
+ * `weight` and `bias`: the first is of channel `at`, and `within` its plane.
+ */
+static void forward_apply_run(global const float *px, global float *py, ulong begin, ulong end,
+                              ulong run_length, uint at, uint within, uint channels, uint plane,
+                              global const float *coefficients, uint total,
+                              global const float *weight, global const float *bias, uint affine,
+                              uint scale_only, ulong ahead, ulong ahead_count, uint non_temporal)
+{
     const uint skips_caches = is_non_temporal(py + begin, non_temporal);
-    float mean = forward_mean(coefficients, scale_only, total, at);
+    float mean = apply_mean(coefficients, scale_only, total, at);
     float a = forward_scale(coefficients, weight, affine, total, at);
     float b = forward_shift(coefficients, bias, affine, scale_only, total, at, a);
     ulong i = begin, plane_end = begin + (plane - within);
@@ -67,7 +59,7 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const uint left = (uint)(stop - i);
         const float mean_before = mean, a_before = a, b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = forward_mean(coefficients, scale_only, total, c);
+        mean = apply_mean(coefficients, scale_only, total, c);
         a = forward_scale(coefficients, weight, affine, total, c);
         b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
         plane_end += plane;
@@ -88,13 +80,37 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
             put(v, py + i);
         i += count;
     }
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
+                        ulong y_offset, global const float *restrict tables,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only, uint channels, uint first, uint total, uint plane,
+                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
+                        uint non_temporal)
+{
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *coefficients = tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global const float *bias = biases + bias_offset + first;
+    global float *py = y + y_offset + run;
+#if CPU_FORM
+    forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
+                      total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
 #else
     for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
         const uint further = at + quotient(within + i, plane);
         const uint c = further - quotient(further, channels) * channels;
         const float a = forward_scale(coefficients, weight, affine, total, c);
         const float b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
-        const float mean = forward_mean(coefficients, scale_only, total, c);
+        const float mean = apply_mean(coefficients, scale_only, total, c);
         put(plus_zero(fma(a, px[begin + i] - mean, b)), py + begin + i);
     }
 #endif
@@ -114,7 +130,7 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
     float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
     uint within, c = channel_of(tile + get_local_id(0), plane, &within);
     for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = forward_mean(coefficients, scale_only, channels, c);
+        means[k] = apply_mean(coefficients, scale_only, channels, c);
         as[k] = forward_scale(coefficients, weight, affine, channels, c);
         bs[k] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[k]);
         c = next_channel(c, plane, &within);

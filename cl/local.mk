@@ -12,6 +12,7 @@ KERNELS = \
 	cl/reduce_rows_of_one.cl \
 	cl/reduce_forward.cl \
 	cl/reduce_backward.cl \
+	cl/reduce_nchw_cpu.cl \
 	cl/reduce_nchw.cl \
 	cl/reduce_nhwc_cpu.cl \
 	cl/reduce_nhwc.cl \
@@ -20,6 +21,8 @@ KERNELS = \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
 	cl/store_gradients.cl \
+	cl/whole_forward.cl \
+	cl/whole_backward.cl \
 	cl/self_test.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh

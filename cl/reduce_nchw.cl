@@ -1,5 +1,5 @@
 /*
- * Step 1, channels first: tensors -> accumulators. One text for both passes: reduce_forward.cl or
+ * Step 1, channels first, GPU form: tensors -> accumulators. One text for both passes: reduce_forward.cl or
  * reduce_backward.cl, which stands before it, says what PASS reads, sums and adds.
  *
  * Work-group (strip of channels, slice) sums `strip` of the `channels` channels, from `first` on,
@@ -7,10 +7,11 @@
  * blocks blocks, else `per_slice` of the samples (reduce_batch.cl). The accumulator of channel c
  * goes to partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
+#if !CPU_FORM
 kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
 void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
                        uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial)
+                       global long *restrict partial REPEAT_ARGUMENT)
 {
     LANES_OF_BATCH(lanes, PASS_SUMS);
     SHARED(float, pivots, BATCH);
@@ -20,6 +21,8 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     SHARED(long, components, SETS * BATCH);
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;
+    if (NONE_REPEATS(c, strip_channels))
+        return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
     const uint rounds = single ? 1 : stop - begin;
     const uint from = single ? begin : 0, to = single ? stop : strip_channels * blocks;
@@ -92,3 +95,4 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
                 single ? BATCH : blocks, components,
                 partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
+#endif

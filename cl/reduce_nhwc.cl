@@ -11,12 +11,14 @@
 kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
 void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
                        uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial)
+                       global long *restrict partial REPEAT_ARGUMENT)
 {
     local float lanes[PASS_SUMS * COLUMN_SIZE];
     local long all[NHWC_ROWS * NHWC_ITEMS];
     const uint c = get_global_id(0), item = get_local_id(0), row = get_local_id(1);
     const bool exists = c < channels;
+    if (NONE_REPEATS(c - item, min((uint)NHWC_ITEMS, channels - (c - item))))
+        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);

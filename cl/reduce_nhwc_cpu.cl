@@ -109,34 +109,31 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
-void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
-                       uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial)
+/*
+ * Sums the blocks from `begin` to before `stop` of `width` channels from c on, and writes their
+ * accumulators to `out`.
+ */
+static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels, uint plane,
+                            uint blocks, uint c, uint width, uint begin, uint stop,
+                            float last_reciprocal, global long *out)
 {
-    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const uint slice = get_group_id(1), begin = slice * per_slice;
-    const uint stop = min(samples * blocks, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);
     real means[VECTORS];
     wides limbs[VECTORS * PASS_LIMBS];
     ints flags[VECTORS];
-    for (uint v = 0; v < VECTORS; ++v)
-        means[v] = 0.0f;
     for (uint v = 0; v * WIDTH < width; ++v) {
         zero_limbs(limbs + v * PASS_LIMBS, PASS_LIMBS);
         flags[v] = 0;
-        means[v] = PASS(row_means)(&tensors, c + v * WIDTH, channels);
+        means[v] = PASS(row_means)(tensors, c + v * WIDTH, channels);
     }
     if (plane == 1)
-        PASS(sum_rows_of_one)(limbs, flags, &tensors, means, (ulong)begin * channels + c,
+        PASS(sum_rows_of_one)(limbs, flags, tensors, means, (ulong)begin * channels + c,
                               stop - begin, width, channels);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong place = ((ulong)sample * plane + start) * channels + c;
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
-        PASS(sum_block)(&tensors, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
+        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
                         flags);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
@@ -144,9 +141,23 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
             added = 0;
         }
     }
-    global long *out = partial + ((ulong)slice * channels + c) * PASS_LENGTH;
     for (uint v = 0; v * WIDTH < width; ++v)
         store_rows(limbs + v * PASS_LIMBS, flags[v], PASS_LIMBS1, PASS_LIMBS2, width - v * WIDTH,
                    out + v * WIDTH * PASS_LENGTH);
+}
+
+kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
+void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
+                       uint strip, uint per_slice, float last_reciprocal,
+                       global long *restrict partial REPEAT_ARGUMENT)
+{
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
+    if (NONE_REPEATS(c, width))
+        return;
+    const uint slice = get_group_id(1), begin = slice * per_slice;
+    const uint stop = min(samples * blocks, begin + per_slice);
+    const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);
+    PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
+                    partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
 #endif

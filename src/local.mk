@@ -74,6 +74,10 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/batchnorm.h \
 	src/layer/coefficients.c \
 	src/layer/coefficients.h \
+	src/layer/moments.c \
+	src/layer/moments.h \
+	src/layer/running.c \
+	src/layer/running.h \
 	src/layer/saved.c \
 	src/layer/set_group.c \
 	src/layer/training_mode.c \
@@ -85,6 +89,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/combine.h \
 	src/pass/describe.c \
 	src/pass/describe.h \
+	src/pass/device_combine.c \
+	src/pass/device_combine.h \
 	src/pass/evaluate.c \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
@@ -94,6 +100,10 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/frozen_backward.c \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
+	src/pass/on_device.c \
+	src/pass/on_device.h \
+	src/pass/whole.c \
+	src/pass/whole.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
 	src/pass/overlap.c \

@@ -9,8 +9,8 @@
 
 /* Texts that are compiled together. */
 typedef struct sbn_sources {
-    const char *texts[24];
-    size_t lengths[24];
+    const char *texts[32];
+    size_t lengths[32];
     cl_uint count;
 } sbn_sources;
 

@@ -103,13 +103,25 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
                   : wait_for_last(table, replica, table->last[replica->index] == written, wait);
 }
 
+int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
+                                     size_t first, sbn_wait *wait)
+{
+    return wait_for_last(table, replica, first > 0, wait);
+}
+
+int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
+{
+    const int status = sbn__keep_event(replica, &table->written[replica->index], event);
+    return status ? status : sbn__channel_table_touched(table, replica, event);
+}
+
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
                              size_t channels)
 {
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    int status = wait_for_last(table, replica, first > 0, &wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, first, &wait);
     if (!status)
         status = sbn__write_columns(replica, table->device[r].mem,
                                     sbn__channel_table_rows(table, r), table->rows,
@@ -117,9 +129,7 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, siz
                                     sizeof(float) * channels, &wait, &event);
     if (status != SBN_SUCCESS)
         return status;
-    status = sbn__keep_event(replica, &table->written[r], event);
-    if (!status)
-        status = sbn__channel_table_touched(table, replica, event);
+    status = sbn__channel_table_wrote(table, replica, event);
     sbn__release_event(&event);
     return status;
 }

@@ -47,4 +47,12 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,
                                cl_event event);
 
+/*
+ * The same for a command of the device itself that writes `channels` of all rows, from `first` on:
+ * what it must wait for, and that it is enqueued.
+ */
+int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
+                                     size_t first, sbn_wait *wait);
+int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event);
+
 #endif

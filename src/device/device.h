@@ -26,8 +26,11 @@ typedef struct sbn_replica {
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue);
 void sbn__replica_close(sbn_replica *replica);
 
+/* Replicas that combine on their devices: cl/statistics.cl has room for the blocks of as many. */
+#define SBN_MAX_COMBINED 64
+
 /* Events to wait for; those that are NULL do not count. */
-#define SBN_MAX_WAIT 4
+#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 4)
 
 typedef struct sbn_wait {
     cl_event events[SBN_MAX_WAIT];

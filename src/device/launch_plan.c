@@ -53,6 +53,9 @@ static const tuning gpu = {
 /* and this many slices keep any device busy. */
 #define MOST_SLICES 256
 
+/* A work-group that does a whole pass reads runs of as many bytes, where it can. */
+#define WHOLE_RUN 4096
+
 /* Some devices count work-groups of the second dimension to 65535 only. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
 
@@ -237,4 +240,24 @@ size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_
     /* Equal ones. */
     const size_t count = ceil_div(shape->channels, most);
     return round_up(ceil_div(shape->channels, count), step);
+}
+
+/*
+ * One launch, channels first: what a work-group reads of a sample is WHOLE_RUN bytes at least, and begins
+ * at a cache line's beginning, where the tensor does. Not where units would be left idle.
+ */
+size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
+    const size_t components = (size_t)sizes->sets * (size_t)sizes->batch;
+    (void)tensors;
+    if (replica->form != SBN_FORM_CPU || !replica->kernels.combine || !is_flat(shape, replica))
+        return 0;
+    const size_t step = channels_of_lines(shape->plane);
+    const size_t most = at_least(components / shape->blocks, 1);
+    const size_t wanted = round_up(at_least(WHOLE_RUN / (shape->plane * sizeof(float)), 1), step);
+    size_t strip = at_most(at_most(wanted, at_least(most / step * step, 1)), shape->channels);
+    if (ceil_div(shape->channels, strip) < 2 * replica->compute_units)
+        return 0;
+    return strip;
 }

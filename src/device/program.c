@@ -47,16 +47,21 @@ int sbn__program_is_worth_caching(cl_device_id device)
 
 /*
  * The sources of a program, found by name among the embedded ones. A pass's file comes before the
- * kernels that both passes share.
+ * kernels that both passes share. The last WHOLE_SOURCES, which do a whole pass in one launch, are the
+ * CPU form's alone.
  */
 static const char *const reduce_sources[] = {
     "common.cl",          "accumulator.cl",     "accumulator_doubles.cl",
     "channels.cl",        "statistics.cl",      "combine.cl",
     "reduce_batch.cl",    "reduce_rows.cl",     "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw.cl",     "reduce_nhwc_cpu.cl",
-    "reduce_nhwc.cl",     "reduce_backward.cl", "reduce_nchw.cl",
-    "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",
+    "reduce_forward.cl",  "reduce_nchw_cpu.cl", "reduce_nchw.cl",
+    "reduce_nhwc_cpu.cl", "reduce_nhwc.cl",     "reduce_backward.cl",
+    "reduce_nchw_cpu.cl", "reduce_nchw.cl",     "reduce_nhwc_cpu.cl",
+    "reduce_nhwc.cl",     "apply_walk.cl",      "apply_forward.cl",
+    "apply_backward.cl",  "store_gradients.cl", "whole_forward.cl",
+    "whole_backward.cl",
 };
+enum { WHOLE_SOURCES = 6 };
 static const char *const apply_sources[] = {
     "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
     "reduce_slices.cl", "store_gradients.cl", "channels.cl",      "self_test.cl",
@@ -152,12 +157,14 @@ int sbn__program_build(sbn_program *program, int cache)
                          "build_options: expected at most %d characters, got %zu",
                          MAX_BUILD_OPTIONS, strlen(more));
     status = build(&program->apply, program, SOURCES(apply_sources), common, cache);
+    const size_t sources = sizeof reduce_sources / sizeof *reduce_sources -
+                           (program->form == SBN_FORM_CPU ? 0 : WHOLE_SOURCES);
     for (int format = 0; format < SBN_FORMATS && !status; ++format) {
         char forward[512], backward[512];
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
         snprintf(options, sizeof options, "%s-D WIDE=%d %s%s", common, format, forward, backward);
-        status = build(&program->reduce[format], program, SOURCES(reduce_sources), options, cache);
+        status = build(&program->reduce[format], program, reduce_sources, sources, options, cache);
     }
     if (status == SBN_UNSUPPORTED_DEVICE && *more)
         return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), more);
@@ -206,6 +213,30 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
     return SBN_SUCCESS;
 }
 
+/* Those that combine, and do whole passes: a program of a device without doubles has none. */
+static int create_combine(sbn_kernels *kernels, const sbn_program *program)
+{
+    int status = SBN_SUCCESS;
+    for (int w = 0; w < SBN_FORMATS && !status; ++w) {
+        status = create_kernel(&kernels->forward_combine[w], program->reduce[w], program->device,
+                               "forward_combine");
+        if (!status)
+            status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
+                                   program->device, "backward_combine");
+        if (!status && program->form == SBN_FORM_CPU)
+            status = create_kernel(&kernels->forward_whole[w], program->reduce[w], program->device,
+                                   "forward_whole");
+        if (!status && program->form == SBN_FORM_CPU)
+            status = create_kernel(&kernels->backward_whole[w], program->reduce[w], program->device,
+                                   "backward_whole");
+    }
+    kernels->combine = !status;
+    if (status != CL_INVALID_KERNEL_NAME)
+        return status;
+    sbn__error_clear();
+    return SBN_SUCCESS;
+}
+
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
 {
     static const char *const names[4][2] = {
@@ -238,7 +269,7 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
     if (!status)
         status = create_kernel(&kernels->store_gradients, program->apply, device,
                                "store_gradients");
-    return status;
+    return status ? status : create_combine(kernels, program);
 }
 
 static void release_kernel(sbn_kernel *kernel)
@@ -256,6 +287,12 @@ void sbn__kernels_release(sbn_kernels *kernels)
             release_kernel(&kernels->forward_reduce[l][w]);
             release_kernel(&kernels->backward_reduce[l][w]);
         }
+    }
+    for (int w = 0; w < SBN_FORMATS; ++w) {
+        release_kernel(&kernels->forward_combine[w]);
+        release_kernel(&kernels->backward_combine[w]);
+        release_kernel(&kernels->forward_whole[w]);
+        release_kernel(&kernels->backward_whole[w]);
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);

@@ -64,6 +64,16 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
+/* In several contexts no device sees the others' sums. */
+static int can_combine(const sbn_group *group)
+{
+    int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;
+    for (size_t r = 0; r < group->replica_count; ++r)
+        can = can && group->replicas[r].kernels.combine &&
+              group->replicas[r].context == group->replicas->context;
+    return can;
+}
+
 static int open_replicas(sbn_group *group, const sbn_group_config *config)
 {
     group->replicas = sbn__allocate(sizeof *group->replicas * config->replicas);
@@ -84,6 +94,7 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (status)
             return status;
     }
+    group->combines = can_combine(group);
     return SBN_SUCCESS;
 }
 

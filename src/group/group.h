@@ -17,6 +17,7 @@ struct sbn_group {
     sbn_object object;
     size_t replica_count;
     sbn_replica *replicas;
+    int combines; /* its devices can combine: all in one context, with doubles */
 
     sbn_kernel_form form; /* as configured, for a split to hand on */
     char *build_options;

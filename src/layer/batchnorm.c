@@ -51,26 +51,24 @@ static int allocate(sbn_batchnorm *layer, const char *name)
 {
     sbn_group *group = layer->group;
     layer->name = sbn__allocate(strlen(name) + 1);
-    layer->running_mean = sbn__allocate(sizeof(float) * layer->channels);
-    layer->running_var = sbn__allocate(sizeof(float) * layer->channels);
-    layer->running_fresh = sbn__allocate(group->replica_count);
+    layer->table_fresh = sbn__allocate(group->replica_count);
     layer->shapes = sbn__allocate(sizeof *layer->shapes * group->replica_count);
-    if (!layer->name || !layer->running_mean || !layer->running_var || !layer->running_fresh ||
-        !layer->shapes)
+    if (layer->tracks)
+        layer->running = sbn__running_create(layer->channels);
+    if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
         return sbn__fail_memory("a layer");
     strcpy(layer->name, name);
-    return layer->tracks ? sbn__coefficients_create(&layer->running, group, layer->channels)
+    return layer->tracks ? sbn__coefficients_create(&layer->table, group, layer->channels)
                          : SBN_SUCCESS;
 }
 
 static void free_layer(sbn_batchnorm *layer)
 {
     sbn_saved_destroy(layer->batch);
-    sbn__channel_table_destroy(&layer->running);
+    sbn__channel_table_destroy(&layer->table);
+    sbn__running_destroy(layer->running);
     sbn__free(layer->name);
-    sbn__free(layer->running_mean);
-    sbn__free(layer->running_var);
-    sbn__free(layer->running_fresh);
+    sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
     sbn__object_remove(&layer->object);
     sbn__free(layer);
@@ -162,13 +160,6 @@ int sbn_batchnorm_destroy(sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
-/* The table's copies are out of date. */
-static void touch(sbn_batchnorm *layer)
-{
-    layer->running_filled = 0;
-    memset(layer->running_fresh, 0, layer->group->replica_count);
-}
-
 static int check_tracking(const sbn_batchnorm *layer)
 {
     sbn__error_clear();
@@ -182,65 +173,78 @@ static int check_tracking(const sbn_batchnorm *layer)
 int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
                                 int64_t *num_batches_tracked)
 {
-    const int status = check_tracking(layer);
+    int status = check_tracking(layer);
+    if (!status)
+        status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status)
         return status;
+    const sbn_running *running = layer->running;
     if (mean)
-        memcpy(mean, layer->running_mean, sizeof(float) * layer->channels);
+        memcpy(mean, running->mean, sizeof(float) * layer->channels);
     if (var)
-        memcpy(var, layer->running_var, sizeof(float) * layer->channels);
+        memcpy(var, running->var, sizeof(float) * layer->channels);
     if (num_batches_tracked)
-        *num_batches_tracked = layer->batches;
+        *num_batches_tracked = running->batches;
     return SBN_SUCCESS;
 }
 
 int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, const float *var,
                                     const int64_t *num_batches_tracked)
 {
-    const int status = check_tracking(layer);
+    int status = check_tracking(layer);
     if (status)
         return status;
     if (num_batches_tracked && *num_batches_tracked < 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "num_batches_tracked: a count from 0 was expected, %lld came",
                          (long long)*num_batches_tracked);
+    sbn_running *running = layer->running;
+    status = sbn__running_read(running, layer->group, layer->name);
+    if (status)
+        return status;
     if (mean)
-        memcpy(layer->running_mean, mean, sizeof(float) * layer->channels);
+        memcpy(running->mean, mean, sizeof(float) * layer->channels);
     if (var)
-        memcpy(layer->running_var, var, sizeof(float) * layer->channels);
+        memcpy(running->var, var, sizeof(float) * layer->channels);
     if (num_batches_tracked)
-        layer->batches = *num_batches_tracked;
-    touch(layer);
+        running->batches = *num_batches_tracked;
+    sbn__running_changed(running);
     return SBN_SUCCESS;
 }
 
 int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
 {
-    const int status = check_tracking(layer);
+    int status = check_tracking(layer);
+    if (!status)
+        status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status)
         return status;
+    sbn_running *running = layer->running;
     for (size_t c = 0; c < layer->channels; ++c) {
-        layer->running_mean[c] = 0.0f;
-        layer->running_var[c] = 1.0f;
+        running->mean[c] = 0.0f;
+        running->var[c] = 1.0f;
     }
-    layer->batches = 0;
-    touch(layer);
+    running->batches = 0;
+    sbn__running_changed(running);
     return SBN_SUCCESS;
 }
 
 void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                           uint64_t count)
 {
-    if (layer->batches < INT64_MAX)
-        ++layer->batches;
-    const double weight = layer->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->batches
-                                                                   : layer->momentum;
+    sbn_running *running = layer->running;
+    sbn__running_count(running);
+    const double weight = sbn__batchnorm_weight(layer);
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < layer->channels; ++c) {
-        layer->running_mean[c] = (float)((1.0 - weight) * layer->running_mean[c] +
-                                         weight * mean[c]);
-        layer->running_var[c] = (float)((1.0 - weight) * layer->running_var[c] +
-                                        weight * (var[c] * unbiased));
+        running->mean[c] = (float)((1.0 - weight) * running->mean[c] + weight * mean[c]);
+        running->var[c] = (float)((1.0 - weight) * running->var[c] + weight * (var[c] * unbiased));
     }
-    touch(layer);
+    sbn__running_changed(running);
+}
+
+double sbn__batchnorm_weight(const sbn_batchnorm *layer)
+{
+    return layer->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->running->batches
+                                                    : layer->momentum;
 }

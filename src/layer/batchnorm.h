@@ -8,6 +8,8 @@
 #include "device/shape.h"
 #include "group/group.h"
 #include "layer/coefficients.h"
+#include "layer/moments.h"
+#include "layer/running.h"
 
 struct sbn_batchnorm {
     sbn_object object;
@@ -25,12 +27,11 @@ struct sbn_batchnorm {
     size_t saved, models; /* that need the layer: `batch` counts, too */
     sbn_settings settings;
 
-    float *running_mean, *running_var;
-    int64_t batches;
-    sbn_channel_table running; /* coefficients of the running statistics */
-    int running_filled;        /* the table's host copy is up to date */
-    char *running_fresh;       /* per replica: the device's copy is */
-    sbn_shape *shapes;         /* per replica, of the evaluation being enqueued */
+    sbn_running *running;    /* NULL: it tracks none */
+    sbn_channel_table table; /* coefficients of the running statistics */
+    unsigned table_version;  /* of those in the table's host copy; 0: none */
+    char *table_fresh;       /* per replica: the device's copy is that one */
+    sbn_shape *shapes;       /* per replica, of the evaluation being enqueued */
 
     sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
 };
@@ -46,13 +47,16 @@ struct sbn_saved {
     uint32_t pass;       /* the forward's number in the group, */
     uint32_t place;      /* and the layer's place in it */
     uint64_t count;
-    double *mean, *var, *invstd;
+    sbn_saved_moments *moments;
     sbn_shape *shapes;       /* per replica */
     sbn_channel_table table; /* coefficients */
 };
 
 /* Moves saved statistics to the group that their layer belongs to now; they are empty then. */
 int sbn__saved_follow(sbn_saved *saved);
+
+/* Brings the host's copy of what is saved up to date. */
+int sbn__saved_read(const sbn_saved *saved);
 
 /* Does the layer normalise by its running statistics? */
 int sbn__is_fixed(const sbn_batchnorm *layer);
@@ -66,8 +70,11 @@ int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
 /* The shards must have the shapes of the forward that filled `saved`. */
 int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, const char *operation);
 
-/* The batch's moments enter the running statistics. */
+/* The batch's moments, on the host, enter the running statistics, whose copy there is up to date. */
 void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                           uint64_t count);
+
+/* The weight of the batch that has been counted last. */
+double sbn__batchnorm_weight(const sbn_batchnorm *layer);
 
 #endif

@@ -4,9 +4,7 @@
 static void free_saved(sbn_saved *saved)
 {
     sbn__channel_table_destroy(&saved->table);
-    sbn__free(saved->mean);
-    sbn__free(saved->var);
-    sbn__free(saved->invstd);
+    sbn__saved_moments_destroy(saved->moments);
     sbn__free(saved->shapes);
     sbn__object_remove(&saved->object);
     sbn__free(saved);
@@ -28,11 +26,9 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     sbn__object_add(&made->object, SBN_HANDLE_SAVED);
     made->layer = layer;
     made->generation = layer->generation;
-    made->mean = sbn__allocate(sizeof(double) * layer->channels);
-    made->var = sbn__allocate(sizeof(double) * layer->channels);
-    made->invstd = sbn__allocate(sizeof(double) * layer->channels);
+    made->moments = sbn__saved_moments_create(layer->channels, layer->group->replica_count);
     made->shapes = sbn__allocate(sizeof(sbn_shape) * layer->group->replica_count);
-    if (!made->mean || !made->var || !made->invstd || !made->shapes)
+    if (!made->moments || !made->shapes)
         status = sbn__fail_memory("saved statistics");
     else
         status = sbn__coefficients_create(&made->table, layer->group, layer->channels);
@@ -66,16 +62,21 @@ int sbn__saved_follow(sbn_saved *saved)
     if (saved->generation == saved->layer->generation)
         return SBN_SUCCESS;
     sbn_channel_table table = {0};
-    sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
-    const int status = shapes ? sbn__coefficients_create(&table, group, saved->layer->channels)
-                              : sbn__fail_memory("saved statistics");
+    const size_t channels = saved->layer->channels, replicas = group->replica_count;
+    sbn_shape *shapes = sbn__allocate(sizeof *shapes * replicas);
+    sbn_saved_moments *moments = sbn__saved_moments_create(channels, replicas);
+    const int status = shapes && moments ? sbn__coefficients_create(&table, group, channels)
+                                         : sbn__fail_memory("saved statistics");
     if (status) {
         sbn__channel_table_destroy(&table);
+        sbn__saved_moments_destroy(moments);
         sbn__free(shapes);
         return status;
     }
     sbn__channel_table_destroy(&saved->table);
+    sbn__saved_moments_destroy(saved->moments);
     sbn__free(saved->shapes);
+    saved->moments = moments;
     saved->table = table;
     saved->shapes = shapes;
     saved->filled = 0;
@@ -83,19 +84,38 @@ int sbn__saved_follow(sbn_saved *saved)
     return SBN_SUCCESS;
 }
 
+static int fail_moved(const sbn_batchnorm *layer)
+{
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "saved: no forward pass has filled it since layer \"%s\" changed its group",
+                     layer->name);
+}
+
+int sbn__saved_read(const sbn_saved *saved)
+{
+    return sbn__saved_moments_read(saved->moments, &saved->table, saved->layer->group->replicas,
+                                   saved->layer->name);
+}
+
 int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
 {
     sbn__error_clear();
-    const int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
     if (status)
         return status;
     if (!saved->filled)
         return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
+    if (saved->generation != saved->layer->generation)
+        return fail_moved(saved->layer);
+    if (mean || var)
+        status = sbn__saved_read(saved);
+    if (status)
+        return status;
     for (size_t c = 0; c < saved->layer->channels; ++c) {
         if (mean)
-            mean[c] = (float)saved->mean[c];
+            mean[c] = (float)saved->moments->mean[c];
         if (var)
-            var[c] = (float)saved->var[c];
+            var[c] = (float)saved->moments->var[c];
     }
     if (count)
         *count = saved->count;
@@ -118,10 +138,7 @@ int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
     if (!saved->filled)
         return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
     if (saved->generation != layer->generation)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "saved: no forward pass has filled it since layer \"%s\" changed its group",
-            layer->name);
+        return fail_moved(layer);
     return SBN_SUCCESS;
 }
 

@@ -10,24 +10,28 @@ sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
 /* All that depends on the replicas is made for the new group before anything changes. */
 static int move(sbn_batchnorm *layer, sbn_group *group)
 {
-    sbn_channel_table running = {0};
+    sbn_channel_table table = {0};
     char *fresh = sbn__allocate(group->replica_count);
     sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
     int status = fresh && shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status && layer->tracks)
-        status = sbn__coefficients_create(&running, group, layer->channels);
+        status = sbn__coefficients_create(&table, group, layer->channels);
+    if (!status && layer->tracks)
+        status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status) {
-        sbn__channel_table_destroy(&running);
+        sbn__channel_table_destroy(&table);
         sbn__free(fresh);
         sbn__free(shapes);
         return status;
     }
-    sbn__channel_table_destroy(&layer->running);
-    sbn__free(layer->running_fresh);
+    if (layer->tracks)
+        sbn__running_leave(layer->running);
+    sbn__channel_table_destroy(&layer->table);
+    sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
-    layer->running = running;
-    layer->running_fresh = fresh;
-    layer->running_filled = 0;
+    layer->table = table;
+    layer->table_fresh = fresh;
+    layer->table_version = 0;
     layer->shapes = shapes;
     --layer->group->layers;
     ++group->layers;

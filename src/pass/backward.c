@@ -4,6 +4,7 @@
 #include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                          int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
@@ -24,7 +25,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     sbn_wait all = *wait;
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(chunk, replica,
+        status = sbn__reduce_launch(chunk, replica, format,
                                     &replica->kernels.backward_reduce[g->layout][format], arguments,
                                     5, plan, &all, event);
     if (!status)
@@ -88,7 +89,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     const size_t r = replica->index;
     const int applies = sbn__backward_has_dx(layer_pass, chunk, r);
     int status = SBN_SUCCESS;
-    if (applies || sbn__backward_stores(layer_pass, r))
+    if (!layer_pass->on_device && (applies || sbn__backward_stores(layer_pass, r)))
         status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
                                           chunk->channels);
     if (status || !applies)
@@ -146,6 +147,7 @@ static const sbn_layer_pass_kind backward = {
     .finish = sbn__backward_finish,
     .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_backward,
     .store = sbn__backward_store,
 };
 

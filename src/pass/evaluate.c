@@ -1,4 +1,6 @@
 /* Passes that do not communicate: step 3 alone, from statistics that are known already. */
+#include <string.h>
+
 #include "pass/forward.h"
 #include "pass/overlap.h"
 
@@ -25,24 +27,26 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
 /* The running statistics as the kernels want them. */
 static int fill(sbn_batchnorm *layer)
 {
-    if (layer->running_filled || layer->group->replica_count == 0)
-        return SBN_SUCCESS;
+    const sbn_running *running = layer->running;
     float *host;
-    const int status = sbn__channel_table_host(&layer->running, 0, &host);
+    int status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (status || layer->table_version == running->version || layer->group->replica_count == 0)
+        return status;
+    status = sbn__channel_table_host(&layer->table, 0, &host);
     if (status)
         return status;
-    sbn__coefficients_write_running(&layer->running, layer->running_mean, layer->running_var,
-                                    layer->eps);
-    layer->running_filled = 1;
+    sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);
+    layer->table_version = running->version;
+    memset(layer->table_fresh, 0, layer->group->replica_count);
     return SBN_SUCCESS;
 }
 
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
 {
     const int status = fill(layer);
-    return status || layer->running_fresh[replica->index]
+    return status || layer->table_fresh[replica->index]
                ? status
-               : sbn__channel_table_write(&layer->running, replica, 0, layer->channels);
+               : sbn__channel_table_write(&layer->table, replica, 0, layer->channels);
 }
 
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
@@ -62,8 +66,8 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);
         if (!status)
-            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->running, replica);
-        layer->running_fresh[r] = !status;
+            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->table, replica);
+        layer->table_fresh[r] = !status;
     }
     if (status)
         sbn__withdraw_events(group, shards);

@@ -52,8 +52,7 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     char who[128];
     const size_t channels = layer->channels;
     /* Running means are floats: nothing is left for their lower part. */
-    const sbn_buffer zeros = {layer->running.device[replica->index].mem,
-                              SBN_ROW_MEAN_LOW * channels};
+    const sbn_buffer zeros = {layer->table.device[replica->index].mem, SBN_ROW_MEAN_LOW * channels};
     snprintf(who, sizeof who, "folding of layer \"%.48s\", rank %d, replica %zu", layer->name,
              sbn_group_rank(layer->group), replica->index);
     if (f->outer < 1 || f->inner < 1)
@@ -115,10 +114,10 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
     if (!status)
         status = sbn__running_write(layer, replica);
     if (!status)
-        status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->running,
+        status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->table,
                                      SBN_SCALE_ONLY, ready, &weight);
     if (!status)
-        status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->running,
+        status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->table,
                                      SBN_NORMALISE, ready, &bias);
     if (!status) {
         const cl_event both[] = {weight, bias};
@@ -174,7 +173,7 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         status = launch(layer, &folding, &group->replicas[r], &all[r]);
-        layer->running_fresh[r] = !status;
+        layer->table_fresh[r] = !status;
     }
     sbn__free(all);
     for (size_t r = 0; status && r < group->replica_count; ++r) {

@@ -6,6 +6,7 @@
 #include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
@@ -19,8 +20,9 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
     const sbn_shape *g = &chunk->shapes[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
-    return sbn__reduce_launch(chunk, replica, &replica->kernels.forward_reduce[g->layout][format],
-                              arguments, 2, plan, wait, event);
+    return sbn__reduce_launch(chunk, replica, format,
+                              &replica->kernels.forward_reduce[g->layout][format], arguments, 2,
+                              plan, wait, event);
 }
 
 static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
@@ -36,10 +38,11 @@ static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
     return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
-/* The columns become what is saved. */
+/* The columns become what is saved, unless a device has saved it. */
 static void save(sbn_layer_pass *layer_pass)
 {
     sbn_saved *saved = layer_pass->saved;
+    sbn_saved_moments *moments = saved->moments;
     const size_t bytes = sizeof(double) * layer_pass->layer->channels;
     saved->filled = 1;
     saved->frozen = layer_pass->kind->local;
@@ -48,9 +51,13 @@ static void save(sbn_layer_pass *layer_pass)
     saved->count = layer_pass->count;
     memcpy(saved->shapes, layer_pass->shapes,
            sizeof *saved->shapes * layer_pass->group->replica_count);
-    memcpy(saved->mean, layer_pass->columns[MEAN], bytes);
-    memcpy(saved->var, layer_pass->columns[VAR], bytes);
-    memcpy(saved->invstd, layer_pass->columns[INVSTD], bytes);
+    moments->on_device = layer_pass->on_device;
+    moments->on_host = !layer_pass->on_device;
+    if (layer_pass->on_device)
+        return;
+    memcpy(moments->mean, layer_pass->columns[MEAN], bytes);
+    memcpy(moments->var, layer_pass->columns[VAR], bytes);
+    memcpy(moments->invstd, layer_pass->columns[INVSTD], bytes);
 }
 
 /* An empty batch has had nothing to finish. */
@@ -69,9 +76,9 @@ static void commit(sbn_layer_pass *layer_pass)
 static void commit_training(sbn_layer_pass *layer_pass)
 {
     commit(layer_pass);
-    if (layer_pass->layer->tracks && layer_pass->count > 0 &&
+    if (layer_pass->layer->tracks && layer_pass->count > 0 && !layer_pass->on_device &&
         !(layer_pass->flags & SBN_KEEP_RUNNING_STATS))
-        sbn__batchnorm_track(layer_pass->layer, layer_pass->saved->mean, layer_pass->saved->var,
+        sbn__batchnorm_track(layer_pass->layer, layer_pass->columns[MEAN], layer_pass->columns[VAR],
                              layer_pass->count);
 }
 
@@ -80,8 +87,8 @@ static void commit_frozen(sbn_layer_pass *layer_pass)
 {
     const sbn_batchnorm *layer = layer_pass->layer;
     for (size_t c = 0; c < layer->channels; ++c) {
-        layer_pass->columns[MEAN][c] = layer->running_mean[c];
-        layer_pass->columns[VAR][c] = layer->running_var[c];
+        layer_pass->columns[MEAN][c] = layer->running->mean[c];
+        layer_pass->columns[VAR][c] = layer->running->var[c];
     }
     sbn__invstd_of(layer_pass->columns[VAR], layer->channels, layer->eps,
                    layer_pass->columns[INVSTD]);
@@ -132,7 +139,10 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     sbn_channel_table *table = &layer_pass->saved->table;
     if (chunk->shapes[r].elements == 0)
         return SBN_SUCCESS;
-    const int status = sbn__channel_table_write(table, replica, chunk->first, chunk->channels);
+    const int status = layer_pass->on_device
+                           ? SBN_SUCCESS
+                           : sbn__channel_table_write(table, replica, chunk->first,
+                                                      chunk->channels);
     if (status)
         return status;
     sbn__release_event(&layer_pass->last[r]);
@@ -146,12 +156,14 @@ static const sbn_layer_pass_kind training = {
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS,
     .fills = 1,
+    .tracks = 1,
     .least_count = 2,
     .format = sbn__forward_format,
     .reduce = reduce,
     .finish = finish,
     .write_coefficients = write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_forward,
     .commit = commit_training,
 };
 
@@ -166,6 +178,7 @@ static const sbn_layer_pass_kind evaluation = {
     .finish = finish,
     .write_coefficients = write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_forward,
     .commit = commit,
 };
 

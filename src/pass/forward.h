@@ -13,7 +13,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
                         sbn_normalise normalise, cl_event ready, cl_event *applied);
 
 /*
- * Brings a replica's table of the running statistics up to date; the caller sets running_fresh
+ * Brings a replica's table of the running statistics up to date; the caller sets table_fresh
  * when a command that reads it is enqueued.
  */
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica);

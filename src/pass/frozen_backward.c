@@ -9,7 +9,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
 {
     const size_t r = replica->index;
     sbn_shard shard = layer_pass->shards[r];
-    if (sbn__backward_stores(layer_pass, r)) {
+    if (!layer_pass->on_device && sbn__backward_stores(layer_pass, r)) {
         const int status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
                                                     chunk->channels);
         if (status)

@@ -20,6 +20,7 @@ typedef struct sbn_layer_pass_kind {
     unsigned needs;       /* of shards: src/pass/shard.h */
     int local;            /* of this rank alone, whatever the group */
     int fills;            /* its saved statistics, or reads them */
+    int tracks;           /* it updates running statistics */
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
@@ -35,6 +36,9 @@ typedef struct sbn_layer_pass_kind {
     /* Writes a finished chunk's table on the host; then enqueues step 3 for each replica. */
     void (*write_coefficients)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
     int (*apply)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica);
+    /* Enqueues all of it in one launch: src/pass/whole.h. NULL: never. */
+    int (*whole)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
+                 int tracks, sbn_wait *wait, cl_event *event);
     /* Hands a replica's gradients to the caller, when all chunks are applied. Or NULL. */
     int (*store)(sbn_layer_pass *layer_pass, sbn_replica *replica);
     /* All of the pass is known, in the order the passes began: keep what outlives it. Or NULL. */
@@ -63,9 +67,14 @@ struct sbn_layer_pass {
     uint64_t own;   /* values per channel of this rank */
     uint64_t count; /* of all that the layer pass combines with */
     uint32_t place; /* of the layer among those that the others must agree to */
+    int on_device;  /* its accumulators are combined there, not on the host */
+    size_t whole;   /* channels of a work-group that does the whole pass of them; 0: none does */
     int pending;    /* its accumulators are to be combined, or combined once more */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
+    /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
+    const char *enqueued;
+    char enqueued_of[64];
 
     unsigned char *repeat;        /* per channel: to be redone wide */
     double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */

@@ -2,6 +2,7 @@
 
 #include "pass/combine.h"
 #include "pass/fallback.h"
+#include "pass/on_device.h"
 #include "pass/overlap.h"
 #include "pass/pipeline.h"
 
@@ -101,6 +102,8 @@ static int launch(sbn_pass *pass)
         sbn__combine_start(pass);
         if (pass->stage == SBN_STAGE_LOCAL)
             sbn__pipeline_start(pass);
+        if (pass->stage == SBN_STAGE_LOCAL && pass->on_device && !pass->error)
+            sbn__on_device_combine(pass);
         return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
     }
     if (!pass->error)
@@ -182,6 +185,7 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
     if (!pass->error || told)
         number_layer_passes(pass);
+    sbn__on_device_choose(pass);
     prepare_layer_passes(pass, branches, count);
     check_apart(pass, count);
     if (!pass->error)
@@ -265,7 +269,8 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
+        if (!lp->whole)
+            status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
         if (!status)
             status = sbn__layer_pass_finish(lp, replica);
     }
@@ -281,7 +286,8 @@ static int finish(sbn_pass *pass)
     sbn_group *group = pass->group;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
+        if (!lp->on_device)
+            lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)

@@ -2,6 +2,7 @@
 
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 /* Channels of a chunk. Others would have to wait for this rank at every chunk. */
 static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
@@ -21,7 +22,13 @@ static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
 void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 {
     sbn_layer_pass *first = pass->layer_passes;
-    first->chunk_channels = channels_of_chunk(pass, at_once);
+    for (sbn_layer_pass *lp = first; lp; lp = lp->next)
+        lp->whole = 0;
+    /* Layers of a call may add up gradients in one buffer: their order must not change. */
+    if (at_once && !first->next)
+        first->whole = sbn__whole_strip(first);
+    if (!first->whole)
+        first->chunk_channels = channels_of_chunk(pass, at_once);
     pass->chunk_count = (first->layer->channels + first->chunk_channels - 1) /
                         first->chunk_channels;
     for (sbn_layer_pass *lp = first; lp; lp = lp->next)
@@ -30,8 +37,8 @@ void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 }
 
 /*
- * Step 1 of a chunk, and its accumulators on their way to where they are combined. That is the host,
- * for all passes: src/pass/sums.h. Another place is another call here and in sbn__pipeline_arrived.
+ * Step 1 of a chunk, and its accumulators on their way to where they are combined: they stay on the
+ * devices (src/pass/on_device.h), or the host reads them (src/pass/sums.h).
  */
 static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
 {
@@ -39,17 +46,24 @@ static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < pass->group->replica_count && !status; ++r) {
         sbn_replica *replica = &pass->group->replicas[r];
+        if (lp->on_device) {
+            status = lp->whole ? sbn__whole(lp, chunk, replica, SBN_NARROW, 0)
+                               : sbn__reduce_on_device(lp, chunk, replica, pass->format);
+            continue;
+        }
         status = sbn__reduce(lp, chunk, replica, pass->format);
         if (!status)
             status = sbn__sums_read(lp, chunk, replica, pass->format);
     }
+    if (lp->on_device)
+        sbn__chunk_step(chunk, pass->group->replica_count);
     sbn__pass_error(pass, lp, status);
 }
 
 void sbn__pipeline_start(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
-    const size_t words = sbn__sums_lay_out(&sums, &pass->sent);
+    const size_t words = pass->on_device ? 1 : sbn__sums_lay_out(&sums, &pass->sent);
     const size_t ahead = pass->format == SBN_NARROW ? SBN_CHUNKS : 1;
     if (words > 1)
         sbn__pass_error(pass, pass->layer_passes,
@@ -80,7 +94,8 @@ static int apply(sbn_pass *pass, sbn_layer_pass *lp)
 {
     const sbn_chunk *chunk = sbn__chunk_at(lp, pass->chunk);
     sbn_replica *replica = pass->group->replicas;
-    lp->kind->write_coefficients(lp, chunk);
+    if (!lp->on_device)
+        lp->kind->write_coefficients(lp, chunk);
     /* Its statistics on the device are no longer those that it was filled with. */
     if (lp->kind->fills)
         lp->saved->filled = 0;

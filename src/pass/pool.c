@@ -124,6 +124,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->chunk = 0;
     pass->chunk_count = 1;
     pass->format = SBN_NARROW;
+    pass->on_device = 0;
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->sent = 0;

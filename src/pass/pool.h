@@ -27,6 +27,7 @@ struct sbn_pass {
     sbn_stage stage;
     size_t chunk, chunk_count;     /* the one that is being combined; of all layer passes */
     int format;                    /* of its pending layer passes */
+    int on_device;                 /* devices combine all that is to be combined */
     int error;                     /* this rank cannot go on: a status that the others learn */
     const sbn_layer_pass *culprit; /* the layer pass with the error */
     sbn_request header, sums, mismatch;

@@ -1,5 +1,6 @@
 #include "pass/reduce.h"
 
+/* Room for what the slices leave, and for their sum. */
 static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
                    size_t slices)
 {
@@ -9,7 +10,7 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
     return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
 }
 
-int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
+int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format, sbn_kernel *kernel,
                        sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event)
 {
@@ -17,28 +18,39 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel 
     const sbn_work *work = &chunk->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
-    const cl_mem out = plan->slices > 1 ? work->partial.mem : work->accumulators.mem;
     const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
+    const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(first),       SBN_ARG(total),           SBN_ARG(samples),
-        SBN_ARG(channels),    SBN_ARG(plane),           SBN_ARG(g->blocks),
-        SBN_ARG(plan->strip), SBN_ARG(plan->per_slice), SBN_ARG(g->last_reciprocal),
-        SBN_ARG(out),
+        SBN_ARG(first),
+        SBN_ARG(total),
+        SBN_ARG(samples),
+        SBN_ARG(channels),
+        SBN_ARG(plane),
+        SBN_ARG(g->blocks),
+        SBN_ARG(plan->strip),
+        SBN_ARG(plan->per_slice),
+        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(work->reduced.mem),
+        SBN_ARG(work->repeats), /* of the wide format alone */
     };
-    for (size_t i = whole ? 2 : 0; i < SBN_SLICE_ARGUMENTS; ++i)
+    for (size_t i = whole ? 2 : 0; i < used; ++i)
         arguments[count++] = walk[i];
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
-/* partial -> accumulators. A single slice has written those already. */
-static int add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
-                      cl_uint slices, const sbn_wait *wait, cl_event *event)
+int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
+                    const sbn_reduced from[4], const sbn_wait *wait, cl_event *event)
 {
     const sbn_work *work = &chunk->work[replica->index];
-    const sbn_argument arguments[] = {SBN_ARG(work->partial.mem), SBN_ARG(slices),
-                                      SBN_ARG(work->accumulators.mem)};
+    sbn_argument arguments[2 * 4 + 1];
+    for (size_t i = 0; i < 4; ++i) {
+        arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
+        arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
+    }
+    arguments[2 * 4] = (sbn_argument)SBN_ARG(work->accumulators.mem);
     const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
-    return sbn__launch(replica, &replica->kernels.add_slices, arguments, 3, 2, items, wait, event);
+    return sbn__launch(replica, &replica->kernels.add_slices, arguments, 2 * 4 + 1, 2, items, wait,
+                       event);
 }
 
 int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format)
@@ -52,6 +64,9 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     int status = reserve(chunk, replica, fixed, plan.slices);
     if (status)
         return status;
+    const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
+    work->reduced = (sbn_reduced){out, plan.slices};
+    work->repeats = NULL;
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
@@ -59,13 +74,41 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     sbn__wait_add(&wait, work->last);
     status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {
+        const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
         sbn_wait done = {{NULL}, 0};
         sbn__wait_add(&done, reduced);
-        status = add_slices(chunk, replica, fixed, plan.slices, &done, &folded);
+        status = sbn__add_slices(chunk, replica, fixed, from, &done, &folded);
     }
     if (reduced)
         sbn__move_event(&work->last, folded ? &folded : &reduced);
     sbn__release_event(&reduced);
     sbn__release_event(&folded);
     return status;
+}
+
+int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
+                          int format)
+{
+    const sbn_format *fixed = layer_pass->kind->format(format);
+    const sbn_shape *shape = &chunk->shapes[replica->index];
+    const size_t length = sbn__accumulator_length(fixed);
+    sbn_work *work = &chunk->work[replica->index];
+    sbn_device_buffer *out = format == SBN_WIDE ? &work->wide : &work->partial;
+    work->reduced.slices = 0;
+    if (shape->values == 0)
+        return SBN_SUCCESS;
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
+    const int status = sbn__reserve(replica, out,
+                                    sizeof(int64_t) * length * chunk->channels * plan.slices);
+    if (status)
+        return status;
+    work->reduced = (sbn_reduced){out->mem, plan.slices};
+    work->repeats = work->repeat.mem;
+    /* What another replica's device may still read, from the pass before; or this one's decision. */
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, layer_pass->ready[replica->index]);
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
+        if (format == SBN_NARROW || r == replica->index)
+            sbn__wait_add(&wait, chunk->work[r].last);
+    return layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &work->next);
 }

@@ -5,14 +5,25 @@
 #include "pass/layer_pass.h"
 
 /* Room that `arguments` must have after `count` for those that say how to walk. */
-#define SBN_SLICE_ARGUMENTS 10
+#define SBN_SLICE_ARGUMENTS 11
 
-/* Enqueues one of a kind's reductions, into partial, or accumulators where there is one slice. */
-int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, sbn_kernel *kernel,
+/* Enqueues one of a kind's reductions, in a format, into the replica's `reduced`. */
+int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format, sbn_kernel *kernel,
                        sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event);
 
 /* Enqueues a chunk's reduction on a replica, in a format; an empty shard has nothing to reduce. */
 int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format);
+
+/*
+ * The same where devices combine: what each slice has left stays apart. In the wide format only
+ * channels that the narrow one has asked to repeat. Its event is the replica's next one.
+ */
+int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
+                          int format);
+
+/* Adds up to four replicas' accumulators of a format into a replica's. */
+int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
+                    const sbn_reduced from[4], const sbn_wait *wait, cl_event *event);
 
 #endif

@@ -18,7 +18,7 @@ float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int w
 static void put_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica,
                           const unsigned char *only, const double *dy, const double *dy_xmu)
 {
-    const double *invstd = layer_pass->saved->invstd;
+    const double *invstd = layer_pass->saved->moments->invstd;
     float *weight = sbn__gradient_row(layer_pass, replica, SBN_ROW_WEIGHT_GRAD),
           *bias = sbn__gradient_row(layer_pass, replica, SBN_ROW_BIAS_GRAD);
     for (size_t c = chunk->first; c < chunk->first + chunk->channels; ++c) {
@@ -37,7 +37,7 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
     if (chunk->shapes[replica].values > 0) {
         const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
         sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
-                              layer_pass->saved->mean + first, dy + first, dy_xmu + first);
+                              layer_pass->saved->moments->mean + first, dy + first, dy_xmu + first);
     } else {
         memset(dy + first, 0, sizeof(double) * channels);
         memset(dy_xmu + first, 0, sizeof(double) * channels);
@@ -49,7 +49,7 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
 static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const double *dy,
                       const double *dy_xmu)
 {
-    const sbn_saved *saved = layer_pass->saved;
+    const sbn_saved_moments *saved = layer_pass->saved->moments;
     const size_t first = chunk->first, end = first + chunk->channels;
     const double n = (double)layer_pass->count;
     float *high = sbn__gradient_row(layer_pass, 0, SBN_ROW_G_HIGH),
@@ -71,7 +71,7 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
 int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                          const sbn_accumulators *accumulators)
 {
-    const sbn_saved *saved = layer_pass->saved;
+    const sbn_saved_moments *saved = layer_pass->saved->moments;
     const size_t first = chunk->first, channels = chunk->channels;
     const unsigned char *only = accumulators->format->wide ? layer_pass->repeat : NULL;
     double *dy = layer_pass->columns[DY], *dy_xmu = layer_pass->columns[DY_XMU];

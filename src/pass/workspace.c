@@ -17,10 +17,19 @@ void sbn__chunk_close(sbn_chunk *chunk, size_t replicas)
     for (size_t r = 0; chunk->work && r < replicas; ++r) {
         sbn__release_buffer(&chunk->work[r].partial);
         sbn__release_buffer(&chunk->work[r].accumulators);
+        sbn__release_buffer(&chunk->work[r].wide);
+        sbn__release_buffer(&chunk->work[r].repeat);
         sbn__staging_release(&chunk->work[r].on_host);
     }
     sbn__free(chunk->work);
     sbn__free(chunk->shapes);
+}
+
+void sbn__chunk_step(sbn_chunk *chunk, size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        if (chunk->work[r].next)
+            sbn__move_event(&chunk->work[r].last, &chunk->work[r].next);
 }
 
 void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas)
@@ -33,6 +42,8 @@ void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas)
 void sbn__chunk_clear(sbn_chunk *chunk, size_t replicas)
 {
     sbn__chunk_wait(chunk, replicas);
-    for (size_t r = 0; r < replicas; ++r)
+    for (size_t r = 0; r < replicas; ++r) {
         sbn__release_event(&chunk->work[r].last);
+        sbn__release_event(&chunk->work[r].next);
+    }
 }

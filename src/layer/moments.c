@@ -1,0 +1,68 @@
+#include "layer/moments.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernel_constants.h"
+
+sbn_saved_moments *sbn__saved_moments_create(size_t channels, size_t replicas)
+{
+    sbn_saved_moments *moments = sbn__allocate(sizeof *moments);
+    if (!moments)
+        return NULL;
+    moments->channels = channels;
+    moments->replicas = replicas;
+    moments->mean = sbn__allocate(sizeof(double) * SBN_MOMENT_ROWS * channels);
+    moments->device = sbn__allocate(sizeof *moments->device * replicas);
+    if (!moments->mean || !moments->device) {
+        sbn__saved_moments_destroy(moments);
+        return NULL;
+    }
+    moments->var = moments->mean + SBN_MOMENT_VAR * channels;
+    moments->invstd = moments->mean + SBN_MOMENT_INVSTD * channels;
+    return moments;
+}
+
+void sbn__saved_moments_destroy(sbn_saved_moments *moments)
+{
+    if (!moments)
+        return;
+    for (size_t r = 0; moments->device && r < moments->replicas; ++r)
+        sbn__release_buffer(&moments->device[r]);
+    sbn__free(moments->device);
+    sbn__free(moments->mean);
+    sbn__free(moments);
+}
+
+int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica)
+{
+    return sbn__reserve(replica, &moments->device[replica->index],
+                        sizeof(double) * SBN_MOMENT_ROWS * moments->channels);
+}
+
+int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,
+                            const sbn_replica *replica, const char *layer)
+{
+    if (moments->on_host)
+        return SBN_SUCCESS;
+    const cl_event written = table->written[replica->index];
+    cl_int state = CL_COMPLETE;
+    if (written)
+        clWaitForEvents(1, &written);
+    const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
+    if (status)
+        return status;
+    if (state < 0)
+        return sbn__fail(state,
+                         "saved: the forward pass of layer \"%s\" that fills it has failed on its "
+                         "device: %s",
+                         layer, sbn_strerror(state));
+    const cl_int code = clEnqueueReadBuffer(replica->transfer_queue,
+                                            moments->device[replica->index].mem, CL_TRUE, 0,
+                                            sizeof(double) * SBN_MOMENT_ROWS * moments->channels,
+                                            moments->mean, 0, NULL, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "replica %zu: clEnqueueReadBuffer for saved statistics: %s",
+                         replica->index, sbn_strerror(code));
+    moments->on_host = 1;
+    return SBN_SUCCESS;
+}

@@ -1,0 +1,32 @@
+/*
+ * Mean, variance and inverse standard deviation that a forward pass saves, as doubles: on the host
+ * where that has combined, else on each replica's device, from where the host reads them on demand.
+ */
+#ifndef SBN_LAYER_MOMENTS_H
+#define SBN_LAYER_MOMENTS_H
+
+#include "device/channel_table.h"
+#include "group/group.h"
+
+typedef struct sbn_saved_moments {
+    size_t channels, replicas;
+    double *mean, *var, *invstd;
+    int on_host, on_device;    /* which copies are there */
+    sbn_device_buffer *device; /* per replica: SBN_MOMENT_ROWS of doubles */
+} sbn_saved_moments;
+
+/* NULL without memory. */
+sbn_saved_moments *sbn__saved_moments_create(size_t channels, size_t replicas);
+void sbn__saved_moments_destroy(sbn_saved_moments *moments);
+
+/* Room for a replica's copy. */
+int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica);
+
+/*
+ * Brings the host's copy up to date: waits for the commands that have written `table`, which write
+ * the moments too. A failure of theirs is an error that names the layer.
+ */
+int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,
+                            const sbn_replica *replica, const char *layer);
+
+#endif

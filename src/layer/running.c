@@ -1,0 +1,126 @@
+#include "layer/running.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+sbn_running *sbn__running_create(size_t channels)
+{
+    sbn_running *running = sbn__allocate(sizeof *running);
+    if (!running)
+        return NULL;
+    running->channels = channels;
+    running->mean = sbn__allocate(sizeof(float) * channels);
+    running->var = sbn__allocate(sizeof(float) * channels);
+    running->device_is_stale = 1;
+    if (running->mean && running->var)
+        return running;
+    sbn__running_destroy(running);
+    return NULL;
+}
+
+void sbn__running_leave(sbn_running *running)
+{
+    sbn__release_event(&running->last);
+    sbn__release_buffer(&running->device);
+    running->device_is_stale = 1;
+}
+
+void sbn__running_destroy(sbn_running *running)
+{
+    if (!running)
+        return;
+    sbn__running_leave(running);
+    sbn__free(running->mean);
+    sbn__free(running->var);
+    sbn__free(running);
+}
+
+/* An update that has failed has changed nothing; it is told once. */
+static int wait_for_updates(sbn_running *running, const sbn_group *group, const char *layer)
+{
+    cl_int state = CL_COMPLETE;
+    if (!running->last)
+        return SBN_SUCCESS;
+    clWaitForEvents(1, &running->last);
+    const int status = sbn__event_state(group->replicas, running->last, &state);
+    sbn__release_event(&running->last);
+    return status || state >= 0
+               ? status
+               : sbn__fail(state,
+                           "running statistics of layer \"%s\": a forward pass has failed on its "
+                           "device: %s; they are those of the last one that has not",
+                           layer, sbn_strerror(state));
+}
+
+static int move(const sbn_running *running, const sbn_replica *replica, int to_host, size_t at,
+                size_t size, void *host)
+{
+    const cl_int code = to_host ? clEnqueueReadBuffer(replica->transfer_queue, running->device.mem,
+                                                      CL_TRUE, at, size, host, 0, NULL, NULL)
+                                : clEnqueueWriteBuffer(replica->transfer_queue, running->device.mem,
+                                                       CL_TRUE, at, size, host, 0, NULL, NULL);
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "replica %zu: %s for running statistics: %s", replica->index,
+                           to_host ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
+                           sbn_strerror(code));
+}
+
+/* Both copies' rows and count. */
+static int move_all(sbn_running *running, const sbn_replica *replica, int to_host)
+{
+    const size_t row = sizeof(float) * running->channels;
+    int status = move(running, replica, to_host, 0, row, running->mean);
+    if (!status)
+        status = move(running, replica, to_host, row, row, running->var);
+    return status ? status
+                  : move(running, replica, to_host, 2 * row, sizeof running->batches,
+                         &running->batches);
+}
+
+int sbn__running_read(sbn_running *running, const sbn_group *group, const char *layer)
+{
+    if (!running->host_is_stale)
+        return SBN_SUCCESS;
+    int status = wait_for_updates(running, group, layer);
+    if (!status)
+        status = move_all(running, group->replicas, 1);
+    if (!status) {
+        running->host_is_stale = 0;
+        ++running->version;
+    }
+    return status;
+}
+
+void sbn__running_changed(sbn_running *running)
+{
+    running->device_is_stale = 1;
+    ++running->version;
+}
+
+int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer)
+{
+    sbn_replica *replica = group->replicas;
+    if (!running->device_is_stale)
+        return SBN_SUCCESS;
+    const size_t size = 2 * sizeof(float) * running->channels + sizeof running->batches;
+    int status = wait_for_updates(running, group, layer);
+    if (!status)
+        status = sbn__reserve(replica, &running->device, size);
+    if (!status)
+        status = move_all(running, replica, 0);
+    running->device_is_stale = status != SBN_SUCCESS;
+    return status;
+}
+
+int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event)
+{
+    running->host_is_stale = 1;
+    return sbn__keep_event(group->replicas, &running->last, event);
+}
+
+void sbn__running_count(sbn_running *running)
+{
+    if (running->batches < INT64_MAX)
+        ++running->batches;
+}

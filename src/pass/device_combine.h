@@ -1,0 +1,26 @@
+/*
+ * Step 2 on the devices of one context: each replica's device adds all replicas' accumulators and
+ * writes its own tables (cl/combine.cl), so that nothing but events lies between the steps. The wide
+ * format is always enqueued; its kernels have nothing to do where no channel needs it.
+ *
+ * The running statistics are the last that changes, when all else of all layer passes is enqueued:
+ * an error before leaves them as they were.
+ */
+#ifndef SBN_PASS_DEVICE_COMBINE_H
+#define SBN_PASS_DEVICE_COMBINE_H
+
+#include "pass/layer_pass.h"
+
+/* Is there work for a replica: does it have values, or need results? */
+int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                                 size_t replica);
+
+/*
+ * Enqueues the combining of a chunk on a replica, in a format; `sources` are what all replicas'
+ * reductions of it have left. With `tracks` it updates the running statistics, of all channels. Its
+ * event is the replica's next one.
+ */
+int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
+                        int format, int tracks);
+
+#endif
