@@ -13,6 +13,7 @@ typedef struct tuning {
     size_t reduce_elements;   /* of a work-group of a reduction, where there are enough */
     size_t least_slice;       /* below this a slice costs more to add than it gains */
     size_t flat_elements;     /* of a work-group of an apply kernel, walking flat */
+    size_t unit_cache;        /* bytes of a unit's own caches, at most; 0: unknown */
     size_t row_elements;      /* the same, walking by rows: of all its rows together */
     size_t chunks_in_cache;   /* of a pass in chunks: two of them are in use, the rest is slack */
     size_t chunk_units;       /* with more compute units a pass is not made in chunks; 0: never */
@@ -24,6 +25,7 @@ static const tuning cpu = {
     .reduce_elements = 131072,
     .least_slice = 8192,
     .flat_elements = 65536,
+    .unit_cache = (size_t)2 << 20,
     .row_elements = 262144,
     .chunks_in_cache = 8,
     .chunk_units = 2,
@@ -35,6 +37,7 @@ static const tuning gpu = {
     .reduce_elements = 16384,
     .least_slice = 1,
     .flat_elements = 2048,
+    .unit_cache = 0,
     .row_elements = 2048,
     .chunks_in_cache = 0,
     .chunk_units = 0,
@@ -203,12 +206,22 @@ static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
            shape->plane >= (size_t)sbn__kernel_sizes(replica->form)->width;
 }
 
+/*
+ * Bytes of a result beyond which it is stored past the caches. A store into them first reads the line;
+ * below this that costs less than reading the result from memory later. The last-level cache that a
+ * device tells of may be that of a whole host, of which other guests have most.
+ */
+static size_t cached_result(const sbn_replica *replica)
+{
+    const size_t own = tuning_of(replica)->unit_cache * replica->compute_units;
+    return own > 0 ? at_most(own, replica->cache_size) : replica->cache_size;
+}
+
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
 {
     sbn_apply_plan plan = is_flat(shape, replica) ? plan_flat(shape, replica)
                                                   : plan_rows(shape, replica);
-    /* A tensor that does not fit the last-level cache would only drive out what is read next. */
-    plan.non_temporal = shape->values * shape->total * sizeof(float) > replica->cache_size;
+    plan.non_temporal = shape->values * shape->total * sizeof(float) > cached_result(replica);
     return plan;
 }
 
