@@ -116,31 +116,25 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
 #endif
 }
 
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict coefficients,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
-                        uint non_temporal)
+#if CPU_FORM
+/* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
+static void forward_apply_tile(global const float *x, global float *y, ulong begin, ulong end,
+                               ulong tile, uint count, global const float *coefficients,
+                               global const float *weight, global const float *bias, uint affine,
+                               uint scale_only, uint channels, uint plane, uint non_temporal)
 {
-    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
-    const ulong width = row_width(channels, plane), tile = rows_tile();
-    const uint count = tile_count(width, tile);
-    float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
-    uint within, c = channel_of(tile + get_local_id(0), plane, &within);
-    for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = apply_mean(coefficients, scale_only, channels, c);
-        as[k] = forward_scale(coefficients, weight, affine, channels, c);
-        bs[k] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[k]);
+    const ulong width = row_width(channels, plane);
+    float means[TILE], as[TILE], bs[TILE];
+    uint within, c = channel_of(tile, plane, &within);
+    for (uint i = 0; i < count; ++i) {
+        means[i] = apply_mean(coefficients, scale_only, channels, c);
+        as[i] = forward_scale(coefficients, weight, affine, channels, c);
+        bs[i] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[i]);
         c = next_channel(c, plane, &within);
     }
-    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     for (ulong row = begin; row < end; ++row) {
-        const ulong place = row * width + tile;
-        global const float *px = x + x_offset + place;
-        global float *py = y + y_offset + place;
-#if CPU_FORM
+        global const float *px = x + row * width + tile;
+        global float *py = y + row * width + tile;
         uint i = 0;
         const uint skips_caches = is_non_temporal(py, non_temporal);
         for (; i + WIDTH <= count; i += WIDTH) {
@@ -155,10 +149,37 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
             const float v = fma(as[i], px[i] - means[i], bs[i]);
             py[i] = v == 0.0f ? 0.0f : v;
         }
-#else
-        const uint i = get_local_id(0);
-        if (i < count)
-            put(plus_zero(fma(as[0], px[i] - means[0], bs[0])), py + i);
-#endif
     }
+}
+#endif
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
+                        ulong y_offset, global const float *restrict coefficients,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint non_temporal)
+{
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
+    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+#if CPU_FORM
+    forward_apply_tile(x + x_offset, y + y_offset, begin, end, tile, count, coefficients, weight,
+                       bias, affine, scale_only, channels, plane, non_temporal);
+#else
+    const uint i = get_local_id(0);
+    if (i >= count)
+        return;
+    uint within;
+    const uint c = channel_of(tile + i, plane, &within);
+    const float mean = apply_mean(coefficients, scale_only, channels, c);
+    const float a = forward_scale(coefficients, weight, affine, channels, c);
+    const float b = forward_shift(coefficients, bias, affine, scale_only, channels, c, a);
+    for (ulong row = begin; row < end; ++row) {
+        const ulong place = row * width + tile + i;
+        put(plus_zero(fma(a, x[x_offset + place] - mean, b)), y + y_offset + place);
+    }
+#endif
 }

@@ -17,11 +17,12 @@
 #endif
 
 #define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
-#define INTEGERS(row, operand) LOAD(integers + ((row) * 2 + (operand)) * CASES + at)
 #define PUT_REALS(row, v) put(v, real_results + (row) * CASES + at)
 #if CPU_FORM
+#define INTEGERS(row, operand) vload16(0, integers + ((row) * 2 + (operand)) * CASES + at)
 #define PUT_INTEGERS(row, v) vstore16(AS(ulong, v), 0, integer_results + (row) * CASES + at)
 #else
+#define INTEGERS(row, operand) (integers[((row) * 2 + (operand)) * CASES + at])
 #define PUT_INTEGERS(row, v) (integer_results[(row) * CASES + at] = AS(ulong, v))
 #endif
 

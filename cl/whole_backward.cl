@@ -9,7 +9,7 @@ void backward_whole(global const float *restrict x, ulong x_offset,
                     global const float *restrict dy, ulong dy_offset, global float *restrict dx,
                     ulong dx_offset, uint has_dx, global const float *restrict weights,
                     ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
-                    uint blocks, uint strip, float last_reciprocal, uint non_temporal,
+                    uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
                     uint clamps, global const float *restrict coefficients,
                     global const double *restrict moments, global float *restrict gradients,
@@ -23,9 +23,13 @@ void backward_whole(global const float *restrict x, ulong x_offset,
         return;
     const backward_tensors tensors = {dy + dy_offset, dy + dy_offset + row * samples, x + x_offset,
                                       x + x_offset + row * samples, coefficients};
-    backward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
-                        single ? samples * blocks : samples, last_reciprocal,
-                        accumulators + (ulong)c * BACKWARD_LENGTH);
+    global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
+    if (last)
+        backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                           last_reciprocal, sums);
+    else
+        backward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
+                            single ? samples * blocks : samples, last_reciprocal, sums);
     combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
                      c + width, channels, 0, channels, repeat, count, eps, clamps, moments,
                      gradients, accumulators, 0, 0);
@@ -34,8 +38,12 @@ void backward_whole(global const float *restrict x, ulong x_offset,
             store_gradients_of(i, channels, gradients, weight_grad + weight_grad_offset,
                                has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
                                accumulate);
+    if (has_dx && last)
+        backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
+                            coefficients, gradients, weights + weight_offset, affine, channels, 1,
+                            non_temporal);
     /* What was read last comes first. */
-    for (uint s = has_dx ? samples : 0; s > 0; --s) {
+    for (uint s = has_dx && !last ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, length = (ulong)width * plane;
         backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, length,
                            length, 0, 0, width, plane, coefficients + c, gradients + c, channels,

@@ -56,8 +56,11 @@ static const tuning gpu = {
 /* and this many slices keep any device busy. */
 #define MOST_SLICES 256
 
-/* A work-group that does a whole pass reads runs of as many bytes, where it can. */
-#define WHOLE_RUN 4096
+/* A work-group that does a whole pass reads this at most, but one channel at least; ... */
+#define WHOLE_BYTES ((size_t)1 << 20)
+/* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
+#define WHOLE_GROUPS 8
+#define WHOLE_ROW 64
 
 /* Some devices count work-groups of the second dimension to 65535 only. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
@@ -255,22 +258,52 @@ size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_
     return round_up(ceil_div(shape->channels, count), step);
 }
 
+/* Neighbouring channels whose blocks of a sample fill batches. */
+static size_t channels_of_batches(size_t blocks, size_t batch)
+{
+    size_t channels = batch;
+    while (channels > 1 && channels / 2 * blocks % batch == 0)
+        channels /= 2;
+    return channels;
+}
+
 /*
- * One launch, channels first: what a work-group reads of a sample is WHOLE_RUN bytes at least, and begins
- * at a cache line's beginning, where the tensor does. Not where units would be left idle.
+ * Channels first: as many channels as keep what is read in a unit's own caches, so that a work-group's
+ * start costs little; their blocks of a sample have integers of their own, fill batches and begin at a
+ * cache line's beginning, where the tensor does. Else one channel, whose blocks are numbered over all
+ * samples.
  */
-size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
-    const size_t components = (size_t)sizes->sets * (size_t)sizes->batch;
-    (void)tensors;
-    if (replica->form != SBN_FORM_CPU || !replica->kernels.combine || !is_flat(shape, replica))
+    const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
+    const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
+    const size_t line = channels_of_lines(shape->plane);
+    const size_t step = at_least(line, channels_of_batches(shape->blocks, batch));
+    size_t strip = at_most(WHOLE_BYTES / bytes, components / shape->blocks);
+    strip = at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
+    if (!is_flat(shape, replica) || shape->channels < 2 * replica->compute_units)
         return 0;
-    const size_t step = channels_of_lines(shape->plane);
-    const size_t most = at_least(components / shape->blocks, 1);
-    const size_t wanted = round_up(at_least(WHOLE_RUN / (shape->plane * sizeof(float)), 1), step);
-    size_t strip = at_most(at_most(wanted, at_least(most / step * step, 1)), shape->channels);
-    if (ceil_div(shape->channels, strip) < 2 * replica->compute_units)
+    return strip >= step ? strip / step * step : line;
+}
+
+/*
+ * Channels last: pieces of rows far apart, which pays only where launches weigh more, in a tensor that
+ * the units' own caches hold, and not backward.
+ */
+static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const size_t strip = at_most(shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE,
+                                 (size_t)sbn__kernel_sizes(replica->form)->nhwc_strip);
+    const size_t bytes = sizeof(float) * shape->elements;
+    return tensors == 1 && strip >= WHOLE_ROW && bytes <= cached_result(replica) ? strip : 0;
+}
+
+/* The CPU form has such kernels, where it has doubles to combine by. */
+size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    if (replica->form != SBN_FORM_CPU || !replica->kernels.combine)
         return 0;
-    return strip;
+    return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
+                                            : whole_planes(shape, replica, tensors);
 }

@@ -5,7 +5,7 @@
 
 /* Of a layer pass, in one format: what both kernels are told of shape and scratch. */
 typedef struct whole_walk {
-    cl_uint samples, channels, plane, blocks, strip;
+    cl_uint samples, channels, plane, blocks, last, strip;
     cl_float last_reciprocal;
     cl_uint non_temporal;
     cl_mem accumulators, repeat;
@@ -15,8 +15,9 @@ typedef struct whole_walk {
 
 #define WALK_ARGUMENTS(w) \
     SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
-        SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), SBN_ARG((w).non_temporal), \
-        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps)
+        SBN_ARG((w).last), SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), \
+        SBN_ARG((w).non_temporal), SBN_ARG((w).accumulators), SBN_ARG((w).repeat), \
+        SBN_ARG((w).eps), SBN_ARG((w).clamps)
 
 size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
 {
@@ -43,6 +44,7 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn
         .channels = (cl_uint)g->channels,
         .plane = (cl_uint)g->plane,
         .blocks = g->blocks,
+        .last = g->layout == SBN_LAYOUT_NHWC,
         .strip = (cl_uint)lp->whole,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
