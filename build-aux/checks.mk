@@ -27,8 +27,8 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz openmpi tsan
-CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
+CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
 # The README's minimal program, built as its reader would build it.
@@ -166,6 +166,15 @@ check-bare: dist
 	BARE='$(BARE)' ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS=tests/tools/bare_debian.sh TEST_SUITE_LOG=$@.log
 
+# --- make check-intel -------------------------------------------------------------------
+# The recorded bits, the lists and the benchmark on Intel's OpenCL runtime for CPUs, and on groups of it
+# and PoCL. The runtime is installed into this build directory.
+EXTRA_DIST += build-aux/intel-runtime.sh tests/tools/intel.sh
+check-intel: tools/syncbn/syncbn
+	$(SHELL) $(srcdir)/build-aux/intel-runtime.sh intel
+	CI= $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(abs_builddir)/intel/vendors' \
+	  TESTS='tests/tools/intel.sh tests/pass/golden.sh tests/tools/check.sh' TEST_SUITE_LOG=$@.log
+
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
 SOAK_ROUNDS = 20000
@@ -174,5 +183,5 @@ soak: $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
-.PHONY: check-asan check-asan-here check-bare check-fuzz check-oclgrind check-openmpi check-openmpi-here \
+.PHONY: check-asan check-asan-here check-bare check-fuzz check-intel check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind soak

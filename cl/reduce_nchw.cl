@@ -1,13 +1,13 @@
 /*
- * Step 1, channels first, GPU form: tensors -> accumulators. One text for both passes: reduce_forward.cl or
- * reduce_backward.cl, which stands before it, says what PASS reads, sums and adds.
+ * Step 1, channels first, GPU form: tensors -> accumulators. One text for both passes:
+ * reduce_forward.cl or reduce_backward.cl, which stands before it, says what PASS reads, sums and
+ * adds.
  *
  * Work-group (strip of channels, slice) sums `strip` of the `channels` channels, from `first` on,
  * of a tensor of `total`. With a strip of one channel a slice is `per_slice` of its samples x
  * blocks blocks, else `per_slice` of the samples (reduce_batch.cl). The accumulator of channel c
  * goes to partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
-#if !CPU_FORM
 kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
 void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
                        uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
@@ -95,4 +95,3 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
                 single ? BATCH : blocks, components,
                 partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif

@@ -2,7 +2,6 @@
  * Step 1, channels first, CPU form: as reduce_nchw.cl has it. A work-item takes the blocks of a batch
  * one after the other, straight on in memory, and then adds all of them at once (reduce_batch.cl).
  */
-#if CPU_FORM
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the first
@@ -107,4 +106,3 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     PASS(sum_planes)(&tensors, first + c, strip_channels, total, plane, blocks, single, begin, stop,
                      last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif

@@ -7,7 +7,6 @@
  * samples x blocks blocks (reduce_rows.cl). The accumulator of channel c goes to
  * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
-#if !CPU_FORM
 kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
 void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
                        uint strip, uint per_slice, float last_reciprocal,
@@ -71,7 +70,6 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
     store_rows(limbs, flags, PASS_LIMBS1, PASS_LIMBS2, exists, all,
                partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif
 
 /* Another pass may follow. */
 #undef PASS
@@ -81,5 +79,6 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
 #undef PASS_SUMS
 #undef PASS_READS_MEANS
 #undef PASS_TILE_STEPS
+#undef PASS_LANE_SUMS
 #undef PASS_LIMBS1
 #undef PASS_LIMBS2

@@ -7,7 +7,6 @@
  * stay in a core's second cache whatever the stride of the rows. Within a tile it goes vector by
  * vector and lane by lane, and asks for the lines of the next tile in the order of memory.
  */
-#if CPU_FORM
 #define TILE_ROWS (LANES * PASS_TILE_STEPS)
 
 /*
@@ -160,4 +159,15 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
     PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
                     partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif
+
+/* Another pass may follow. */
+#undef PASS
+#undef PASS_ARGUMENTS
+#undef PASS_TENSORS
+#undef PASS_FOLD
+#undef PASS_SUMS
+#undef PASS_READS_MEANS
+#undef PASS_TILE_STEPS
+#undef PASS_LANE_SUMS
+#undef PASS_LIMBS1
+#undef PASS_LIMBS2

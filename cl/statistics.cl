@@ -10,6 +10,9 @@
  */
 #if COMBINES
 
+/* The one that C has; that of OpenCL C may be another. */
+#define QUIET_NAN as_double(0x7ff8000000000000UL)
+
 static words choose(words condition, words a, words b)
 {
     return (a & condition) | (b & ~condition);
@@ -235,7 +238,7 @@ static doubles special_or(doubles finite, words flags)
     const words plus = TRUTH((flags & FLAG_PLUS_INF) != 0);
     const words minus = TRUTH((flags & FLAG_MINUS_INF) != 0);
     const doubles infinite = choose_double(plus, (double)INFINITY, -(double)INFINITY);
-    return choose_double(plus & minus, (double)NAN, choose_double(plus | minus, infinite, finite));
+    return choose_double(plus & minus, QUIET_NAN, choose_double(plus | minus, infinite, finite));
 }
 
 static words is_special(words flags)
@@ -271,7 +274,7 @@ static doubles variance_of(doubles n2_var, words flags, double n)
 {
     const doubles v = divide_exactly(divide_exactly(n2_var, n), n);
     const words lost = TRUTH((flags & FLAG_OVERFLOW) != 0) | TRUTH(v > (doubles)FLT_MAX);
-    return choose_double(is_special(flags), (double)NAN, choose_double(lost, (double)INFINITY, v));
+    return choose_double(is_special(flags), QUIET_NAN, choose_double(lost, (double)INFINITY, v));
 }
 
 /* 1 / sqrt of the variance, eps added or as a lower bound; a NaN stays one. */
@@ -304,7 +307,7 @@ static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles
     const doubles mean_low = mean - CONVERT_CHANNELS(double, CONVERT_CHANNELS(float, mean));
     const doubles left_out = mean_low * first;
     const words lost = is_special(flags) | TRUTH((flags & FLAG_OVERFLOW) != 0);
-    return choose_double(lost, (double)NAN, second - left_out);
+    return choose_double(lost, QUIET_NAN, second - left_out);
 }
 
 /* A double as the sum of two floats; Inf - Inf would make a NaN of a mean that is Inf. */

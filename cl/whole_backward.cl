@@ -3,7 +3,7 @@
  * be missing (has_dx is 0), and so may the gradients of weight and bias, which enter the caller's
  * buffers once: in the narrow format unless the channel is to be repeated in the wide one.
  */
-#if CPU_FORM && COMBINES
+#if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_whole(global const float *restrict x, ulong x_offset,
                     global const float *restrict dy, ulong dy_offset, global float *restrict dx,

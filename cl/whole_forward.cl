@@ -7,7 +7,7 @@
  * statistics, with `tracks`, are updated then. Arguments: reduce_nchw.cl, combine.cl, apply_forward.cl;
  * `accumulators` has room for all channels.
  */
-#if CPU_FORM && COMBINES
+#if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole(global const float *restrict x, ulong x_offset, global float *restrict y,
                    ulong y_offset, global const float *restrict weights, ulong weight_offset,

@@ -218,7 +218,7 @@ int main(int argc, char **argv)
     int level, rank, local_rank;
     MPI_Comm host;
 
-    /* Step 1: who am I? The launcher knows. */
+    /* Step 1: the launcher gives each process its rank. */
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &host);

@@ -27,7 +27,8 @@
  *   fold.h           batch norm folded into the layer before it, for inference
  *   model.h          the named layers of a network, handled together
  *   checkpoint.h     parameters and statistics in safetensors files
- *   data_parallel.h  weights broadcast, gradients averaged, samples distributed
+ *   data_parallel.h  weights broadcast, gradients averaged
+ *   sampler.h        samples distributed over replicas
  *   <syncbn-mpi.h>   groups over the ranks of an MPI job; a library of its own
  *   transport.h      the in-memory transport, and how to write your own
  *
@@ -82,6 +83,7 @@
 #include <syncbn/model.h>
 #include <syncbn/checkpoint.h>
 #include <syncbn/data_parallel.h>
+#include <syncbn/sampler.h>
 #include <syncbn/transport.h>
 
 #endif

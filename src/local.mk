@@ -33,6 +33,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/cache.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
+	src/device/commands.c \
 	src/device/device.c \
 	src/device/device.h \
 	src/device/kernel_constants.c \
@@ -43,7 +44,10 @@ libsyncbn_core_la_SOURCES = \
 	src/device/opencl.h \
 	src/device/program.c \
 	src/device/program.h \
+	src/device/program_text.c \
+	src/device/program_text.h \
 	src/device/programs.c \
+	src/device/replica_kernels.c \
 	src/device/self_test.c \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
@@ -163,10 +167,15 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
+	src/parallel/overlap.c \
+	src/parallel/overlap.h \
 	src/parallel/parallel.h \
+	src/parallel/piece.c \
+	src/parallel/piece.h \
 	src/parallel/sampler.c \
 	src/parallel/tensors.c \
-	src/parallel/tensors.h
+	src/parallel/tensors.h \
+	src/parallel/wait.c
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# One dialect of C, where clang-format has no option for it: a variable that is only counted up or
-# down has the operator in front. Braces and all else are make check-format's. Environment: srcdir.
+# What make check-format cannot hold: a variable that is only counted up or down has the operator in
+# front, and sentences say "expected X, got Y". Environment: srcdir.
 
 : "${srcdir:=.}"
 work=$(mktemp -d) || exit 1
@@ -26,14 +26,21 @@ behind() {
         -e '[;,] [A-Za-z_][^ (*=]*(\+\+|--)(,.*)?\)( |$)' {} /dev/null \;
 }
 
+# expected_late FOLDERS...: literals that say "X was expected, Y came".
+expected_late() {
+    find "$@" -name '*.[ch]' -exec grep -nE -e '"[^"]*(was|were) expected' \
+        -e '"[^"]*[^a-z_]came[^a-z_]' -e '"came[^a-z_]' {} /dev/null \;
+}
+
 for folder in include src cl tools tests examples; do
     result "$folder: ++i where the value is not used" "$(behind "$srcdir/$folder")"
+    result "$folder: expected X, got Y" "$(expected_late "$srcdir/$folder")"
 done
 
-# planted LINE: is found.
+# planted LINE [FINDER]: is found.
 planted() {
     printf '%s\n' "$1" > "$work/planted.c"
-    result "planted, refused: $1" "$([ -n "$(behind "$work")" ] || echo 'not found')"
+    result "planted, refused: $1" "$([ -n "$("${2:-behind}" "$work")" ] || echo 'not found')"
 }
 planted '    i++;'
 planted '    count->of[k]--;'
@@ -43,8 +50,15 @@ planted 'for (int i = 0; i < n; i++)'
 planted 'for (int i = 0; i < n; i++) {'
 planted 'for (int i = 0; i < n; i++, ++k)'
 planted 'for (int i = 0; i < n; ++i, k++)'
+planted '"rank: 0 to %d was expected, %d came"' expected_late
+planted '"%s: two integers from 0 were expected"' expected_late
+planted '"rank %d of %d came",' expected_late
+planted '"came|rank -1 of 2"' expected_late
 
 printf '%s\n' 'a[count++] = 1;' 'while (n-- > 0)' 'f(a, first++);' 'for (int i = 9; i-- > 0;)' \
     > "$work/planted.c"
 result 'where the value is used it may stand behind' "$(behind "$work")"
+printf '%s\n' '"rank: expected 0 to %d, got %d"' '/* Says what was expected, and came[0]. */' 'f(came, "x");' \
+    > "$work/planted.c"
+result 'the new form, comments and code are not refused' "$(expected_late "$work")"
 echo "1..$count"

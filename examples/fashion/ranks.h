@@ -1,7 +1,6 @@
 /*
- * The ranks of an MPI job, each with some of the replicas. The only part of the
- * demo that knows MPI: built without it, or started without mpiexec, there is
- * one rank, and everything here is as good as nothing.
+ * The ranks of an MPI job, each with some of the replicas. Only this part of the demo uses MPI:
+ * built without MPI, or started without mpiexec, there is one rank, and these functions do nothing.
  */
 #ifndef FASHION_RANKS_H
 #define FASHION_RANKS_H

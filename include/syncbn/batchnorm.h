@@ -1,7 +1,7 @@
 /*
  * A batch normalisation layer: settings and running statistics. Weight and bias
  * (gamma, beta) are the caller's buffers on each device and are passed to each pass;
- * the running statistics are the layer's, on the host.
+ * the running statistics are the layer's, on the host or a device.
  *
  *   y = (x - mean) / sqrt(var + eps) * weight + bias
  *
@@ -121,7 +121,8 @@ SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
  * Copies the running statistics out: `mean` and `var` receive `channels` floats each;
  * any pointer may be NULL. The variance is the unbiased one, n / (n - 1) times the
  * variance that normalised, as in PyTorch. They include a forward pass once it has
- * ended. SBN_INVALID_ARGUMENT if the layer has none.
+ * ended; where devices combine (pass.h) this waits for it, and may report its failure.
+ * SBN_INVALID_ARGUMENT if the layer has none.
  */
 SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
                                         int64_t *num_batches_tracked);
@@ -138,8 +139,8 @@ SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
 
 /*
  * Saved statistics: what a forward pass in training keeps for its backward pass. They
- * are the group's mean, variance and count, on the host and on each device, and the
- * shapes.
+ * are the group's mean, variance and count, on each device and, once they are needed
+ * there, on the host, and the shapes.
  *
  * Each forward pass whose backward pass is still to come needs one of its own: a
  * layer that is used twice, a GAN's two passes or micro-batches need several. A later
@@ -156,8 +157,10 @@ SBN_API int sbn_saved_destroy(sbn_saved *saved);
 
 /*
  * Copies out the mean and the biased variance that normalised (`channels` floats each,
- * rounded from the host's doubles) and the number of values per channel over the whole
- * group; any pointer may be NULL. SBN_INVALID_ARGUMENT before the first forward pass.
+ * rounded from doubles) and the number of values per channel over the whole group; any
+ * pointer may be NULL. Where devices combine (pass.h) this waits for the forward pass,
+ * unless only the count is asked for, and may report its failure. SBN_INVALID_ARGUMENT
+ * before the first forward pass, and after the layer has moved to another group.
  *
  * They differ from those of the exact sums by the rounding within blocks of 256
  * elements of a plane (doc/order.md has bounds; planes of one element have none).

@@ -1,8 +1,8 @@
 /*
  * What data-parallel training needs besides batch norm: the same weights on all replicas
- * at the start (sbn_broadcast), the mean of their gradients after each backward pass
- * (sbn_average_gradients), and for each replica its own part of the data
- * (sbn_sampler). Works with every transport that can be split, and within one process.
+ * at the start (sbn_broadcast) and the mean of their gradients after each backward pass
+ * (sbn_average_gradients). Works with every transport that can be split, and within one
+ * process. Which samples each replica takes: <syncbn/sampler.h>.
  *
  *   sbn_data_parallel_create(group, NULL, &parallel);
  *   sbn_broadcast(parallel, counts, tensors, 0, weights);
@@ -53,8 +53,8 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  *
  * Memory. Three buckets are under way at a time. A bucket of n floats takes 4 n bytes of
  * host memory for each replica of this process, and 8 n bytes once, except for
- * broadcasts within a process. It is kept from call to call and is never more than the
- * largest call needed.
+ * broadcasts within a process; besides, each tensor of a replica takes 48 bytes. The
+ * memory is kept from call to call and is never more than the largest call needed.
  *
  * Errors: those of sbn_group_split; SBN_INVALID_ARGUMENT also for more than
  * SBN_MAX_REPLICAS replicas; *parallel is then NULL. A wrong configuration of one rank is
@@ -81,7 +81,8 @@ SBN_API size_t sbn_data_parallel_first(const sbn_data_parallel *parallel);
 
 /*
  * One replica's tensors, float32. Their number and their elements are the same on all
- * replicas. Tensors that are written must not overlap.
+ * replicas. A tensor that is written must not overlap another one of the call, of any
+ * replica of this process: SBN_INVALID_ARGUMENT. (A broadcast does not write the root's.)
  *
  * Events as in sbn_shard. The copies run on a queue of the library's own. When the
  * exchange begins they wait for the commands that the caller's queue holds then (an
@@ -204,51 +205,6 @@ SBN_API int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, siz
  */
 SBN_API int sbn_average_gradients(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                                   const sbn_tensors *replicas);
-
-/*
- * Which samples a replica takes, in which order: PyTorch's DistributedSampler.
- *
- * The samples of the data set, shuffled anew for each epoch or in their order, are
- * distributed in turn: place p of the order goes to replica p % replicas as its sample
- * number p / replicas. If they do not divide evenly, the order is repeated from its start
- * until they do, or, with drop_last, its end is left out. So all replicas have the same
- * number of samples: ceil(samples / replicas), or with drop_last the floor. Without
- * repetition no two replicas have a sample in common.
- *
- * The order is a permutation that is computed from seed, epoch and place alone, with
- * integers: it is the same on every machine and needs no memory for a list. (It is not
- * PyTorch's order.) The struct may be copied and changed at any time: set `epoch` before
- * each epoch.
- */
-typedef struct sbn_sampler {
-    size_t size;       /* sizeof(sbn_sampler) */
-    uint64_t samples;  /* in the whole data set; at most 2^62 */
-    uint64_t replicas; /* 1 ... 2^32 */
-    uint64_t replica;  /* this one's number, below `replicas` */
-    uint64_t seed;     /* the same on all replicas */
-    uint64_t epoch;
-    int shuffle;   /* 0: in order */
-    int drop_last; /* 1: leave out what does not divide evenly; 0: repeat from the start */
-} sbn_sampler;
-
-/* Shuffled, padded, one replica. Set `samples`, `replicas` and `replica`. */
-#define SBN_SAMPLER_INIT \
-    { \
-        sizeof(sbn_sampler), 0, 1, 0, 0, 0, 1, 0 \
-    }
-
-/* Writes SBN_SAMPLER_INIT to a struct of `size` bytes. */
-SBN_API int sbn_sampler_init(sbn_sampler *sampler, size_t size);
-
-/* How many samples this replica has in an epoch. */
-SBN_API int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length);
-
-/*
- * Writes the numbers of `count` samples of this replica, from its sample number `first` on,
- * to `samples`: a batch. first + count must not exceed the length.
- */
-SBN_API int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count,
-                             uint64_t *samples);
 
 #ifdef __cplusplus
 }

@@ -19,7 +19,7 @@ extern "C" {
 enum {
     SBN_SUCCESS = 0,
     SBN_ERROR_FIRST = -20000,
-    /* An argument is wrong; the sentence names it, what was expected and what came. */
+    /* An argument is wrong; the sentence names it, what was expected and what was got. */
     SBN_INVALID_ARGUMENT = -20001,
     /* The host has no memory left. */
     SBN_OUT_OF_MEMORY = -20002,
@@ -70,7 +70,7 @@ SBN_API const char *sbn_status_name(int status);
 
 /*
  * The sentence behind the calling thread's last failed call: which rank,
- * replica and layer, what was expected and what came. It stays valid until the
+ * replica and layer, what was expected and what was got. It stays valid until the
  * thread's next call into the library. Empty after a success; only sbn_*_destroy leaves
  * the sentence of an earlier failure, which can be shown after cleaning up.
  */

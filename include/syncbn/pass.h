@@ -10,6 +10,25 @@
  * outputs from them. The comment of each function says what it waits for. No function
  * waits for the last step: outputs are complete when the shard's event, or the queue,
  * says so.
+ *
+ * Passes that only enqueue. Where all replicas of the group are in one cl_context, at
+ * most 64, on devices that have doubles, and no other rank takes part, the devices
+ * combine the sums themselves. Then no training pass waits for a device, neither its
+ * begin nor its end: all steps are ordered by events, on queues of any kind. (A pass with
+ * constant statistics may wait for earlier copies of them.)
+ *
+ *   known when the call returns    the count, the shapes, errors of arguments
+ *   known on the devices           mean, variance, running statistics, gradients, and
+ *                                  which channels need the wide format
+ *
+ * What is known on the devices is fetched when sbn_saved_stats,
+ * sbn_batchnorm_running_stats, a checkpoint, sbn_evaluate, sbn_batchnorm_fold,
+ * sbn_batchnorm_set_group or a pass that the host combines needs it: that call waits for
+ * the passes before it. A command that fails on a device after its pass has returned is
+ * an error, with OpenCL's code, of the calls that need its results, and of the next
+ * pass in the same working memory: the sentence names layer and pass. The running
+ * statistics are then those without that pass; its outputs and `saved` are undefined;
+ * passes that were enqueued behind it may have failed with it.
  */
 #ifndef SYNCBN_PASS_H
 #define SYNCBN_PASS_H
@@ -39,7 +58,11 @@ typedef struct sbn_result {
     size_t size;      /* sizeof(sbn_result) */
     uint64_t count;   /* values per channel over the whole group */
     int synchronised; /* 0: the group timed out, and this pass used this rank's values alone */
-    int wide;         /* 1: a channel's sums needed the wide format, and a second reduction */
+    /*
+     * 1: a channel's sums needed the wide format, and a second reduction; 0: none did; -1: not
+     * known, for the devices combine and decide later.
+     */
+    int wide;
 } sbn_result;
 
 #define SBN_RESULT_INIT \
@@ -55,8 +78,8 @@ typedef struct sbn_pass sbn_pass;
 
 /*
  * Begins a forward pass in training. Returns without waiting for the reduction or for
- * other ranks; waits only for earlier uses of the working memory that it needs, or,
- * if it fails, until the other ranks know.
+ * other ranks; waits only, where the host combines, for earlier uses of the working
+ * memory that it needs, or, if it fails, until the other ranks know.
  *
  *   y = a (x - mean) + bias with a = weight / sqrt(var + eps),
  *
@@ -86,8 +109,10 @@ typedef struct sbn_pass sbn_pass;
  * Errors. If begin fails there is no pass, and in a group of several ranks the others
  * have been told. (Not of a handle that is no layer, of a wrong size of a branch, or
  * of more than SBN_MAX_PASSES or SBN_MAX_BRANCHES: these fail on this rank alone.) An error before the
- * ranks have agreed changes nothing: no statistics, outputs or gradients. A later one
- * (of a device) leaves the outputs undefined and the group failed; then begin one
+ * ranks have agreed changes nothing: no statistics, outputs or gradients; but a device
+ * that refuses a command in the midst of a pass that only enqueues leaves `saved` empty,
+ * and, of several layers, may leave some with their running statistics updated.
+ * A later one (of a device) leaves the outputs undefined and the group failed; then begin one
  * more pass, which fails at once on this rank and tells the others.
  */
 SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
@@ -134,9 +159,9 @@ SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sb
 SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
 
 /*
- * Ends a pass. Blocks until this rank's reduction is done and the group's sums are
- * here, at most for the group's timeout after the last progress; then enqueues the
- * outputs and returns without waiting for them.
+ * Ends a pass. Where the host combines, blocks until this rank's reduction is done and
+ * the group's sums are here, at most for the group's timeout after the last progress;
+ * then enqueues the outputs and returns without waiting for them.
  *
  * A pass ends exactly once, whatever this returns. `result` (may be NULL) is room for
  * one sbn_result; for a pass of several layers, for one of each, in their order.

@@ -1,7 +1,6 @@
 /*
- * Every OpenCL object and host block that the library opens is counted, so
- * that a test can see that none is lost where a leak checker cannot (drivers
- * leak on their own).
+ * Every OpenCL object and host block that the library opens is counted, so that a test can find a
+ * leak where leak checkers cannot: drivers leak on their own.
  */
 #ifndef SBN_BASE_MEMORY_H
 #define SBN_BASE_MEMORY_H
@@ -14,7 +13,7 @@ void sbn__handle_closed(void);
 /* Objects and blocks open now, over all threads. */
 long sbn__handles_open(void);
 
-/* Bytes of device memory that were made, or released; what is left is sbn_device_memory. */
+/* Counts bytes of device memory allocated and released, for sbn_device_memory. */
 void sbn__device_memory_made(size_t bytes);
 void sbn__device_memory_released(size_t bytes);
 

@@ -11,7 +11,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sbn_object *buckets[BUCKETS];
 
-/* Blocks of malloc differ above the bits that their alignment leaves 0. */
+/* The lowest bits of an address are 0 by alignment and tell nothing. */
 static sbn_object **bucket_of(const void *handle)
 {
     const uintptr_t bits = (uintptr_t)handle;
@@ -38,7 +38,7 @@ void sbn__object_remove(sbn_object *object)
     pthread_mutex_unlock(&mutex);
 }
 
-/* The kind of the living object; 0: there is none. */
+/* The kind of the object listed at this address; 0: none is. */
 static int tag_of(const void *handle)
 {
     pthread_mutex_lock(&mutex);
@@ -58,13 +58,13 @@ int sbn__object_is(const void *handle, enum sbn_handle_kind tag)
 int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *argument)
 {
     if (!handle)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a handle was expected, NULL came", argument);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle, got NULL", argument);
     const int found = tag_of(handle);
     if (found == (int)tag)
         return SBN_SUCCESS;
     if (found)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: a handle of this kind was expected, another came", argument);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle of this kind, got another",
+                         argument);
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s: expected a handle of this kind, got one that is destroyed, or none",
                      argument);

@@ -1,8 +1,8 @@
 /*
- * Handles. Every object that a caller holds begins with an sbn_object, and those that live are
- * listed: a handle is looked up before it is read, so that one of a destroyed object, or of
- * something else altogether, is an error and no access to freed memory. (A new object may lie
- * where a destroyed one was: its handle is then the new one's.)
+ * Handles. Every object that a caller holds begins with an sbn_object, and all existing objects are
+ * listed. A handle is looked up in the list before it is read, so that the handle of a destroyed
+ * object, or any other pointer, is an error and not an access to freed memory. (A new object may
+ * have the address of a destroyed one: the old handle then refers to the new object.)
  */
 #ifndef SBN_BASE_OBJECT_H
 #define SBN_BASE_OBJECT_H
@@ -24,16 +24,16 @@ typedef struct sbn_object {
 } sbn_object;
 
 /*
- * The object, the first field of its struct, lives from add to remove. Nothing else writes it: its
- * neighbours in the list may be another thread's.
+ * Adds and removes an object, which is the first field of its struct. Only these functions write to
+ * it, because its neighbours in the list may belong to another thread.
  */
 void sbn__object_add(sbn_object *object, enum sbn_handle_kind tag);
 void sbn__object_remove(sbn_object *object);
 
-/* Does the handle belong to a living object of this kind? NULL does not. */
+/* 1 if the handle is that of an existing object of this kind; 0 for NULL. */
 int sbn__object_is(const void *handle, enum sbn_handle_kind tag);
 
-/* SBN_INVALID_ARGUMENT, with a sentence that begins with the argument's name, where it does not. */
+/* The same check: SBN_INVALID_ARGUMENT with a sentence that begins with the argument's name. */
 int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *argument);
 
 #endif

@@ -8,7 +8,7 @@ typedef struct status_entry {
     const char *name, *phrase;
 } status_entry;
 
-/* Numbers and not the headers' macros: older headers lack the later ones. */
+/* Numbers instead of macros, because older OpenCL headers lack the later ones. */
 #define ENTRY(code, name, phrase) \
     { \
         code, #name, phrase " (" #name ")" \
@@ -139,7 +139,7 @@ static const status_entry entries[] = {
           "the command queue does not fit the command buffer"),
     ENTRY(-1141, CL_INVALID_MUTABLE_COMMAND_KHR, "invalid mutable command"),
     ENTRY(-1142, CL_INVALID_SEMAPHORE_KHR, "invalid semaphore"),
-    /* NVIDIA's driver returns it; no header names it. */
+    /* Returned by NVIDIA's driver; no header defines it. */
     {-9999, NULL, "a kernel read or wrote memory that is not its own (NVIDIA's status -9999)"},
 };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* A byte that goes on with a character. */
+/* A continuation byte of UTF-8. */
 static int is_continuation(unsigned char byte)
 {
     return (byte & 0xc0) == 0x80;
@@ -10,7 +10,7 @@ static int is_continuation(unsigned char byte)
 
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
 {
-    /* The least character of each length: a shorter form of it is the only valid one. */
+    /* The least character of each length: longer forms of a character are not valid. */
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *bytes = (const unsigned char *)text;
     if (size == 0)

@@ -1,23 +1,23 @@
-/* Text that comes from files: UTF-8, and what of it a terminal may be shown. */
+/* Text from files: UTF-8, and how it is shown on a terminal. */
 #ifndef SBN_BASE_TEXT_H
 #define SBN_BASE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of the UTF-8 character that `size` bytes begin with; 0: there is none. */
+/* The length of the UTF-8 character at the start of `size` bytes; 0 if there is none. */
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character);
 
 /* The bytes of a character in UTF-8: 1 to 4. */
 size_t sbn__utf8_encode(uint32_t character, char to[4]);
 
-/* Is a string UTF-8? */
+/* 1 if the string is valid UTF-8. */
 int sbn__utf8_is_valid(const char *text);
 
 /*
- * The first character of a string that is not empty, as a terminal may be shown it: "?" stands for
- * control characters, those that change the direction of writing, line separators and bytes that
- * are not UTF-8. `to` ends with NUL. Returns how many bytes of the string it stands for.
+ * The first character of a non-empty string in a form that is safe to print: "?" replaces control
+ * characters, characters that change the direction of writing, line separators and bytes that are
+ * not UTF-8. `to` is NUL-terminated. Returns how many bytes of the string were used.
  */
 size_t sbn__printable(const char *text, char to[5]);
 

@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 
-/* What the first faulty element of an array has. */
+/* The first element of an array that is not valid. */
 typedef struct fault {
     size_t index;
-    size_t size;   /* that came */
-    size_t offset; /* of a byte that is not 0 and not known; 0: the size itself is wrong */
+    size_t size;   /* the caller's */
+    size_t offset; /* of the first unknown byte that is not 0; 0: the size is not valid */
 } fault;
 
 static int find_fault(const void *array, size_t count, size_t known, int filled, fault *found)

@@ -1,11 +1,11 @@
 /*
  * The structs of the public headers begin with `size_t size`, the caller's sizeof. The library
- * works on complete structs of its own version only: what a caller hands in is copied, with zeros
- * for the fields that it does not have; what is handed out is cut to the caller's size. Elements
- * of an array follow each other at the distance of the first one's size.
+ * works on complete structs of its own version: input is copied, with zeros for the fields that the
+ * caller's version lacks, and output is cut to the caller's size. In arrays the elements are as far
+ * apart as the first one's size says.
  *
- * A new field goes to the end, with 0 for off, and not into what was padding there: an older
- * program's padding holds anything.
+ * A new field goes to the end, where 0 means off. It must not go into padding, which has any
+ * content in an older program.
  */
 #ifndef SBN_BASE_VERSIONED_STRUCT_H
 #define SBN_BASE_VERSIONED_STRUCT_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A size above this is no struct's: memory beyond it is not looked at. */
+/* No struct is larger; memory beyond it is never read. */
 #define SBN_STRUCT_LIMIT 4096
 
 /* The type as the library knows it: its size and its name for sentences. */
@@ -26,15 +26,15 @@ static inline size_t sbn__struct_size(const void *one)
     return size;
 }
 
-/* Can a struct have this size? It begins with a size_t, and its size is a multiple of that one's. */
+/* 1 if a struct may have this size: one size_t or a multiple. */
 static inline int sbn__struct_size_is_possible(size_t size)
 {
     return size > sizeof size && size <= SBN_STRUCT_LIMIT && size % sizeof size == 0;
 }
 
 /*
- * Checks `count` structs that the caller filled: one possible size for all of them, and nothing
- * but zeros beyond what the library knows. `argument` opens the sentence.
+ * Checks `count` structs that the caller filled: a valid size, the same for all of them, and zeros
+ * in fields that the library does not know. `argument` begins the sentence.
  */
 int sbn__struct_check(const void *array, size_t count, size_t known, const char *type,
                       const char *argument);
@@ -42,7 +42,7 @@ int sbn__struct_check(const void *array, size_t count, size_t known, const char 
 /* The same without a sentence: 1 if all is well. */
 int sbn__struct_is_valid(const void *array, size_t count, size_t known);
 
-/* Checks `count` structs that the library is to fill: one possible size for all of them. */
+/* Checks `count` structs that the library is to fill: a valid size, the same for all of them. */
 int sbn__struct_check_room(const void *array, size_t count, size_t known, const char *type,
                            const char *argument);
 
@@ -54,8 +54,8 @@ int sbn__struct_read(void *own, const void *one, size_t known, const char *type,
                      const char *argument);
 
 /*
- * Fills an element of a checked array: as much as fits the caller's size, which stays, and zeros
- * beyond what the library knows. Inline, because libsyncbn-mpi cannot call private functions.
+ * Fills an element of a checked array: as much as the caller's size holds, and zeros beyond what
+ * the library knows; `size` stays. Inline, because libsyncbn-mpi cannot call private functions.
  */
 static inline void sbn__struct_put(void *array, size_t index, const void *own, size_t known)
 {

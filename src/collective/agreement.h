@@ -1,10 +1,9 @@
 /*
- * Do all ranks make the same call? Each pass begins with a header of fixed
- * size, added over the ranks: whether any reports an error, and for every
- * small field f both f and f^2. All ranks' fields are equal if and only if
- * P sum f^2 = (sum f)^2, so every rank judges alike, from the sums alone. The
- * fields are the call's number, how many words it is to send, and a digest of
- * its layers. Only when they differ is it explained: src/collective/mismatch.h.
+ * The check that all ranks make the same call. Each pass begins with a header of fixed size, added
+ * over the ranks: whether any reports an error, and for every small field f both f and f^2. All
+ * ranks' fields are equal if and only if P sum f^2 = (sum f)^2, so every rank decides alike from
+ * the sums alone. The fields are the call's number, how many words it is to send, and a digest of
+ * its layers. Only after a difference do ranks exchange more: src/collective/mismatch.h.
  */
 #ifndef SBN_COLLECTIVE_AGREEMENT_H
 #define SBN_COLLECTIVE_AGREEMENT_H
@@ -18,7 +17,7 @@ typedef struct sbn_call {
     const sbn_settings *settings; /* the layer's; NULL where the call has no layer */
     uint32_t number;              /* calls of this group before */
     uint32_t code;                /* SBN_CODE_... */
-    uint32_t flags;               /* of the call, as far as others must give them too */
+    uint32_t flags;               /* of the call, those that must be equal on all ranks */
     uint32_t channels;            /* 0: the call has no such layer */
     uint32_t saved, saved_place;  /* which forward a backward belongs to, and which layer of it */
     int error;                    /* this rank cannot take part: its status */
@@ -37,12 +36,12 @@ enum {
 #define SBN_HEADER_FIELDS 8
 #define SBN_HEADER_WORDS (1 + 2 * SBN_HEADER_FIELDS)
 
-/* Of all of a call but its number and error: src/base/digest.h. */
+/* A digest of a call without its number and error: src/base/digest.h. */
 uint64_t sbn__call_digest(uint64_t digest, const sbn_call *call);
 
 void sbn__header_fill(int64_t *header, int error, uint32_t number, uint32_t words, uint64_t digest);
 
-/* From the sums: does nobody report an error, and do all agree? */
+/* From the sums: 1 if no rank reports an error and all agree. */
 int sbn__header_agrees(const int64_t *header, int world_size);
 
 #endif

@@ -16,7 +16,7 @@
 /* A rank has at most one request per pass and tag; this is more than SBN_MAX_PASSES. */
 #define RING 128
 
-/* Where a sum is made; passed on from meeting to meeting, so that few are ever needed. */
+/* Memory for a sum, reused by later meetings, so that few blocks are ever allocated. */
 typedef struct block {
     int64_t *words;
     size_t capacity;
@@ -36,24 +36,24 @@ typedef struct request {
     int tag;
 } request;
 
-typedef struct member {
+typedef struct hub_rank {
     struct sbn_hub *hub;
     int rank;
     uint64_t started[SBN_TAGS];
-    request requests[SBN_TAGS][RING]; /* kept here: a pass allocates nothing */
-} member;
+    request requests[SBN_TAGS][RING]; /* here, so that a pass allocates nothing */
+} hub_rank;
 
 struct sbn_hub {
     pthread_mutex_t mutex;
     int world_size;
-    member *members;
+    hub_rank *ranks;
     meeting ring[SBN_TAGS][RING];
     block spare[SBN_TAGS][RING];
     int spares[SBN_TAGS];
 
-    sbn_hub *subgroups, *next; /* made from this one; and of its sisters the next */
+    sbn_hub *subgroups, *next; /* split from this one; the next in its parent's list */
     sbn_hub *whole;            /* what this one is a part of */
-    int number, ended;         /* of this subgroup; ranks that have ended it */
+    int number, ended;         /* of this subgroup; how many ranks have ended it */
 };
 
 static void free_hub(sbn_hub *hub)
@@ -69,7 +69,7 @@ static void free_hub(sbn_hub *hub)
             sbn__free(hub->spare[s][i].words);
             sbn__free(hub->ring[s][i].here);
         }
-    sbn__free(hub->members);
+    sbn__free(hub->ranks);
     sbn__free(hub);
 }
 
@@ -77,18 +77,17 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
 {
     sbn__error_clear();
     if (!hub)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "hub: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "hub: expected a place for the handle, got NULL");
     *hub = NULL;
     if (world_size < 1 || world_size > SBN_MAX_WORLD_SIZE)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "world_size: 1 to %d was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "world_size: expected 1 to %d, got %d",
                          SBN_MAX_WORLD_SIZE, world_size);
     sbn_hub *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a hub");
     made->world_size = world_size;
-    made->members = sbn__allocate(sizeof(member) * (size_t)world_size);
-    int complete = made->members != NULL;
+    made->ranks = sbn__allocate(sizeof(hub_rank) * (size_t)world_size);
+    int complete = made->ranks != NULL;
     for (int s = 0; s < SBN_TAGS && complete; ++s)
         for (int i = 0; i < RING && complete; ++i)
             complete = (made->ring[s][i].here = sbn__allocate((size_t)world_size)) != NULL;
@@ -97,7 +96,7 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
         return sbn__fail_memory("a hub");
     }
     for (int r = 0; r < world_size; ++r)
-        made->members[r] = (member){.hub = made, .rank = r};
+        made->ranks[r] = (hub_rank){.hub = made, .rank = r};
     *hub = made;
     return SBN_SUCCESS;
 }
@@ -151,7 +150,7 @@ static int join(sbn_hub *hub, int tag, meeting *m, int rank, const int64_t *word
 
 static int start(void *context, int tag, int64_t *words, size_t count, void **handle)
 {
-    member *self = context;
+    hub_rank *self = context;
     sbn_hub *hub = self->hub;
     const size_t place = self->started[tag] % RING;
     meeting *m = &hub->ring[tag][place];
@@ -166,7 +165,7 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **ha
     return SBN_SUCCESS;
 }
 
-/* Everybody has the sum: the meeting may be used again, and its words elsewhere. */
+/* All ranks have the sum: the meeting and its memory can be used again. */
 static void end_meeting(sbn_hub *hub, int tag, meeting *m)
 {
     m->arrived = m->taken = 0;
@@ -177,7 +176,7 @@ static void end_meeting(sbn_hub *hub, int tag, meeting *m)
 
 static int test(void *context, void *handle, int *done)
 {
-    sbn_hub *hub = ((member *)context)->hub;
+    sbn_hub *hub = ((hub_rank *)context)->hub;
     const request *pending = handle;
     meeting *m = pending->meeting;
     pthread_mutex_lock(&hub->mutex);
@@ -193,7 +192,7 @@ static int test(void *context, void *handle, int *done)
 
 static int missing(void *context, void *handle, int *ranks)
 {
-    sbn_hub *hub = ((member *)context)->hub;
+    sbn_hub *hub = ((hub_rank *)context)->hub;
     const meeting *m = ((request *)handle)->meeting;
     int count = 0;
     pthread_mutex_lock(&hub->mutex);
@@ -209,7 +208,7 @@ static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport);
 /* The first rank to come makes the subgroup, the others find it. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *table)
 {
-    const member *self = context;
+    const hub_rank *self = context;
     sbn_hub *hub = self->hub, *subgroup;
     int rank = 0, status = SBN_SUCCESS;
     while (ranks[rank] != self->rank)
@@ -235,7 +234,7 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 /* The last rank to end a subgroup frees it. */
 static void end(void *context)
 {
-    sbn_hub *subgroup = ((member *)context)->hub, *whole = subgroup->whole;
+    sbn_hub *subgroup = ((hub_rank *)context)->hub, *whole = subgroup->whole;
     pthread_mutex_lock(&whole->mutex);
     const int last = ++subgroup->ended == subgroup->world_size;
     if (last) {
@@ -253,7 +252,7 @@ static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport)
 {
     const sbn_transport table = {
         .size = sizeof table,
-        .context = &hub->members[rank],
+        .context = &hub->ranks[rank],
         .rank = rank,
         .world_size = hub->world_size,
         .start = start,
@@ -269,10 +268,10 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
 {
     sbn__error_clear();
     if (!hub || !transport)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a pointer, got NULL",
                          hub ? "transport" : "hub");
     if (rank < 0 || rank >= hub->world_size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "rank: 0 to %d was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "rank: expected 0 to %d, got %d",
                          hub->world_size - 1, rank);
     const int status = sbn__struct_check_room(transport, 1, SBN_STRUCT(sbn_transport), "transport");
     if (status)

@@ -20,7 +20,7 @@ size_t sbn__mismatch_words(int world_size)
     return (size_t)world_size * SLOT;
 }
 
-/* Names that are too long are told apart by a digest. */
+/* Long names are shortened and made distinct by a digest. */
 static void put_name(int64_t *words, const char *name)
 {
     char text[NAME_WORDS * sizeof(int64_t)] = "";
@@ -66,14 +66,14 @@ int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
     return reports;
 }
 
-/* Ranks that are alike in some words of their slots make a set, which its first one stands for. */
+/* Ranks with equal words in a part of their slots form a set; the lowest rank represents it. */
 typedef struct sets {
     int world_size, count;
     int *first; /* of each rank's set; -1: it is in none */
     int *size;  /* of the set that the rank is the first of, else 0 */
 } sets;
 
-/* Only ranks of one set of `within` are looked at; NULL: all. */
+/* Considers only ranks of one set of `within`; NULL: all. */
 static void make_sets(sets *s, const int64_t *words, size_t at, size_t length, const sets *within,
                       int set)
 {
@@ -94,7 +94,7 @@ static void make_sets(sets *s, const int64_t *words, size_t at, size_t length, c
     }
 }
 
-/* Rare ones first: the one after `set`, from -1 on; -1 after the last. */
+/* The next set after `set`, smallest sets first; -1 begins and ends. */
 static int next_set(const sets *s, int set)
 {
     int next = -1;
@@ -170,7 +170,10 @@ static void write_trait(writer *w, int trait, int64_t word)
     }
 }
 
-/* "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": what one set of `calls` does not agree in. */
+/*
+ * "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": the settings in which one set of `calls`
+ * differs.
+ */
 static void write_traits(writer *w, const int64_t *words, const sets *calls, int set, sets *values)
 {
     static const char *const names[] = {"call number", "flags", "saved by call", "saved in place"};

@@ -1,9 +1,8 @@
 /*
- * Who did what, after headers have differed: a slot for each rank says what it
- * called with the first layer; while all say the same, the next one is explained.
- * Ranks that made the same call are named together, and where they made it with
- * other settings, those settings with their values. Rare ones first, for most
- * often they are the wrong ones.
+ * The explanation after headers have differed. Each rank sends a slot about the first layer of its
+ * call; while all slots agree, the next layer follows. Ranks with the same call are named together;
+ * if only settings differ, those are named with their values. Small sets come first, because they
+ * are usually the wrong ones.
  */
 #ifndef SBN_COLLECTIVE_MISMATCH_H
 #define SBN_COLLECTIVE_MISMATCH_H
@@ -14,10 +13,13 @@
 size_t sbn__mismatch_words(int world_size);
 void sbn__mismatch_fill(int64_t *words, int rank, const sbn_call *call);
 
-/* From the sums: do all ranks call the same layer without an error, so that a later one differs? */
+/*
+ * From the sums: 1 if all ranks call the same layer without an error, so that a later layer
+ * differs.
+ */
 int sbn__mismatch_goes_on(const int64_t *words, int world_size);
 
-/* From the sums: has any rank reported this error? */
+/* From the sums: 1 if any rank has reported this error. */
 int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
 
 /*

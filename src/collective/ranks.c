@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-/* Where the next word goes: at the end once there is no more room. */
+/* The position of the next word, limited to the end of the buffer. */
 static size_t after(size_t used, int length, size_t size)
 {
     const size_t next = used + (length > 0 ? (size_t)length : 0);

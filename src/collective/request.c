@@ -64,7 +64,7 @@ void sbn__request_abandon(sbn_communicator *c, sbn_request *request)
     *request = (sbn_request){0};
 }
 
-/* Those who have not started it, as far as the transport knows: -1 if it does not. */
+/* Ranks that have not started it, as far as the transport knows; -1: it does not know. */
 static int list_missing(const sbn_communicator *c, const sbn_request *late, int *ranks)
 {
     const sbn_transport *transport = &c->transport;
@@ -92,7 +92,7 @@ sbn_deadline sbn__deadline_start(const sbn_communicator *c)
     return (sbn_deadline){sbn__seconds(), c->completed, 0};
 }
 
-/* Some transports have to ask around who is missing: a second before, if there is one. */
+/* Some transports must ask the other ranks who is missing: up to a second before the timeout. */
 static int is_time_to_ask(const sbn_communicator *c, double waited)
 {
     const double half = c->timeout / 2, ahead = half < 1.0 ? half : 1.0;

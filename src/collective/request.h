@@ -1,15 +1,14 @@
 /*
- * A request to the other ranks: words that are added up over all of them. It is the only place
- * that calls the transport's start, test and missing.
+ * A request: words that are added over all ranks. Only src/collective/request.c calls the
+ * transport's start, test and missing.
  *
- * The request owns its words. An abandoned one, in flight when a timeout or an error ended what it
- * was for, passes them to the communicator, which keeps them until the transport is done with them,
- * if need be for the life of the process; the request is empty then, and may be used again.
+ * The request owns its words. If a timeout or an error ends what it was for while it is in flight,
+ * it is abandoned: the communicator then keeps the words until the transport no longer writes to
+ * them, if necessary until the process ends. The request is empty and can be used again.
  *
- * The deadline. A rank that waits gives up when nothing has happened for the communicator's timeout:
- * that time begins when it starts to wait, and again with every request of the communicator that
- * completes, and with every wait for devices of its own. Passes, splits and exchanges of tensors
- * all wait so.
+ * Deadline. A rank stops waiting when the communicator's timeout has passed without progress. The
+ * time is counted anew from each completed request of the communicator and each wait for this
+ * rank's own devices. Passes, splits and exchanges of tensors all wait this way.
  */
 #ifndef SBN_COLLECTIVE_REQUEST_H
 #define SBN_COLLECTIVE_REQUEST_H
@@ -23,28 +22,31 @@ typedef struct sbn_request {
     int in_flight;
 } sbn_request;
 
-/* Room for `count` words; what they held is lost. Without memory it keeps the room that it had. */
+/* Makes room for `count` words; their content is lost. On failure it keeps the previous room. */
 int sbn__request_reserve(sbn_request *request, size_t count, const char *what);
 
 /* Frees the words of a request that is not in flight. */
 void sbn__request_free(sbn_request *request);
 
 /*
- * Begins to add the first `count` words. Where there are no other ranks that is all. A transport
- * that fails kills the communicator: SBN_TRANSPORT_ERROR, or SBN_OUT_OF_MEMORY where it says so.
+ * Begins to add the first `count` words; does nothing without other ranks. After an error of the
+ * transport the communicator is dead: SBN_TRANSPORT_ERROR, or SBN_OUT_OF_MEMORY if the transport
+ * reported that.
  */
 int sbn__request_start(sbn_communicator *communicator, sbn_request *request, int tag, size_t count);
 
-/* Sets *done to 1 when the sum is there. Never blocks. Errors as above. */
+/* Sets *done to 1 when the sum is complete. Never blocks. Errors as of sbn__request_start. */
 int sbn__request_poll(sbn_communicator *communicator, sbn_request *request, int *done);
 
-/* Waits for the sum: SBN_TIMEOUT "rank 0 waited 10 s in `what` for rank 1". Errors abandon it. */
+/*
+ * Waits for the sum: SBN_TIMEOUT "rank 0 waited 10 s in `what` for rank 1". An error abandons it.
+ */
 int sbn__request_wait(sbn_communicator *communicator, sbn_request *request, const char *what);
 
 /* Leaves the words of a request in flight to the communicator. */
 void sbn__request_abandon(sbn_communicator *communicator, sbn_request *request);
 
-/* For those who wait for several requests at once, and poll them. */
+/* For callers that wait for several requests at once and poll them. */
 typedef struct sbn_deadline {
     double since;
     uint64_t completed;
@@ -53,13 +55,13 @@ typedef struct sbn_deadline {
 
 sbn_deadline sbn__deadline_start(const sbn_communicator *communicator);
 
-/* Has it passed, or has a thread called sbn_group_abort? If not, it yields the processor. */
+/* 1 if it has passed or a thread has called sbn_group_abort; else yields the processor. */
 int sbn__deadline_passed(const sbn_communicator *communicator, sbn_deadline *deadline,
                          const sbn_request *late);
 
 /*
- * It has: the communicator is dead, or alone. Returns SBN_TIMEOUT, or SBN_ABORTED, with the sentence.
- * `late` is the request waited for, or NULL.
+ * After the deadline: the communicator becomes dead or alone. Returns SBN_TIMEOUT or SBN_ABORTED,
+ * with the sentence. `late` is the request waited for, or NULL.
  */
 int sbn__communicator_time_out(sbn_communicator *communicator, const sbn_request *late,
                                const char *what);

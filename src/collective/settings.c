@@ -45,7 +45,9 @@ const char *sbn__setting_name(int setting)
     return names[setting];
 }
 
-/* As many digits as tell it from its neighbours: those who differ must not look alike. */
+/*
+ * The fewest digits that read back as the same number, so that different values print differently.
+ */
 static void print_number(int64_t word, char *out, size_t size)
 {
     double value;

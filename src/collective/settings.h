@@ -1,8 +1,7 @@
 /*
- * What all ranks must have made a layer with, a word for each setting, so that
- * those who differ can be told in what. The layout is left out: ranks may store
- * their shards as they like. The order of summation is in: ranks of different
- * builds must not add what they sum differently.
+ * The settings of a layer that must be equal on all ranks, a word for each, so that a difference
+ * can be named. The layout is not among them: ranks may store their shards in either. The version
+ * of the order of summation is: ranks of different builds must not add sums of different orders.
  */
 #ifndef SBN_COLLECTIVE_SETTINGS_H
 #define SBN_COLLECTIVE_SETTINGS_H

@@ -27,7 +27,7 @@ static int add(splitting *s, int tag, size_t count)
     return status ? status : sbn__request_wait(s->whole, &s->request, s->operation);
 }
 
-/* Room for `count` words of zeros. Without it this rank cannot even tell the others. */
+/* Makes room for `count` zeroed words. Without it this rank cannot tell the others. */
 static int reserve(splitting *s, size_t count)
 {
     if (sbn__request_reserve(&s->request, count, "a split"))
@@ -36,7 +36,7 @@ static int reserve(splitting *s, size_t count)
     return SBN_SUCCESS;
 }
 
-/* Who did what: the sentence of a disagreement. */
+/* Exchanges slots and writes the sentence of a disagreement. */
 static int explain(splitting *s, const sbn_call *call)
 {
     const int rank = sbn__communicator_rank(s->whole);
@@ -54,7 +54,7 @@ static int explain(splitting *s, const sbn_call *call)
     return sbn__fail(status, "%s", sentence);
 }
 
-/* All ranks are here and none has an error, or all get to know. */
+/* Exchanges a header: all ranks succeed, or all get an error. */
 static int agree(splitting *s, sbn_call *call)
 {
     call->number = s->whole->calls++;
@@ -90,7 +90,7 @@ static int exchange_counts(splitting *s)
     return status;
 }
 
-/* Everybody's colours: pairs of a rank and one of its colours, by rank. */
+/* All ranks' colours: pairs of a rank and one of its colours, by rank. */
 static int exchange_colours(splitting *s)
 {
     if (s->pairs == 0)
@@ -145,7 +145,7 @@ static int connect(splitting *s, sbn_subset *subset, int number)
     return SBN_SUCCESS;
 }
 
-/* The least colour above `last`, of all ranks; -1: there is none. */
+/* The least colour above `last` on any rank; -1: none. */
 static int next_colour(const splitting *s, int last)
 {
     int next = -1;
@@ -155,7 +155,10 @@ static int next_colour(const splitting *s, int last)
     return next;
 }
 
-/* In the order of colours, so that ranks of several subsets do not wait for each other in a ring. */
+/*
+ * In the order of colours, so that ranks with several subsets do not wait for each other in a
+ * cycle.
+ */
 static int connect_all(splitting *s)
 {
     int status = SBN_SUCCESS;
@@ -177,7 +180,7 @@ static int split(splitting *s, sbn_call *call)
         status = exchange_colours(s);
     if (!status)
         status = connect_all(s);
-    /* A dead communicator cannot tell; the others find that out by their timeout. */
+    /* A dead communicator cannot tell the others; they will time out. */
     return status ? status : agree(s, call);
 }
 

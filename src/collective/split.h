@@ -1,8 +1,8 @@
 /*
- * Splitting a communicator by colour. Four sums over the ranks: a header, as of a pass, in which
- * anyone who cannot take part says so; how many colours each rank has; which ones; and a last
- * header, so that either all ranks have their communicators or none. Between the last two the
- * transport makes one for each colour.
+ * Splitting a communicator by colour, in four sums over the ranks: a header like that of a pass, in
+ * which a rank that cannot take part reports its error; how many colours each rank has; which ones;
+ * and a last header, so that either all ranks have their communicators or none has. Before the last
+ * one the transport makes a communicator for each colour.
  */
 #ifndef SBN_COLLECTIVE_SPLIT_H
 #define SBN_COLLECTIVE_SPLIT_H
@@ -10,21 +10,21 @@
 #include "collective/agreement.h"
 #include "collective/communicator.h"
 
-/* A colour of this rank, and what joins it to the other ranks that have it. */
+/* A colour of this rank, and the communicator of the ranks that have it. */
 typedef struct sbn_subset {
     int colour;
     sbn_communicator communicator;
 } sbn_subset;
 
-/* Can it be split? SBN_INVALID_ARGUMENT if its transport cannot. */
+/* SBN_INVALID_ARGUMENT if the transport has no split. */
 int sbn__communicator_check_splits(const sbn_communicator *communicator);
 
 /*
- * Fills the communicators of this rank's subsets, of ascending colours. `call` is what the ranks
- * must agree on, and gets its number; call->error, with the last sentence, says that this rank cannot
- * take part. In sentences
- * ranks are named by their numbers in the subset, or with `keep_names` by those in the whole.
- * After an error no subset has one. A rank that is alone has subsets that are alone.
+ * Fills the communicators of this rank's subsets, in ascending order of colours. `call` is what the
+ * ranks must agree on, and gets its number; call->error, with the last sentence, tells that this
+ * rank cannot take part. Sentences name ranks by their numbers in the subset, or with `keep_names`
+ * by those in the whole. After an error no subset has a communicator. The subsets of a rank that is
+ * alone are alone, too.
  */
 int sbn__communicator_split(sbn_communicator *whole, sbn_call *call, sbn_subset *subsets,
                             size_t count, int keep_names);

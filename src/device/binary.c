@@ -7,7 +7,7 @@
 #define NAMES 7
 #define NAME_SIZE 512
 
-/* What names the device's compiler. */
+/* Asks for the strings that identify the device's compiler. */
 static int ask(cl_device_id device, char names[NAMES][NAME_SIZE])
 {
     const cl_device_info of_device[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
@@ -56,7 +56,7 @@ int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sour
     return 1;
 }
 
-/* Each of our programs has kernels with a group size of their own: does the binary still know? */
+/* Some drivers lose the required work-group sizes when a program is loaded from a binary. */
 static int knows_group_sizes(cl_program program, cl_device_id device)
 {
     cl_kernel kernels[16];
@@ -91,7 +91,7 @@ cl_program sbn__binary_load(cl_context context, cl_device_id device, const char 
     return NULL;
 }
 
-/* A program from source belongs to all devices of its context, built or not. */
+/* A program made from source belongs to all devices of its context, built for them or not. */
 int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary)
 {
     cl_uint count = 0;

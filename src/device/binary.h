@@ -1,20 +1,13 @@
-/* Compiled programs as bytes: what they depend on, and the way from and to OpenCL. */
+/* Compiled programs as bytes: the key that identifies them, saving and loading. */
 #ifndef SBN_DEVICE_BINARY_H
 #define SBN_DEVICE_BINARY_H
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
 #include "device/cache.h"
+#include "device/program_text.h"
 
-/* Texts that are compiled together. */
-typedef struct sbn_sources {
-    const char *texts[32];
-    size_t lengths[32];
-    cl_uint count;
-} sbn_sources;
-
-/* Everything that could change the binary; 0 if that cannot be known. */
+/* All that the binary depends on; 0 if the driver does not tell it. */
 int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,
                     const char *options);
 

@@ -1,7 +1,7 @@
 /*
- * Which options of OpenCL compilers are refused: those that allow results other than IEEE's. The
- * list has OpenCL's own, Clang's, which drivers built on it accept too, and GCC's spelling of them.
- * Vendors may have others; what those do to the arithmetic is found by the self-test.
+ * Options of OpenCL compilers that are refused because they allow results other than IEEE's:
+ * OpenCL's own, Clang's, which drivers built on it accept, and GCC's spelling of them. Vendors may
+ * have others; the self-test finds what those change.
  */
 #include "device/build_options.h"
 
@@ -50,7 +50,7 @@ static const refused_option refused[] = {
     {"-enable-no-signed-zeros-fp-math", zeros},
 };
 
-/* Between options; drivers differ in what quotes mean, so that these hide nothing. */
+/* Separators of options. Quotes do not protect them: drivers differ in their meaning. */
 static const char blanks[] = " \t\n\v\f\r";
 static const char quotes[] = "\"'";
 

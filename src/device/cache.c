@@ -21,7 +21,7 @@ typedef struct head {
 
 static const char magic[] = "syncbn program 1";
 
-/* Larger files are not ours. */
+/* Larger files are not read. */
 #define MAX_SIZE ((off_t)1 << 28)
 
 /* "0123456789abcdef.program", and a temporary file's name. */
@@ -33,7 +33,7 @@ void sbn__bytes_free(sbn_bytes *bytes)
     *bytes = (sbn_bytes){NULL, 0};
 }
 
-/* Only this user may have put anything there. */
+/* 1 if only this user can have written it. */
 static int is_private(int file, mode_t type)
 {
     struct stat found;
@@ -43,7 +43,7 @@ static int is_private(int file, mode_t type)
 
 static int open_folder(const char *path)
 {
-    mkdir(path, S_IRWXU); /* where there is one already, that is looked at */
+    mkdir(path, S_IRWXU); /* if it exists, the check below decides */
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder >= 0 && !is_private(folder, S_IFDIR)) {
         close(folder);
@@ -120,7 +120,7 @@ static uint64_t checksum(const sbn_bytes *key, const sbn_bytes *binary)
     return sbn__digest(of_key, binary->at, binary->size);
 }
 
-/* Reads a file into fresh blocks, for as much as its sizes are believable. */
+/* Reads a file into new blocks, after checking its sizes. */
 static int read_file(int file, head *h, sbn_bytes *key, sbn_bytes *binary)
 {
     struct stat found;
@@ -141,7 +141,7 @@ int sbn__cache_load(int folder, const sbn_bytes *key, sbn_bytes *binary)
     char name[NAME_SIZE];
     *binary = (sbn_bytes){NULL, 0};
     name_of(name, key);
-    /* Not to wait for the other end of a pipe. */
+    /* Non-blocking, in case it is a pipe. */
     const int file = folder < 0
                          ? -1
                          : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -168,7 +168,7 @@ void sbn__cache_store(int folder, const sbn_bytes *key, const sbn_bytes *binary)
     name_of(name, key);
     snprintf(temporary, sizeof temporary, "%ld.%u.tmp", (long)getpid(),
              atomic_fetch_add(&number, 1));
-    /* One that a process of this number has left behind. */
+    /* A file left by an earlier process of the same number. */
     unlinkat(folder, temporary, 0);
     const int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                             S_IRUSR | S_IWUSR);

@@ -39,7 +39,7 @@ void sbn__channel_table_destroy(sbn_channel_table *table)
         if (table->device)
             sbn__release_buffer(&table->device[r]);
     }
-    /* Only now: a shared copy is written to all devices. */
+    /* After the loop, because all devices copy from a shared one. */
     for (size_t r = 0; table->host && r < table->replicas; ++r)
         sbn__staging_release(&table->host[r]);
     sbn__free(table->host);
@@ -74,7 +74,7 @@ static int fail_command(const sbn_replica *replica, cl_int state, const char *wh
                      sbn_strerror(state));
 }
 
-/* Adds the last command. One that has failed is over and forgotten, unless it is needed. */
+/* Adds the last command to the wait list. A failed one is dropped, unless its result is needed. */
 static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, int needed,
                          sbn_wait *wait)
 {

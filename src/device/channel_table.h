@@ -1,10 +1,8 @@
 /*
- * A table of a few floats per channel, on the host and on every replica's
- * device: saved statistics, running statistics for evaluation, gradient sums.
- *
- * Commands that touch a replica's copy are chained: each waits for the one
- * before, so that queues of any kind neither overwrite what is still read nor
- * read what is not yet written.
+ * A table of a few floats per channel, on the host and on every replica's device: saved statistics,
+ * running statistics for evaluation, sums of gradients. Commands on a replica's copy are chained,
+ * each waiting for the one before, so that queues of any kind neither overwrite what is still read
+ * nor read what is not yet written.
  */
 #ifndef SBN_DEVICE_CHANNEL_TABLE_H
 #define SBN_DEVICE_CHANNEL_TABLE_H
@@ -32,16 +30,17 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host);
 
 /*
- * Enqueues `channels` of all rows, from `first` on, of a replica's host copy -> device. From a
- * channel in the middle it goes on: what came before must not have failed.
+ * Enqueues the copy of `channels` channels of all rows, from `first` on, from a replica's host copy
+ * to its device. If `first` is not 0, the write of the channels before must have succeeded.
  */
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
                              size_t channels);
 
 /*
- * What a command that reads the device's copy must wait for, added to `wait`: the last one, unless
- * it has failed (by an event in the caller's list, for one) and so is over. A copy whose write has
- * failed is an error. Once enqueued, the command is the last; an error there: it has been waited for.
+ * Adds to `wait` what a command that reads the device's copy must wait for: the last command,
+ * unless it has failed (for instance by an event of the caller's list) and is over. A copy whose
+ * write failed is an error. Once enqueued, the command becomes the last one; if that fails, it has
+ * been waited for.
  */
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait);
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,

@@ -1,7 +1,7 @@
 /*
- * One replica's OpenCL side: its queue, its kernels, and the few operations
- * that the passes enqueue. Every command takes a wait list and gives an event,
- * so in-order and out-of-order queues are treated alike.
+ * One replica's OpenCL objects: its queue, its kernels, and the few commands that passes enqueue.
+ * Every command takes a wait list and returns an event, so that in-order and out-of-order queues
+ * are treated alike.
  */
 #ifndef SBN_DEVICE_DEVICE_H
 #define SBN_DEVICE_DEVICE_H
@@ -11,7 +11,7 @@
 typedef struct sbn_replica {
     size_t index;
     cl_command_queue queue;
-    cl_command_queue transfer_queue; /* our own: it waits for none of the caller's commands */
+    cl_command_queue transfer_queue; /* the library's: independent of the caller's commands */
     cl_context context;
     cl_device_id device;
     size_t compute_units;
@@ -22,14 +22,17 @@ typedef struct sbn_replica {
     sbn_kernels kernels;
 } sbn_replica;
 
-/* Retains the queue and reads what it says of its device. */
+/* Retains the queue and queries its device. */
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue);
 void sbn__replica_close(sbn_replica *replica);
 
-/* Replicas that combine on their devices: cl/statistics.cl has room for the blocks of as many. */
+/* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
+int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);
+
+/* Replicas whose devices may combine: cl/statistics.cl has room for the blocks of as many. */
 #define SBN_MAX_COMBINED 64
 
-/* Events to wait for; those that are NULL do not count. */
+/* Events to wait for; NULL is ignored. */
 #define SBN_MAX_WAIT (SBN_MAX_COMBINED + 4)
 
 typedef struct sbn_wait {
@@ -60,12 +63,12 @@ int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *ar
 
 int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
               cl_event *event);
-/* In each of `rows` rows of `pitch` bytes, `size` bytes from `offset` on. */
+/* Writes `size` bytes from `offset` on, in each of `rows` rows of `pitch` bytes. */
 int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
                        size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
                        cl_event *event);
 
-/* An event after those of a list of any length. */
+/* Enqueues a marker that waits for a list of any length. */
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 
 int sbn__flush(sbn_replica *replica);
@@ -73,22 +76,22 @@ int sbn__flush(sbn_replica *replica);
 /* The state of a command: CL_COMPLETE to CL_QUEUED, negative if it failed. */
 int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
 
-/* Has the command ended? Sets *done; a failed command is an error. */
+/* Sets *done to 1 if the command has ended; a failed command is an error. */
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
 
-/* Drops *event if there is one. */
+/* Releases *event unless it is NULL. */
 void sbn__release_event(cl_event *event);
 
 /*
- * Replaces *slot, dropping what it held. The new event is retained, or, where it cannot be, waited
- * for: then *slot is NULL, for the command is over and so are those that it waited for.
+ * Replaces *slot and releases its former event. The new event is retained or, if that fails, waited
+ * for; *slot is then NULL, as the command and those before it are over.
  */
 int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event);
 
-/* Replaces *slot by *event, which is NULL then. */
+/* Replaces *slot by *event and sets *event to NULL. */
 void sbn__move_event(cl_event *slot, cl_event *event);
 
-/* A buffer of at least `size` bytes: kept when large enough, else made anew. */
+/* A buffer that is kept while it is large enough, else allocated anew. */
 typedef struct sbn_device_buffer {
     cl_mem mem;
     size_t size;

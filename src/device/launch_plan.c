@@ -4,19 +4,18 @@
 #include "exact/format.h"
 
 /*
- * What is chosen freely for a form; src/device/kernel_constants.c has what its kernels are compiled
- * for. Sizes are in elements.
+ * What the host may choose for a form; src/device/kernel_constants.c has what its kernels are
+ * compiled for. Sizes are in elements.
  */
 typedef struct tuning {
-    size_t
-        work_groups_per_unit; /* keep a compute unit busy to the end, whatever its neighbours do */
-    size_t reduce_elements;   /* of a work-group of a reduction, where there are enough */
-    size_t least_slice;       /* below this a slice costs more to add than it gains */
-    size_t flat_elements;     /* of a work-group of an apply kernel, walking flat */
-    size_t unit_cache;        /* bytes of a unit's own caches, at most; 0: unknown */
-    size_t row_elements;      /* the same, walking by rows: of all its rows together */
-    size_t chunks_in_cache;   /* of a pass in chunks: two of them are in use, the rest is slack */
-    size_t chunk_units;       /* with more compute units a pass is not made in chunks; 0: never */
+    size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
+    size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
+    size_t least_slice;     /* in smaller slices, adding accumulators costs more than it gains */
+    size_t flat_elements;   /* of a work-group of an apply kernel, walking flat */
+    size_t unit_cache;      /* bytes of the caches of a unit alone, at most; 0: unknown */
+    size_t row_elements;    /* the same, walking by rows: of all its rows together */
+    size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
+    size_t chunk_units;     /* with more compute units a pass is not made in chunks; 0: never */
 } tuning;
 
 /* Measured on CPUs: doc/performance.md. */
@@ -49,11 +48,11 @@ static const tuning gpu = {
 /* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
 #define RANGE_STEP (4 * CACHE_LINE)
 
-/* A pass over accumulators: it may cost this fraction of a reduction, ... */
+/* Adding accumulators may cost this fraction of a reduction, ... */
 #define SLICE_COST 200
-/* ... or be as small as this many bytes, which every cache holds; */
+/* ... or have at most this many bytes, which stay in a cache; */
 #define FEW_BYTES ((size_t)1 << 19)
-/* and this many slices keep any device busy. */
+/* more slices than this are not needed by any device. */
 #define MOST_SLICES 256
 
 /* A work-group that does a whole pass reads this at most, but one channel at least; ... */
@@ -62,7 +61,7 @@ static const tuning gpu = {
 #define WHOLE_GROUPS 8
 #define WHOLE_ROW 64
 
-/* Some devices count work-groups of the second dimension to 65535 only. */
+/* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
 
 static const tuning *tuning_of(const sbn_replica *replica)
@@ -183,7 +182,7 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     };
 }
 
-/* Rows that are alike: coefficients are read once for many of them. */
+/* Rows of equal layout: coefficients are read once for many rows. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
     const size_t tile = (size_t)sbn__kernel_sizes(replica->form)->tile;
@@ -202,7 +201,7 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     };
 }
 
-/* Do planes begin at any element, so that a vector may reach from one into the next, no further? */
+/* Planes may begin at any element: a vector may span two of them, but not three. */
 static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
 {
     return shape->layout == SBN_LAYOUT_NCHW &&
@@ -238,9 +237,9 @@ static size_t channels_of_lines(size_t plane)
 }
 
 /*
- * Not channels last, where chunks would be short runs far apart; and not tensors of less than two
- * last-level caches, where each chunk saves less than its five commands cost. With more compute
- * units these weigh more; how many are too many has not been measured.
+ * Not for channels last, where chunks would be short runs far apart, and not for tensors of less
+ * than two last-level caches, where a chunk's five commands cost more than it saves. With more
+ * compute units commands weigh more; the limit has not been measured.
  */
 size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
@@ -253,7 +252,7 @@ size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_
     const size_t most = replica->cache_size / tune->chunks_in_cache / bytes / step * step;
     if (most == 0)
         return shape->channels;
-    /* Equal ones. */
+    /* Chunks of equal size. */
     const size_t count = ceil_div(shape->channels, most);
     return round_up(ceil_div(shape->channels, count), step);
 }

@@ -1,7 +1,6 @@
 /*
- * How a shape is cut into work-groups and chunks on a device: decided here and nowhere else, by the
- * shape and by what the device says of itself. Only speed depends on it: any plan gives the same
- * bits.
+ * How a shape is cut into work-groups and chunks on a device. Only this module decides it, from the
+ * shape and the device's properties. It affects speed alone: any plan gives the same bits.
  */
 #ifndef SBN_DEVICE_LAUNCH_PLAN_H
 #define SBN_DEVICE_LAUNCH_PLAN_H
@@ -13,7 +12,7 @@
 typedef struct sbn_reduce_plan {
     size_t work_groups[2];
     cl_uint strip;     /* channels of a work-group */
-    cl_uint slices;    /* each leaves accumulators of its own, which must be added */
+    cl_uint slices;    /* each writes accumulators of its own, which are added later */
     cl_uint per_slice; /* samples of a slice, or blocks: cl/reduce_nchw.cl, cl/reduce_nhwc.cl */
 } sbn_reduce_plan;
 
@@ -27,15 +26,15 @@ typedef struct sbn_apply_plan {
     size_t work_groups[2];
     cl_ulong length;        /* flat: elements of a run; rows: how many there are */
     cl_uint per_work_group; /* flat: elements; rows: rows */
-    cl_uint non_temporal;   /* stores leave the caches alone, where the compiler can */
+    cl_uint non_temporal;   /* stores bypass the caches, if the compiler can do that */
 } sbn_apply_plan;
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica);
 
 /*
- * How many channels a pass should reduce and apply at a time, so that step 3 reads from the
- * device's cache what step 1 has read: all of them where that does not pay. The pass reads
- * `tensors` of this shape.
+ * How many channels a pass should reduce and apply at a time, so that step 3 finds in the device's
+ * cache what step 1 has read; all of them if that does not pay. The pass reads `tensors` tensors of
+ * this shape.
  */
 size_t sbn__plan_chunk(const sbn_shape *whole, const sbn_replica *replica, size_t tensors);
 

@@ -1,6 +1,6 @@
 /*
- * OpenCL 1.2, for the library. The public headers do not include it; that their handles are its
- * own is checked here, where both are known.
+ * OpenCL 1.2, for the library. The public headers do not include it; this header checks that their
+ * handle types are OpenCL's.
  */
 #ifndef SBN_DEVICE_OPENCL_H
 #define SBN_DEVICE_OPENCL_H

@@ -1,7 +1,4 @@
-/*
- * The OpenCL side that does not depend on data: which devices will do, the
- * programs built for them, and each replica's kernels.
- */
+/* Programs: built for a device and shared by its replicas; and the kernels of each replica. */
 #ifndef SBN_DEVICE_PROGRAM_H
 #define SBN_DEVICE_PROGRAM_H
 
@@ -32,7 +29,7 @@ typedef struct sbn_kernels {
     int combine; /* there are the last ones: the device has doubles */
 } sbn_kernels;
 
-/* The programs of a device in a context, shared by replicas of any groups (src/device/programs.c). */
+/* The programs of a device in a context, shared by all groups (src/device/programs.c). */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
@@ -48,20 +45,21 @@ typedef struct sbn_program {
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
 
 /*
- * On CPUs it is not: their drivers compile again at each kernel's first launch, keep that
- * themselves, and take seconds to give a binary (PoCL).
+ * 1 unless the device is a CPU: CPU drivers compile again at each kernel's first launch, have a
+ * cache of their own, and take seconds to return a binary (PoCL).
  */
 int sbn__program_is_worth_caching(cl_device_id device);
 
 /*
- * The programs of a device in a context, built unless a group of the process has them; `options`
- * may be NULL. `folder`: the configuration's program_cache. To be released as often.
+ * Returns the programs of a device in a context, built unless a group of the process has them
+ * already; `options` may be NULL. `folder`: the configuration's program_cache. Each call needs an
+ * sbn__program_release.
  */
 int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
                          const char *options, const char *folder, sbn_program **program);
 void sbn__program_release(sbn_program *program);
 
-/* Builds what is described, and releases what is built. `cache`: of sbn__cache_open. */
+/* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
 int sbn__program_build(sbn_program *program, int cache);
 void sbn__program_unload(sbn_program *program);
 

@@ -1,6 +1,6 @@
 /*
  * Built programs, shared by all groups of the process: one for each context, device, form and
- * options, from its first user to its last. While one thread builds it others wait.
+ * options, released by its last user. While one thread builds a program, others that need it wait.
  */
 #include <pthread.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static sbn_program *make_program(const sbn_program *wanted)
     return made;
 }
 
-/* The one that is there, for one more user, or a new one, yet to be built; NULL: no memory. */
+/* The existing program, with one more user, or a new one that is not built yet; NULL: no memory. */
 static sbn_program *find_or_make(const sbn_program *wanted, int *made)
 {
     pthread_mutex_lock(&mutex);
@@ -80,7 +80,10 @@ static int build(sbn_program *program, const char *folder)
     return status;
 }
 
-/* Nobody else touches one that is not built; who waits for it builds it where this fails. */
+/*
+ * No other thread uses a program before it is built. If this build fails, a waiting thread builds
+ * it.
+ */
 static int build_made(sbn_program **program, const char *folder)
 {
     sbn_program *made = *program;

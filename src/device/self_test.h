@@ -1,12 +1,12 @@
-/* Does a device keep the rules of arithmetic that equal bits rest on? cl/self_test.cl asks it. */
+/* The test of a device's arithmetic, on whose rules equal bits depend (cl/self_test.cl). */
 #ifndef SBN_DEVICE_SELF_TEST_H
 #define SBN_DEVICE_SELF_TEST_H
 
 #include "device/program.h"
 
 /*
- * Runs the kernel self_test of the program's `apply` and waits for it. SBN_UNSUPPORTED_DEVICE with a
- * sentence that names the device and the first rule broken, or what kept the test from running.
+ * Runs the kernel self_test of the program `apply` and waits for it. SBN_UNSUPPORTED_DEVICE with a
+ * sentence that names the device and the first rule broken, or why the test could not run.
  */
 int sbn__self_test(const sbn_program *program);
 

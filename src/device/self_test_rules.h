@@ -1,6 +1,6 @@
 /*
- * The rules of arithmetic that equal bits rest on, as cases with their results: what cl/self_test.cl
- * computes and what must come of it.
+ * The rules of arithmetic on which equal bits depend, as cases with the expected results of
+ * cl/self_test.cl.
  */
 #ifndef SBN_DEVICE_SELF_TEST_RULES_H
 #define SBN_DEVICE_SELF_TEST_RULES_H
@@ -18,8 +18,10 @@ enum {
     SBN_SELF_TEST_TERMS = 8 /* of a sum, after the first */
 };
 
-/* The kernel's arguments, on the host. Behind the last row of integer results is
- * whether the kernels sum, and whether they combine with doubles: 1 or 0. */
+/*
+ * The kernel's arguments on the host. After the last row of integer results the kernel writes whether
+ * the kernels sum with doubles, and whether they combine with them: 1 or 0.
+ */
 typedef struct sbn_self_test_data {
     float reals[SBN_SELF_TEST_REALS + SBN_SELF_TEST_DOUBLES][3][SBN_SELF_TEST_CASES];
     uint64_t integers[SBN_SELF_TEST_INTEGERS][2][SBN_SELF_TEST_CASES];
@@ -28,7 +30,7 @@ typedef struct sbn_self_test_data {
                             [SBN_SELF_TEST_CASES];
 } sbn_self_test_data;
 
-/* Operands, and results that are wrong until the kernel has written them. */
+/* Writes operands, and results that are wrong unless the kernel overwrites them. */
 void sbn__self_test_fill(sbn_self_test_data *data);
 
 /* 1 if every result is right; else 0 and in `text` the first rule broken and the case. */

@@ -31,13 +31,12 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
 {
     char text[128];
     if (shard->dims < 2 || shard->dims > 5)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: dims: 2 to 5 were expected, %d came", who,
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: dims: expected 2 to 5, got %d", who,
                          shard->dims);
     sbn__print_shape(shard, text, sizeof text);
     if (shard->shape[1] != channels)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: shape: %zu channels were expected, %zu came in %s", who, channels,
-                         shard->shape[1], text);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: shape: expected %zu channels, got %zu in %s",
+                         who, channels, shard->shape[1], text);
     size_t plane = 1;
     int fits = 1, empty = shard->shape[0] == 0;
     for (int i = 2; i < shard->dims; ++i) {

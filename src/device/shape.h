@@ -12,7 +12,7 @@ typedef struct sbn_shape {
     size_t ahead, ahead_channels; /* step 3 prefetches these, from first + ahead on */
     size_t values;                /* samples x plane */
     size_t elements;              /* values x channels */
-    sbn_layout layout;            /* planes of one element are rows of channels in either */
+    sbn_layout layout;            /* NHWC also for planes of one element */
     cl_uint blocks;               /* per plane */
     cl_uint channel_blocks;       /* of a channel in all samples */
     cl_float last_reciprocal;     /* 1 / elements of a plane's last block */

@@ -1,7 +1,6 @@
 /*
- * Host memory that devices copy to and from at full speed and without holding
- * up the caller: OpenCL's own (pinned by drivers where that matters, NVIDIA's
- * for one), mapped for as long as it lives.
+ * Host memory for fast copies that do not block the caller: allocated by OpenCL (pinned by drivers
+ * such as NVIDIA's) and mapped while it exists.
  */
 #ifndef SBN_DEVICE_STAGING_H
 #define SBN_DEVICE_STAGING_H
@@ -15,7 +14,7 @@ typedef struct sbn_staging {
     cl_command_queue queue; /* the replica's, for transfer_queue */
 } sbn_staging;
 
-/* At least `size` bytes: kept when large enough, else made anew, and what they held is lost. */
+/* Makes room for `size` bytes. If it must grow, the content is lost. */
 int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size);
 void sbn__staging_release(sbn_staging *staging);
 

@@ -36,7 +36,7 @@ void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count,
         result->limb[place / 32 + 1] |= (uint32_t)(part >> 32);
         carry >>= bits;
     }
-    /* What remains above, sign included, fills 64 bits more. */
+    /* The remaining carry, with its sign, fills 64 bits more. */
     const int top = place / 32, shift = place % 32;
     result->limb[top] |= (uint32_t)((uint64_t)carry << shift);
     result->limb[top + 1] |= (uint32_t)(carry >> (32 - shift));

@@ -1,7 +1,7 @@
 /*
  * The sums of the narrow formats as integers of 192 bits in registers, where the compiler has
- * integers of 128: the results of src/exact/bigint.h in a tenth of its time. A function returns 0
- * where a number does not fit; the caller then uses big integers.
+ * 128-bit integers. The results are those of src/exact/bigint.h, ten times as fast. A function
+ * returns 0 where a number does not fit; the caller then uses big integers.
  */
 #ifndef SBN_EXACT_INT192_H
 #define SBN_EXACT_INT192_H
@@ -88,7 +88,7 @@ static inline double sbn__uint256_to_double(const uint64_t *limb, int exponent)
 /* value 2^exponent, rounded once. */
 static inline double sbn__int192_to_double(sbn_int192 a, int exponent)
 {
-    /* Signs are as random as coins: no branches. */
+    /* Branch-free, because signs cannot be predicted. */
     const uint64_t sign = (uint64_t)(a.high >> 127);
     const uint64_t low = (a.low ^ sign) - sign;
     const sbn_uint128 high = ((sbn_uint128)a.high ^ ((sbn_uint128)sign << 64 | sign)) +

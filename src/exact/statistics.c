@@ -9,7 +9,7 @@ double sbn__invstd(double var, sbn_eps eps)
 {
     if (!eps.clamp)
         return 1.0 / sqrt(var + eps.eps);
-    /* A NaN stays one. */
+    /* A NaN remains NaN. */
     return 1.0 / sqrt(var < eps.eps ? eps.eps : var);
 }
 
@@ -35,13 +35,15 @@ static double special(int64_t flags)
     return 0.0;
 }
 
-/* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
+/*
+ * The exact remainder of the mean's upper float: the kernels' mean_low has too few bits for a sum.
+ */
 static inline double mean_low_of(double mean)
 {
     return mean - (double)(float)mean;
 }
 
-/* Flags that say more than how far from the format's bottom a channel is. */
+/* Flags that make a sum invalid, not only imprecise. */
 #define SPECIAL (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_OVERFLOW)
 
 static void bigint_sums(const sbn_accumulators *accumulators, size_t c, sbn_bigint *first,
@@ -72,10 +74,10 @@ sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, 
     sbn__bigint_shift_left(&aligned, &product, 2 * format->low1 - format->low2);
     sbn__bigint_multiply(&square, &sum, &sum);
     sbn__bigint_subtract(&difference, &aligned, &square);
-    /* The floats' rounding within blocks can leave a constant a hair below zero. */
+    /* Rounding within blocks can make the variance of constant values slightly negative. */
     if (difference.negative || aligned.negative)
         return (sbn_moments){mean, 0.0};
-    /* Beyond the largest float is +Inf, however the blocks lie. */
+    /* A variance that no float can hold is +Inf, for every order of blocks. */
     const double var = sbn__bigint_to_double(&difference, -2 * format->low1) / n / n;
     return (sbn_moments){mean, var > FLT_MAX ? INFINITY : var};
 }
@@ -184,7 +186,10 @@ void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels
     }
 }
 
-/* All blocks near the format's bottom, or one above its top, or a spread too thin for it. */
+/*
+ * All non-zero blocks are near the format's lowest bit, or one exceeds its range, or the spread is
+ * too small for its resolution.
+ */
 static int does_not_fit(int64_t flags, int thin)
 {
     if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
@@ -205,7 +210,10 @@ static int needs_wide(const sbn_accumulators *accumulators, size_t channels, con
     return any;
 }
 
-/* A variance this small has few bits in the format; only a smaller eps lets it matter. */
+/*
+ * A variance as small as this has few bits in the format, which matters only if eps does not
+ * dominate it.
+ */
 int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
                             const double *invstd, unsigned char *repeat)
 {

@@ -1,9 +1,8 @@
 /*
- * From the accumulators of all channels to what a pass needs: mean, variance, the sums of the
- * gradients. No OpenCL and no communication here.
+ * Mean, variance and sums of gradients from the accumulators of all channels. No OpenCL and no
+ * communication.
  *
- * `only`, where it is not NULL, tells for each channel whether it is wanted; the others' results
- * stay as they are.
+ * If `only` is not NULL, it selects channels; results of other channels are not changed.
  */
 #ifndef SBN_EXACT_STATISTICS_H
 #define SBN_EXACT_STATISTICS_H
@@ -12,7 +11,10 @@
 
 #include "exact/accumulator.h"
 
-/* 1 / sqrt of the variance, eps added or as a lower bound; `clamped` tells that eps decided. */
+/*
+ * 1 / sqrt of the variance, with eps added or as a lower bound; `clamped` tells that eps was used
+ * as the bound.
+ */
 typedef struct sbn_eps {
     double eps;
     int clamp;
@@ -26,7 +28,10 @@ int sbn__is_clamped(double var, sbn_eps eps);
 void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
                      const unsigned char *only, uint64_t count, double *mean, double *var);
 
-/* sum dy and sum dy (x - mean); the kernels' x - mean lacks what the mean's upper float lacks. */
+/*
+ * sum dy and sum dy (x - mean), corrected for the lower part of the mean, which the kernels leave
+ * out.
+ */
 void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels,
                            const unsigned char *only, const double *mean, double *dy,
                            double *dy_xmu);
@@ -45,8 +50,8 @@ sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators
                                             double mean);
 
 /*
- * Was the narrow format too small? Fills `repeat`, 1 for each such channel, and returns whether
- * there is any. All ranks decide alike, for they judge by the group's values only.
+ * Sets `repeat` to 1 for each channel whose values do not fit the narrow format, and returns
+ * whether there is any. All ranks get the same result, as they have the same sums.
  */
 int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
                             const double *invstd, unsigned char *repeat);

@@ -12,12 +12,12 @@ int sbn_group_config_init(sbn_group_config *config, size_t size)
     return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_group_config), "config");
 }
 
-/* Copies the caller's structs, of whatever version. */
+/* Copies the caller's structs of any version. */
 static int read_config(const sbn_group_config *given, sbn_group_config *config,
                        sbn_transport *transport)
 {
     if (!given)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: expected a configuration, got NULL");
     int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_group_config), "config");
     if (status || !config->transport)
         return status;
@@ -32,21 +32,19 @@ static int check_config(const sbn_group_config *config)
         return sbn__fail(SBN_INVALID_ARGUMENT, "replicas: expected at most %d, got %zu",
                          SBN_MAX_REPLICAS, config->replicas);
     if (config->replicas > 0 && !config->queues)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "queues: %zu queues were expected, NULL came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "queues: expected %zu queues, got NULL",
                          config->replicas);
     if (config->replicas == 0 && !config->transport)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "replicas: at least 1 was expected in a group without a transport, 0 came");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "replicas: expected at least 1 in a group without a transport, got 0");
     if (!(config->timeout > 0.0))
-        return sbn__fail(SBN_INVALID_ARGUMENT, "timeout: seconds above 0 were expected, %g came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "timeout: expected seconds above 0, got %g",
                          config->timeout);
     if (config->on_timeout != SBN_TIMEOUT_FAIL && config->on_timeout != SBN_TIMEOUT_LOCAL)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "on_timeout: an sbn_timeout_action was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "on_timeout: expected an sbn_timeout_action, got %d",
                          (int)config->on_timeout);
     if ((unsigned)config->form > SBN_FORM_GPU)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "form: an sbn_kernel_form was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "form: expected an sbn_kernel_form, got %d",
                          (int)config->form);
     const sbn_transport *transport = config->transport;
     if (!transport)
@@ -58,8 +56,8 @@ static int check_config(const sbn_group_config *config)
     if (transport->world_size < 1 || transport->world_size > SBN_MAX_WORLD_SIZE ||
         transport->rank < 0 || transport->rank >= transport->world_size)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "transport: a rank below a world size of 1 to %d was expected, "
-                         "rank %d of %d came",
+                         "transport: expected a rank below a world size of 1 to %d, got rank %d of "
+                         "%d",
                          SBN_MAX_WORLD_SIZE, transport->rank, transport->world_size);
     return SBN_SUCCESS;
 }
@@ -115,8 +113,7 @@ int sbn_group_create(const sbn_group_config *given, sbn_group **group)
     sbn_transport transport;
     sbn__error_clear();
     if (!group)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "group: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "group: expected a place for the handle, got NULL");
     *group = NULL;
     int status = read_config(given, &config, &transport);
     if (!status)

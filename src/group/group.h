@@ -1,4 +1,4 @@
-/* A group's insides: replicas, programs, and what joins it to other ranks. */
+/* The definition of a group: replicas, programs, and the communicator to other ranks. */
 #ifndef SBN_GROUP_GROUP_H
 #define SBN_GROUP_GROUP_H
 
@@ -19,10 +19,10 @@ struct sbn_group {
     sbn_replica *replicas;
     int combines; /* its devices can combine: all in one context, with doubles */
 
-    sbn_kernel_form form; /* as configured, for a split to hand on */
+    sbn_kernel_form form; /* as configured; a split passes it on */
     char *build_options;
 
-    int references;     /* handles of it that a split gave */
+    int references;     /* handles that a split returned */
     atomic_int aborted; /* by any thread */
 
     sbn_communicator communicator;

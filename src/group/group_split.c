@@ -20,7 +20,7 @@ static int ascending(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Sorts and drops what is there twice; returns how many are left. */
+/* Sorts and removes duplicates; returns how many are left. */
 static size_t distinct(int *colours, size_t count)
 {
     size_t kept = 0;
@@ -38,20 +38,22 @@ static int check_split(sbn_group *group, const int *colours, sbn_group **subgrou
         return status;
     if (group->passes_under_way > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "group: no pass under way was expected, %zu have not ended",
+                         "group: expected no pass of it under way, got %zu; end them first",
                          group->passes_under_way);
     if (group->replica_count > 0 && (!colours || !subgroups))
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: one for each replica was expected, NULL came",
-                         colours ? "groups" : "colours");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: expected one for each of %zu replicas, got NULL",
+                         colours ? "groups" : "colours", group->replica_count);
     for (size_t r = 0; r < group->replica_count; ++r)
         if (colours[r] < SBN_NO_COLOUR)
-            return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "colours: from 0 on or SBN_NO_COLOUR was expected, replica %zu has %d",
-                             r, colours[r]);
+            return sbn__fail(
+                SBN_INVALID_ARGUMENT,
+                "colours: expected 0 or more, or SBN_NO_COLOUR, got %d for replica %zu", colours[r],
+                r);
     return sbn__communicator_check_splits(&group->communicator);
 }
 
-/* A group, joined to nobody yet, of the replicas of one colour. */
+/* A group of the replicas of one colour, not yet connected to other ranks. */
 static int make_group(const splitting *s, int colour, cl_command_queue *queues, sbn_group **made)
 {
     const sbn_group *group = s->group;
@@ -93,7 +95,10 @@ static int make_groups(splitting *s)
     return status;
 }
 
-/* Joins them to other ranks. Where those do not come and this rank may go on alone, so do they. */
+/*
+ * Connects the groups to other ranks. After a timeout, if this rank may go on alone, they are alone
+ * too.
+ */
 static int join_groups(splitting *s, int status)
 {
     sbn_communicator *whole = &s->group->communicator;
@@ -138,7 +143,7 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     status = check_split(group, colours, subgroups);
     if (!status)
         status = make_groups(&s);
-    /* The other ranks are told of an error where they wait. */
+    /* Other ranks learn of an error from the collective, if this rank can take part in it. */
     if (!sbn__communicator_is_joined(whole) || (!whole->dead && group->passes_under_way == 0))
         status = join_groups(&s, status);
     char sentence[SBN_SENTENCE_SIZE];

@@ -11,37 +11,37 @@ int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
     return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_batchnorm_config), "config");
 }
 
-/* Copies and checks what the caller gives, of whatever version. */
+/* Copies and checks the caller's struct of any version. */
 static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *config)
 {
     if (!given)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "config: a configuration was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: expected a configuration, got NULL");
     const int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_batchnorm_config), "config");
     if (status)
         return status;
     if (config->channels < 1 || config->channels > INT32_MAX)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "channels: 1 to 2^31 - 1 were expected, %zu came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "channels: expected 1 to 2^31 - 1, got %zu",
                          config->channels);
     if ((unsigned)config->layout > SBN_LAYOUT_NHWC)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "layout: an sbn_layout was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layout: expected an sbn_layout, got %d",
                          (int)config->layout);
     if (!(config->eps >= 0.0) || isinf(config->eps))
-        return sbn__fail(SBN_INVALID_ARGUMENT, "eps: a finite number from 0 was expected, %g came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps: expected a finite number from 0, got %g",
                          config->eps);
     if ((unsigned)config->eps_mode > SBN_EPS_CLAMP)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "eps_mode: an sbn_eps_mode was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps_mode: expected an sbn_eps_mode, got %d",
                          (int)config->eps_mode);
     if (!(config->momentum >= 0.0 && config->momentum <= 1.0))
-        return sbn__fail(SBN_INVALID_ARGUMENT, "momentum: 0 to 1 was expected, %g came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "momentum: expected 0 to 1, got %g",
                          config->momentum);
     if ((unsigned)config->average > SBN_AVERAGE_CUMULATIVE)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "average: an sbn_average was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "average: expected an sbn_average, got %d",
                          (int)config->average);
     if (config->dimensions < 0 || config->dimensions > 3)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: 0 to 3 were expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: expected 0 to 3, got %d",
                          config->dimensions);
     if ((config->affine | config->track_running_stats) & ~1)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d",
                          config->affine & ~1 ? "affine" : "track_running_stats",
                          config->affine & ~1 ? config->affine : config->track_running_stats);
     return SBN_SUCCESS;
@@ -79,8 +79,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     sbn_batchnorm_config own, *config = &own;
     sbn__error_clear();
     if (!layer)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "layer: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer: expected a place for the handle, got NULL");
     *layer = NULL;
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)
@@ -196,7 +195,7 @@ int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, con
         return status;
     if (num_batches_tracked && *num_batches_tracked < 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "num_batches_tracked: a count from 0 was expected, %lld came",
+                         "num_batches_tracked: expected a count from 0, got %lld",
                          (long long)*num_batches_tracked);
     sbn_running *running = layer->running;
     status = sbn__running_read(running, layer->group, layer->name);

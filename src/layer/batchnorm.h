@@ -1,4 +1,4 @@
-/* A layer's insides, and those of what a forward pass saves. */
+/* The definitions of a layer and of what a forward pass saves. */
 #ifndef SBN_LAYER_BATCHNORM_H
 #define SBN_LAYER_BATCHNORM_H
 
@@ -24,7 +24,7 @@ struct sbn_batchnorm {
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */
-    size_t saved, models; /* that need the layer: `batch` counts, too */
+    size_t saved, models; /* objects that need the layer; `batch` is one of them */
     sbn_settings settings;
 
     sbn_running *running;    /* NULL: it tracks none */
@@ -39,9 +39,9 @@ struct sbn_batchnorm {
 struct sbn_saved {
     sbn_object object;
     sbn_batchnorm *layer;
-    uint32_t generation; /* the layer's when the table was made */
+    uint32_t generation; /* of the layer when the table was made */
     int filled;          /* by a forward that has ended */
-    int frozen;          /* with the running statistics: constants to the backward pass */
+    int frozen;          /* filled with running statistics, as constants */
     int used;            /* passes under way that read or fill it */
     int filling;         /* one of them fills it */
     uint32_t pass;       /* the forward's number in the group, */
@@ -52,25 +52,28 @@ struct sbn_saved {
     sbn_channel_table table; /* coefficients */
 };
 
-/* Moves saved statistics to the group that their layer belongs to now; they are empty then. */
+/* Moves saved statistics to the current group of their layer; their content is lost. */
 int sbn__saved_follow(sbn_saved *saved);
 
 /* Brings the host's copy of what is saved up to date. */
 int sbn__saved_read(const sbn_saved *saved);
 
-/* Does the layer normalise by its running statistics? */
+/* 1 if the layer normalises by its running statistics. */
 int sbn__is_fixed(const sbn_batchnorm *layer);
 
-/* Refuses, with a sentence, to do `what` with a layer while passes of it are under way. */
+/* Fails, with `what` in the sentence, while passes of the layer are under way. */
 int sbn__check_idle(const sbn_batchnorm *layer, const char *what);
 
-/* Saved statistics that a pass of `layer` may read: filled, by that layer, and not being filled. */
+/*
+ * Checks saved statistics that a pass of `layer` is to read: filled by that layer, and not being
+ * filled.
+ */
 int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
 
 /* The shards must have the shapes of the forward that filled `saved`. */
 int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, const char *operation);
 
-/* The batch's moments, on the host, enter the running statistics, whose copy there is up to date. */
+/* Updates the running statistics, whose host copy is up to date, by the moments of a batch. */
 void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                           uint64_t count);
 

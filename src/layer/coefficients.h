@@ -16,7 +16,7 @@
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels);
 
-/* Writes the host copy for `channels` channels, from `first` on, which must not be in use. */
+/* Writes `channels` channels of the host copy, from `first` on. They must not be in use. */
 void sbn__coefficients_write(const sbn_channel_table *table, size_t first, size_t channels,
                              const double *mean, const double *invstd);
 

@@ -14,8 +14,7 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
 {
     sbn__error_clear();
     if (!saved)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "saved: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "saved: expected a place for the handle, got NULL");
     *saved = NULL;
     int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
@@ -128,10 +127,9 @@ int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
     if (status)
         return status;
     if (saved->layer != layer)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-            layer->name);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: expected saved statistics of layer \"%s\", got another layer's",
+                         layer->name);
     if (saved->filling)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "saved: the forward pass that fills it has not ended");
@@ -148,8 +146,8 @@ int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, cons
         const sbn_shape *was = &saved->shapes[r];
         if (was->samples != shapes[r].samples || was->plane != shapes[r].plane)
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "%s of layer \"%s\", replica %zu: shape: %zu samples of %zu positions "
-                             "were expected, as in the forward pass, %zu of %zu came",
+                             "%s of layer \"%s\", replica %zu: shape: expected %zu samples of %zu "
+                             "positions as in the forward pass, got %zu of %zu",
                              operation, saved->layer->name, r, was->samples, was->plane,
                              shapes[r].samples, shapes[r].plane);
     }

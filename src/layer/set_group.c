@@ -7,7 +7,7 @@ sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
     return sbn__object_is(layer, SBN_HANDLE_BATCHNORM) ? layer->group : NULL;
 }
 
-/* All that depends on the replicas is made for the new group before anything changes. */
+/* Allocates everything for the new group before anything changes. */
 static int move(sbn_batchnorm *layer, sbn_group *group)
 {
     sbn_channel_table table = {0};

@@ -18,7 +18,7 @@ int sbn__check_idle(const sbn_batchnorm *layer, const char *what)
 static int set(sbn_batchnorm *layer, int *flag, int value, const char *name, const char *what)
 {
     if (value != 0 && value != 1)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came", name, value);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", name, value);
     const int status = *flag == value ? SBN_SUCCESS : sbn__check_idle(layer, what);
     if (!status)
         *flag = value;

@@ -1,4 +1,4 @@
-/* A file alone: its layers with running statistics. */
+/* A checkpoint file without a model: its layers with running statistics. */
 #include "model/checkpoint.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static int find_tensors(const sbn_tensor_header *header, found *layer)
     return SBN_SUCCESS;
 }
 
-/* Numbers within names by their value: "features.2" before "features.10". */
+/* Compares numbers within names by value: "features.2" before "features.10". */
 static int compare_names(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -47,7 +47,7 @@ static int by_name(const void *a, const void *b)
     return compare_names(((const found *)a)->name, ((const found *)b)->name);
 }
 
-/* A layer is where there is a running_mean and a running_var. */
+/* A layer has a running_mean and a running_var. */
 static int find_layers(sbn_checkpoint *checkpoint)
 {
     const sbn_tensor_header *header = &checkpoint->file.header;
@@ -91,7 +91,7 @@ int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
     sbn__error_clear();
     if (!checkpoint)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "checkpoint: a place for the handle was expected, NULL came");
+                         "checkpoint: expected a place for the handle, got NULL");
     *checkpoint = NULL;
     sbn_checkpoint *made = sbn__allocate(sizeof *made);
     if (!made)
@@ -128,7 +128,7 @@ static int check_index(const sbn_checkpoint *checkpoint, size_t index)
     sbn__error_clear();
     const int status = sbn__check_handle(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint");
     if (!status && index >= checkpoint->size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
                          checkpoint->size, index);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
- * A file into a model: keys are judged, then all values read, and only then
- * does anything change.
+ * Loading a file into a model: keys are checked first, then all values are read; only then does
+ * anything change.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ typedef struct values {
     int has[SBN_KEYS];
 } values;
 
-/* The last sentence says what is wrong with the key. */
+/* Reports a key; the last sentence says what is wrong with it. */
 static void report(load *l, sbn_key_problem problem, const char *key)
 {
     char sentence[SBN_SENTENCE_SIZE];
@@ -44,7 +44,9 @@ static const sbn_entry *find_entry(const sbn_model *model, const char *name, siz
     return NULL;
 }
 
-/* Does the file have a layer with running statistics of the name that opens `key`? */
+/*
+ * Sets *found to 1 if the file has a layer with running statistics of the name that begins `key`.
+ */
 static int find_layer(const load *l, const char *key, size_t length, int *found)
 {
     char *name = sbn__allocate(length + 1);
@@ -63,7 +65,7 @@ static int find_layer(const load *l, const char *key, size_t length, int *found)
     return status;
 }
 
-/* Keys that a layer of the model does not have, or of a layer that the model does not have. */
+/* Finds keys that a layer of the model does not have, or of layers that the model does not have. */
 static int judge_unexpected(load *l)
 {
     int status = SBN_SUCCESS;
@@ -87,7 +89,7 @@ static int judge_unexpected(load *l)
     return status;
 }
 
-/* Reads one tensor of a layer, or reports why not. */
+/* Reads one tensor of a layer, or reports what is wrong. */
 static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
 {
     const size_t channels = entry->layer->channels;
@@ -111,7 +113,7 @@ static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
                                                v->floats + channels * (size_t)which);
     }
     if (!status && v->batches < 0)
-        status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": a count from 0 was expected, %lld came",
+        status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": expected a count from 0, got %lld",
                            l->file.path, sbn__show(key).text, (long long)v->batches);
     sbn__free(key);
     return status;
@@ -127,7 +129,9 @@ static int take(load *l, const sbn_entry *entry, values *v)
     for (int which = 0; which < SBN_KEYS && !status; ++which)
         if (sbn__key_expected(which, layer->affine, layer->tracks))
             status = take_tensor(l, entry, which, v);
-    /* Version 1: no batches were counted. A file without any statistics says nothing. */
+    /*
+     * A file of version 1 has no count of batches; a file without statistics says nothing about it.
+     */
     v->has[SBN_BATCHES] |= v->has[SBN_MEAN] && v->has[SBN_VAR];
     return status;
 }

@@ -1,4 +1,4 @@
-/* A model into a file: its layers' tensors, and all others of the base. */
+/* Saving a model to a file: its layers' tensors, and all others of the base. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static int add_layers(save *s)
     return status;
 }
 
-/* All that the base has besides. */
+/* Adds the base's other tensors. */
 static void add_others(save *s)
 {
     for (size_t i = 0; s->base && i < s->base->header.count; ++i) {
@@ -140,7 +140,9 @@ static void add_others(save *s)
 
 static int write_file(save *s)
 {
-    /* What the reference implementation writes for PyTorch, and some readers ask for. */
+    /*
+     * The metadata that the reference implementation writes for PyTorch and some readers require.
+     */
     static const sbn_tensor_metadata usual = {"format\0pt", 1};
     const size_t most = SBN_KEYS * s->model->size, others = s->base ? s->base->header.count : 0;
     s->tensors = sbn__allocate(sizeof *s->tensors * (most + others));
@@ -173,7 +175,7 @@ int sbn_model_save(const sbn_model *model, const char *path, const char *base)
     sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
     if (!status && !path)
-        status = sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
     if (!status)
         status = sbn__check_known(model);
     if (!status && base)

@@ -21,7 +21,7 @@ static int fail(const char *path, const char *what)
 
 /* --- where it will be -------------------------------------------------------------- */
 
-/* Links are followed; a new file's name is taken as it is. */
+/* Follows links; the name of a new file is used as it is. */
 static int resolve(sbn_draft *d, const char *path)
 {
     struct stat info;
@@ -58,7 +58,7 @@ static int open_folder(sbn_draft *d)
 
 /* --- the draft ----------------------------------------------------------------------- */
 
-/* Takes a name that is free. */
+/* Creates the draft under an unused name. */
 static int create(sbn_draft *d, mode_t mode)
 {
     for (unsigned i = 0; i < 1000; ++i) {
@@ -83,8 +83,8 @@ static int remove_draft(sbn_draft *d)
 }
 
 /*
- * The mode that this process gives to a new file. Only by setting the umask can it be asked for,
- * which other threads would see: an empty file, which goes at once, tells.
+ * The mode of a new file of this process. The umask can be read only by changing it, which other
+ * threads would see; so an empty file is made and removed.
  */
 static int find_mode(sbn_draft *d)
 {
@@ -142,8 +142,8 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 /* --- the end ------------------------------------------------------------------------- */
 
 /*
- * The owner first: the mode must not hold for another group. Where the group cannot be kept, it and
- * all others may do what both could.
+ * Sets the owner before the mode, which must not apply to another group. If the group cannot be
+ * kept, the group and all others get the permissions that both had.
  */
 static int give_mode(const sbn_draft *d)
 {
@@ -161,7 +161,7 @@ static int rename_draft(sbn_draft *d)
     if (renameat(d->folder, d->draft, d->folder, d->name) != 0)
         return fail(d->path, "renaming its draft");
     *d->draft = '\0';
-    /* Some file systems have no such thing as a folder's sync. */
+    /* Some file systems cannot sync a folder. */
     if (fsync(d->folder) != 0 && errno != EINVAL)
         return fail(d->path, "it is new, but syncing its folder");
     return SBN_SUCCESS;

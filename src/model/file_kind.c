@@ -15,7 +15,7 @@ typedef struct magic {
 
 #define CONVERT "; convert it with safetensors.torch.save_file"
 
-/* The first that fits counts. */
+/* The first match counts. */
 static const magic magics[] = {
     MAGIC(0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
           "a file of torch.save from before PyTorch 1.6" CONVERT),
@@ -51,7 +51,7 @@ static int holds(const unsigned char *start, size_t size, const char *text)
     return 0;
 }
 
-/* By the name of its first file, which stands in its first bytes. */
+/* By the name of its first entry, which is in its first bytes. */
 static const char *kind_of_zip(const unsigned char *start, size_t size)
 {
     if (holds(start, size, "data.pkl"))
@@ -59,7 +59,7 @@ static const char *kind_of_zip(const unsigned char *start, size_t size)
     return holds(start, size, ".npy") ? "a NumPy archive (.npz)" : "a ZIP archive";
 }
 
-/* How many bytes that go on with a character follow its first one in UTF-8; -1: none begins so. */
+/* The number of continuation bytes after a first byte in UTF-8; -1: not a first byte. */
 static int bytes_behind(unsigned char first)
 {
     return first < 0x80   ? 0
@@ -70,7 +70,7 @@ static int bytes_behind(unsigned char first)
                           : -1;
 }
 
-/* UTF-8 without control characters but those that move on; its last character may be cut. */
+/* UTF-8 without control characters other than white space; the last character may be cut. */
 static int is_text(const unsigned char *start, size_t size)
 {
     int behind = 0;
@@ -122,7 +122,7 @@ const char *sbn__file_kind(const unsigned char *start, size_t size)
     return is_zero(start, size) ? "a file that begins with zeros" : NULL;
 }
 
-/* A number from *at on, behind blanks; 0 if there is none. Moves behind it. */
+/* Reads a number after white space and advances *at; 0 if there is none. */
 static int number(const char **at, const char *end, uint64_t *value)
 {
     const char *c = *at;
@@ -135,7 +135,7 @@ static int number(const char **at, const char *end, uint64_t *value)
     return c > first;
 }
 
-/* A character from *at on, behind blanks. Moves behind it. */
+/* Reads the wanted character after white space and advances *at; 0 if it is not there. */
 static int character(const char **at, const char *end, char wanted)
 {
     const char *c = *at;

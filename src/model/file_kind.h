@@ -1,17 +1,19 @@
-/* What a file that is refused as safetensors looks like. */
+/* Recognises the format of a file that is not safetensors. */
 #ifndef SBN_MODEL_FILE_KIND_H
 #define SBN_MODEL_FILE_KIND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* As many of a file's first bytes are looked at. */
+/* How many of a file's first bytes are examined. */
 enum { SBN_FILE_KIND_SIZE = 512 };
 
 /* A phrase for the format that the first bytes of a file show; NULL if they show none. */
 const char *sbn__file_kind(const unsigned char *start, size_t size);
 
-/* The largest end that the data_offsets of a header name: how many bytes of data a whole file has. */
+/*
+ * The largest end in the data_offsets of a header: the number of bytes of data in a complete file.
+ */
 uint64_t sbn__described_size(const char *header, size_t length);
 
 #endif

@@ -40,7 +40,10 @@ static int read_hex(sbn_json_reader *r, uint32_t *value)
     return 1;
 }
 
-/* Behind "\u"; characters above 0xffff are two escapes. NULL, or what is wrong. */
+/*
+ * Reads the digits after "\u"; characters above 0xffff are two escapes. Returns NULL or what is
+ * wrong.
+ */
 static const char *read_code(sbn_json_reader *r, char **to)
 {
     uint32_t code, low;
@@ -63,7 +66,7 @@ static const char *read_code(sbn_json_reader *r, char **to)
     return NULL;
 }
 
-/* Behind a backslash. */
+/* Reads the escape after a backslash. */
 static const char *read_escape(sbn_json_reader *r, char **to)
 {
     static const char escapes[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
@@ -78,7 +81,7 @@ static const char *read_escape(sbn_json_reader *r, char **to)
     return NULL;
 }
 
-/* A character that stands for itself. */
+/* Reads an unescaped character. */
 static const char *read_character(sbn_json_reader *r, char **to)
 {
     uint32_t character;
@@ -93,13 +96,13 @@ static const char *read_character(sbn_json_reader *r, char **to)
     return NULL;
 }
 
-/* Of printable ASCII and without escapes, as nearly all are: nothing to move. */
+/* Printable ASCII without escapes, as in nearly all names, needs no copy. */
 static int is_plain(char c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Behind the quotation mark. Where the string ends there is one more, which becomes its NUL. */
+/* Reads a string after its first quotation mark; the last one becomes its NUL. */
 static int read_string(sbn_json_reader *r)
 {
     const char *error = NULL;
@@ -127,7 +130,7 @@ static int read_string(sbn_json_reader *r)
 
 /* --- numbers and words ---------------------------------------------------------- */
 
-/* Digits; how many. */
+/* Skips digits and returns how many. */
 static size_t skip_digits(sbn_json_reader *r)
 {
     const char *begin = r->at;
@@ -136,7 +139,7 @@ static size_t skip_digits(sbn_json_reader *r)
     return (size_t)(r->at - begin);
 }
 
-/* Digits without a needless 0 in front; is it one that `natural` can hold? */
+/* Reads an integer without leading zeros; 0 if `natural` cannot hold it. */
 static int read_natural(sbn_json_reader *r)
 {
     const char *digit = r->at;

@@ -1,7 +1,6 @@
 /*
- * The tokens of JSON, one by one, in a text that may be changed: strings are unescaped in their
- * place. It takes no memory. Whether tokens follow one another as they should is the caller's to
- * judge: it knows which it expects.
+ * Reads JSON token by token in a text that may be changed: strings are unescaped in place, and no
+ * memory is allocated. The caller checks the order of tokens.
  */
 #ifndef SBN_MODEL_JSON_READER_H
 #define SBN_MODEL_JSON_READER_H

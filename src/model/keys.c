@@ -13,7 +13,7 @@ int sbn__check_name(const char *name)
 {
     if (sbn__utf8_is_valid(name))
         return SBN_SUCCESS;
-    return sbn__fail(SBN_INVALID_ARGUMENT, "name: UTF-8 was expected, other bytes came");
+    return sbn__fail(SBN_INVALID_ARGUMENT, "name: expected UTF-8, got other bytes");
 }
 
 char *sbn__key(const char *layer, int which)
@@ -32,7 +32,7 @@ int sbn__key_split(const char *key, size_t *layer_length)
 {
     const char *dot = strrchr(key, '.'), *leaf = dot ? dot + 1 : key;
     *layer_length = dot ? (size_t)(dot - key) : 0;
-    /* ".weight" is no layer's: a layer without a name has no dot. */
+    /* ".weight" belongs to no layer: keys of a layer without a name have no dot. */
     if (dot == key)
         return -1;
     for (int which = 0; which < SBN_KEYS; ++which)
@@ -53,11 +53,11 @@ int sbn__key_misfit(const sbn_tensor *tensor, int which, size_t channels)
 {
     const sbn_shown name = sbn__show(tensor->name), shape = sbn__show_shape(tensor->shape);
     if (which == SBN_BATCHES)
-        return sbn__fail(SBN_KEY_MISMATCH, "\"%s\": I64 of shape [] was expected, %s of %s came",
+        return sbn__fail(SBN_KEY_MISMATCH, "\"%s\": expected I64 of shape [], got %s of %s",
                          name.text, tensor->type->name, shape.text);
     return sbn__fail(SBN_KEY_MISMATCH,
-                     "\"%s\": F32, F16 or BF16 of shape [%zu] was expected, %s of %s came",
-                     name.text, channels, tensor->type->name, shape.text);
+                     "\"%s\": expected F32, F16 or BF16 of shape [%zu], got %s of %s", name.text,
+                     channels, tensor->type->name, shape.text);
 }
 
 int sbn__key_expected(int which, int affine, int tracks)

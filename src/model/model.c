@@ -9,8 +9,7 @@ int sbn_model_create(sbn_model **model)
 {
     sbn__error_clear();
     if (!model)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "model: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "model: expected a place for the handle, got NULL");
     *model = sbn__allocate(sizeof **model);
     if (!*model)
         return sbn__fail_memory("a model");
@@ -64,23 +63,26 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
     if (status)
         return status;
     if (!name)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "name: a name was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "name: expected a name, got NULL");
     status = sbn__check_name(name);
     if (status)
         return status;
     for (size_t i = 0; i < model->size; ++i) {
         if (strcmp(model->entries[i].name, name) == 0)
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "name: \"%s\" came, but the model has a layer of that name", name);
+                             "name: expected one that the model does not have, got \"%s\"", name);
         if (model->entries[i].layer == layer)
-            return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "layer: the layer of \"%s\" came, but the model has it as \"%s\"",
-                             name, model->entries[i].name);
+            return sbn__fail(
+                SBN_INVALID_ARGUMENT,
+                "layer of \"%s\": expected one that the model does not have, got the layer of "
+                "\"%s\"",
+                name, model->entries[i].name);
     }
     if (parameters && !layer->affine)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "parameters: NULL was expected, for layer \"%s\" has no weight and bias",
-                         name);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "parameters: expected NULL for layer \"%s\", which has no weight or bias, got some",
+            name);
     return parameters ? sbn__check_parameters(name, layer, layer->group, parameters) : SBN_SUCCESS;
 }
 
@@ -143,12 +145,12 @@ sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *
     return NULL;
 }
 
-/* All layers idle: then a switch of one cannot fail after others were switched. */
+/* Checks that all layers are idle, so that no switch fails after another succeeded. */
 static int check_switch(const sbn_model *model, int value, const char *name, const char *what)
 {
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
     if (!status && value != 0 && value != 1)
-        status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: 0 or 1 was expected, %d came", name, value);
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", name, value);
     for (size_t i = 0; !status && i < model->size; ++i)
         status = sbn__check_idle(model->entries[i].layer, what);
     return status;

@@ -1,4 +1,4 @@
-/* A model's insides: names, layers, and where their parameters lie. */
+/* The definition of a model: names, layers, and the buffers of their parameters. */
 #ifndef SBN_MODEL_MODEL_H
 #define SBN_MODEL_MODEL_H
 
@@ -27,7 +27,7 @@ int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sb
 int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept);
 void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas);
 
-/* Does the model know the buffers of all its affine layers? */
+/* Fails unless the model has the buffers of all its affine layers. */
 int sbn__check_known(const sbn_model *model);
 
 /* Blocking copies of an entry's weight and bias; NULL leaves one out. */

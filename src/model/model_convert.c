@@ -1,6 +1,6 @@
 /*
- * A model generation to another group: what can be refused is done first, for all
- * layers; then they move, with their new buffers; then values are copied.
+ * Moves a model to another group: everything that can be refused is checked for all layers first;
+ * then the layers move with their new buffers; then values are copied.
  */
 #include <string.h>
 
@@ -44,10 +44,11 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
         if (entry->replicas == group->replica_count)
             memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
         else
-            status = sbn__fail(SBN_INVALID_ARGUMENT,
-                               "layer \"%s\": replicate: NULL came, but the new group has %zu "
-                               "replicas and there are buffers for %zu",
-                               entry->name, group->replica_count, entry->replicas);
+            status =
+                sbn__fail(SBN_INVALID_ARGUMENT,
+                          "layer \"%s\": replicate: expected a function, as the new group has %zu "
+                          "replicas and the model buffers for %zu, got NULL",
+                          entry->name, group->replica_count, entry->replicas);
     }
     if (!status)
         status = sbn__check_parameters(entry->name, entry->layer, group, parameters);
@@ -59,7 +60,7 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
     return status;
 }
 
-/* All or none. */
+/* Moves all layers or none. */
 static int move(sbn_model *model, sbn_group *group, sbn_group **former)
 {
     int status = SBN_SUCCESS;
@@ -79,7 +80,7 @@ static int move(sbn_model *model, sbn_group *group, sbn_group **former)
     return sbn__fail(status, "%s", sentence);
 }
 
-/* The new buffers take the place of the old ones. */
+/* Replaces the old buffers by the new ones. */
 static void settle(sbn_entry *entry, const sbn_group *group, successor *next)
 {
     sbn__parameters_drop(entry->parameters, entry->replicas);

@@ -1,4 +1,4 @@
-/* Weight and bias of a model's layers: where they lie, and to and from the host. */
+/* Weight and bias of a model's layers: their buffers, and copies to and from the host. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -86,7 +86,7 @@ static int fail(const sbn_entry *entry, size_t replica, const char *call, cl_int
                      sbn_strerror(code));
 }
 
-/* Out-of-order queues too: what was enqueued before has ended. */
+/* Waits for all commands enqueued before, also on out-of-order queues. */
 static int finish(const sbn_entry *entry, size_t replica)
 {
     const cl_int code = clFinish(entry->layer->group->replicas[replica].queue);
@@ -162,7 +162,7 @@ static int check_index(const sbn_model *model, size_t index)
     if (status)
         return status;
     if (index >= model->size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "index: a layer below %zu was expected, %zu came",
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
                          model->size, index);
     const sbn_entry *entry = &model->entries[index];
     if (!entry->layer->affine)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Fewer are sorted by comparing. */
+/* Shorter ranges are sorted by comparison. */
 enum { FEW = 24, VALUES = 257 };
 
 typedef struct sort {
@@ -47,7 +47,7 @@ static void sort_few(const sort *s, size_t begin, size_t end)
     }
 }
 
-/* Do all have the same byte? */
+/* 1 if all elements have the same byte. */
 static int is_shared(const sort *s, size_t begin, size_t end, size_t depth)
 {
     const int first = byte_of(s, begin, depth);
@@ -57,7 +57,7 @@ static int is_shared(const sort *s, size_t begin, size_t end, size_t depth)
     return first != 0;
 }
 
-/* Brings elements of the same byte together; where those of each value end. */
+/* Groups elements by their byte and returns where each group ends. */
 static void spread(const sort *s, size_t begin, size_t end, size_t depth, size_t ends[VALUES])
 {
     size_t next[VALUES], place = begin;
@@ -79,7 +79,10 @@ static void spread(const sort *s, size_t begin, size_t end, size_t depth, size_t
         }
 }
 
-/* Calls itself for at most half of the elements each time: that is as deep as count has bits. */
+/*
+ * Recurses into at most half of the elements each time, so that the depth is at most the bits of
+ * count.
+ */
 static void sort_from(const sort *s, size_t begin, size_t end, size_t depth)
 {
     while (end - begin > FEW) {
@@ -87,7 +90,7 @@ static void sort_from(const sort *s, size_t begin, size_t end, size_t depth)
         while (is_shared(s, begin, end, depth))
             ++depth;
         spread(s, begin, end, depth, ends);
-        /* Those that have ended, in front, are equal. */
+        /* Keys that end here are equal and come first. */
         for (int value = 1; value < VALUES; ++value)
             if (ends[value] - ends[value - 1] > largest_end - largest_begin) {
                 largest_begin = ends[value - 1];

@@ -1,7 +1,7 @@
 /*
- * A sort in place by bytes, for keys that come from a file: its time grows with the bytes that tell
- * the keys apart, whatever they are, and it takes no memory. (qsort may take as much as it sorts,
- * or, where there is none, quadratic time.)
+ * Sorts in place by bytes, for keys that come from a file: the time grows with the bytes that
+ * distinguish the keys, for any keys, and no memory is allocated. (qsort may allocate as much as it
+ * sorts, or need quadratic time.)
  */
 #ifndef SBN_MODEL_RADIX_SORT_H
 #define SBN_MODEL_RADIX_SORT_H

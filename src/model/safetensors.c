@@ -1,4 +1,4 @@
-/* Reading a safetensors file, by tensor: what is not asked for is never read. */
+/* Reading a safetensors file, tensor by tensor; other tensors are not read. */
 #include "model/safetensors.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_
     return SBN_SUCCESS;
 }
 
-/* What a file that is refused is instead, where its first bytes show it. */
+/* Says what a refused file is instead, if its first bytes show it. */
 static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
 {
     unsigned char start[SBN_FILE_KIND_SIZE];
@@ -49,7 +49,7 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
     status = read_at(file, 0, start, count);
     if (status)
         return status;
-    /* A length and JSON: the file is what it should be, but not whole. */
+    /* A length and JSON: a safetensors file that is cut. */
     if (count > 8 && start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
         return sbn__fail(SBN_INVALID_FILE, "%s: the file is truncated", sentence);
     const char *kind = sbn__file_kind(start, count);
@@ -58,7 +58,7 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
                 : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
 }
 
-/* Parsing changes the text: it is read for each attempt. */
+/* Parsing changes the text, so each attempt reads it. */
 static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
     const int status = read_at(file, 8, file->text, length);
@@ -68,8 +68,8 @@ static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
 }
 
 /*
- * A header that describes more data than there is belongs to a file that was truncated, if nothing
- * else is wrong with it: then the first tensor that is not whole is named.
+ * If the only fault of a header is that it describes more data than there is, the file was
+ * truncated: the sentence names the first incomplete tensor.
  */
 static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
@@ -103,7 +103,7 @@ static int read_header(sbn_tensor_file *file)
     const uint64_t size = (uint64_t)info.st_size;
     if (size < 8)
         return refuse(file,
-                      sbn__fail(SBN_INVALID_FILE, "%s: 8 bytes at least were expected, %d came",
+                      sbn__fail(SBN_INVALID_FILE, "%s: expected at least 8 bytes, got %d",
                                 file->path, (int)size),
                       size);
     int status = read_at(file, 0, first, sizeof first);
@@ -122,12 +122,12 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
 {
     *file = (sbn_tensor_file){.file = -1};
     if (!path)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "path: a file's name was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
     file->path = sbn__allocate(strlen(path) + 1);
     if (!file->path)
         return sbn__fail_memory("a file's name");
     strcpy(file->path, path);
-    /* Not to wait for the other end of a pipe. */
+    /* Non-blocking, in case it is a pipe. */
     file->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const int status = file->file < 0 ? fail(path, "opening it") : read_header(file);
     if (status)

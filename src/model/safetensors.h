@@ -1,7 +1,7 @@
 /*
- * The safetensors format: 8 bytes, little-endian, with the header's length; the
- * header, JSON, from tensors' names to type, shape and place; the data, back to
- * back. Nothing here knows of layers.
+ * The safetensors format: 8 bytes, little-endian, with the header's length; the header, a JSON
+ * object that maps tensors' names to type, shape and place; the data without gaps. Nothing here
+ * knows of layers.
  */
 #ifndef SBN_MODEL_SAFETENSORS_H
 #define SBN_MODEL_SAFETENSORS_H
@@ -40,13 +40,13 @@ typedef struct sbn_tensor_header {
 /* The longest header, as in the reference implementation. */
 #define SBN_TENSOR_HEADER_LIMIT 100000000u
 
-/* From a file's first 8 bytes and its size; a sentence begins with `path`, where a file is named. */
+/* From a file's first 8 bytes and its size. In all functions here `path` begins the sentence. */
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
                               uint64_t *length);
 
 /*
- * Checks everything that a header says of `data_size` bytes of data. The text is changed, and
- * belongs to the header until that is freed. It takes little more memory than the text.
+ * Parses and checks the header of `data_size` bytes of data. The text is changed and belongs to the
+ * header until that is freed. It allocates little more than the text's size.
  */
 int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t length,
                              uint64_t data_size, const char *path);
@@ -55,7 +55,7 @@ void sbn__tensor_header_free(sbn_tensor_header *header);
 /* NULL if there is none of the name. */
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name);
 
-/* A name as a sentence may show it: what a terminal may be shown, and not too long. */
+/* A name in a form for sentences: printable (src/base/text.h) and shortened. */
 typedef struct sbn_shown {
     char text[100];
 } sbn_shown;
@@ -89,7 +89,7 @@ int sbn__tensor_is_real(const sbn_tensor *tensor);
 int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to);
 int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tensor, int64_t *to);
 
-/* A tensor to be written: `data`, or, where that is NULL, as `from` has it in the base file. */
+/* A tensor to be written: `data` or, if that is NULL, the data of `from` in the base file. */
 typedef struct sbn_new_tensor {
     const char *name;
     const sbn_tensor_type *type;
@@ -107,8 +107,8 @@ char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new
                               size_t count, size_t *length);
 
 /*
- * Writes a file whole or not at all. Tensors are sorted by their types' size,
- * largest first, so that each is aligned; then by name. `base` may be NULL.
+ * Writes a complete file or none. Tensors are sorted by the size of their types, largest first, so
+ * that each is aligned; then by name. `base` may be NULL.
  */
 int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
                            const sbn_tensor_metadata *metadata, sbn_new_tensor *tensors,

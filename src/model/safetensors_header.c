@@ -1,4 +1,4 @@
-/* The header of a safetensors file: nothing that it says is believed before it is checked. */
+/* The header of a safetensors file. Everything in it is checked before it is used. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int by_name(const void *context, const void *a, const void *b)
     return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
-/* Back to back, from the first byte to the last. */
+/* Checks that tensors cover the data without gaps. */
 static int check_places(const sbn_tensor_header *header, uint64_t data_size, const char *path)
 {
     uint64_t end = 0;
@@ -66,13 +66,12 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
         end = tensor->end;
     }
     if (end != data_size)
-        return sbn__fail(SBN_INVALID_FILE,
-                         "%s: %" PRIu64 " bytes of data were expected, %" PRIu64 " came", path, end,
-                         data_size);
+        return sbn__fail(SBN_INVALID_FILE, "%s: expected %" PRIu64 " bytes of data, got %" PRIu64,
+                         path, end, data_size);
     return SBN_SUCCESS;
 }
 
-/* By name, each once. */
+/* Sorts by name; a duplicate is an error. */
 static int sort_by_name(sbn_tensor_header *header, const char *path)
 {
     const sbn_sort_order order = {NULL, name_byte, by_name};
@@ -83,7 +82,7 @@ static int sort_by_name(sbn_tensor_header *header, const char *path)
     return SBN_SUCCESS;
 }
 
-/* Padding is spaces, and nothing else. */
+/* Padding must be spaces. */
 static int check_padding(sbn_parse *p)
 {
     sbn_json_reader *r = &p->reader;
@@ -125,8 +124,8 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
         *length |= (uint64_t)first[i] << 8 * i;
     if (*length > SBN_TENSOR_HEADER_LIMIT)
         return sbn__fail(SBN_INVALID_FILE,
-                         "%s: a header of %u bytes at most was expected, one of %" PRIu64 " came",
-                         path, SBN_TENSOR_HEADER_LIMIT, *length);
+                         "%s: expected a header of at most %u bytes, got %" PRIu64, path,
+                         SBN_TENSOR_HEADER_LIMIT, *length);
     if (*length < 2 || file_size < 8 || *length > file_size - 8)
         return sbn__fail(SBN_INVALID_FILE,
                          "%s: its header is said to have %" PRIu64 " bytes, the file has %" PRIu64,

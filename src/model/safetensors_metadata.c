@@ -6,7 +6,7 @@
 #include "model/radix_sort.h"
 #include "model/safetensors_parse.h"
 
-/* By hash and then by text: hashes are near at hand, texts are not. */
+/* By hash, then by text: hashes are in the array, texts are elsewhere. */
 static int key_byte(const void *text, const void *key, size_t i)
 {
     const sbn_metadata_key *k = key;
@@ -36,7 +36,10 @@ static int check_keys(const sbn_parse *p)
     return SBN_SUCCESS;
 }
 
-/* The reader's string goes to the end of those before it: with its quotation marks it had room. */
+/*
+ * Appends the reader's string to those before it; there is room, as its quotation marks are
+ * dropped.
+ */
 static void pack(const sbn_parse *p, char **to)
 {
     memmove(*to, p->reader.string, p->reader.length + 1);
@@ -45,7 +48,7 @@ static void pack(const sbn_parse *p, char **to)
 
 int sbn__parse_metadata(sbn_parse *p)
 {
-    static const char wanted[] = "an object of strings was expected";
+    static const char wanted[] = "expected an object of strings";
     sbn_tensor_metadata *metadata = &p->header->metadata;
     int more, status, token = sbn__json_next(&p->reader);
     if (metadata->strings)

@@ -41,7 +41,7 @@ int sbn__parse_key(sbn_parse *p, int first, int *more)
     return token == ':' ? SBN_SUCCESS : sbn__parse_refuse(p, token, NULL, "expected a colon");
 }
 
-/* a *= b without overflow? */
+/* a *= b; 0 if that would overflow. */
 static int multiply(uint64_t *a, uint64_t b)
 {
     if (b != 0 && *a > UINT64_MAX / b)
@@ -50,13 +50,13 @@ static int multiply(uint64_t *a, uint64_t b)
     return 1;
 }
 
-/* The text without spaces takes no more room, and begins one byte early: its NUL has room, too. */
+/* The text without spaces is not longer; it is moved one byte ahead to make room for its NUL. */
 static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 {
     sbn_json_reader *r = &p->reader;
     int token = sbn__json_next(r);
     if (token != '[')
-        return sbn__parse_refuse(p, token, tensor->name, "shape: an array was expected");
+        return sbn__parse_refuse(p, token, tensor->name, "shape: expected an array");
     char *to = r->token - 1;
     tensor->shape = to;
     tensor->elements = 1;
@@ -65,8 +65,7 @@ static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
     int more = token != ']';
     while (more) {
         if (token != SBN_JSON_NATURAL)
-            return sbn__parse_refuse(p, token, tensor->name,
-                                     "shape: integers from 0 were expected");
+            return sbn__parse_refuse(p, token, tensor->name, "shape: expected integers from 0");
         if (!multiply(&tensor->elements, r->natural))
             return sbn__parse_fail(p->path, tensor->name, "shape: its elements are too many");
         const size_t digits = (size_t)(r->at - r->token);
@@ -92,7 +91,7 @@ static int parse_offsets(sbn_parse *p, sbn_tensor *tensor)
         const int token = sbn__json_next(&p->reader);
         if (token != expected[i])
             return sbn__parse_refuse(p, token, tensor->name,
-                                     "data_offsets: two integers from 0 were expected");
+                                     "data_offsets: expected two integers from 0");
         if (i == 1)
             tensor->begin = p->reader.natural;
         else if (i == 3)
@@ -114,17 +113,17 @@ static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
 {
     if (tensor->begin > tensor->end || tensor->end > p->data_size)
         return sbn__fail(SBN_INVALID_FILE,
-                         "%s: tensor \"%s\": data_offsets: [%" PRIu64 ", %" PRIu64
-                         "] came, of %" PRIu64 " bytes of data",
-                         p->path, sbn__show(tensor->name).text, tensor->begin, tensor->end,
-                         p->data_size);
+                         "%s: tensor \"%s\": data_offsets: expected a range within %" PRIu64
+                         " bytes of data, got [%" PRIu64 ", %" PRIu64 "]",
+                         p->path, sbn__show(tensor->name).text, p->data_size, tensor->begin,
+                         tensor->end);
     uint64_t bits = tensor->elements;
     if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
         return sbn__parse_fail(p->path, tensor->name, "shape: its size is no number of bytes");
     if (tensor->end - tensor->begin != bits / 8)
         return sbn__fail(SBN_INVALID_FILE,
-                         "%s: tensor \"%s\": data_offsets: %" PRIu64 " bytes were expected for %s "
-                         "of %s, %" PRIu64 " came",
+                         "%s: tensor \"%s\": data_offsets: expected %" PRIu64
+                         " bytes for %s of %s, got %" PRIu64,
                          p->path, sbn__show(tensor->name).text, bits / 8, tensor->type->name,
                          sbn__show_shape(tensor->shape).text, tensor->end - tensor->begin);
     return SBN_SUCCESS;
@@ -132,7 +131,7 @@ static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
 
 int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
 {
-    static const char fields[] = "dtype, shape and data_offsets, and nothing else, were expected";
+    static const char fields[] = "expected dtype, shape and data_offsets, and nothing else";
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
     static int (*const parsers[])(sbn_parse *, sbn_tensor *) = {parse_type, parse_shape,
                                                                 parse_offsets};

@@ -1,4 +1,4 @@
-/* What a safetensors header consists of, token by token: safetensors_header.c puts it together. */
+/* The parts of a safetensors header; safetensors_header.c combines them. */
 #ifndef SBN_MODEL_SAFETENSORS_PARSE_H
 #define SBN_MODEL_SAFETENSORS_PARSE_H
 
@@ -18,13 +18,13 @@ typedef struct sbn_parse {
     const char *path;
 } sbn_parse;
 
-/* Sentences: of a tensor; of the JSON, where the reader is. */
+/* Fail with a sentence about a tensor, or about the JSON at the reader's position. */
 int sbn__parse_fail(const char *path, const char *name, const char *what);
 int sbn__parse_fail_json(const sbn_parse *p, const char *what);
 
 /*
- * For a token that is not the one expected: `what` is said of it, and of the tensor `name`, unless
- * there is no token. `name` may be NULL.
+ * Fails because of an unexpected token: the sentence says `what` about the tensor `name` (may be
+ * NULL), or the reader's error if there is no token.
  */
 int sbn__parse_refuse(const sbn_parse *p, int token, const char *name, const char *what);
 

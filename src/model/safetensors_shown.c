@@ -14,7 +14,7 @@ sbn_shown sbn__show(const char *name)
     for (const char *from = name; *from;) {
         from += sbn__printable(from, character);
         const size_t length = strlen(character);
-        /* What is cut ends with a whole character, and leaves room for the dots. */
+        /* A shortened name ends with a complete character and has room for the dots. */
         if (used + length > sizeof shown.text - (*from ? sizeof cut : 1)) {
             strcpy(shown.text + used, cut);
             break;

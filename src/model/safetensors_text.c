@@ -1,4 +1,4 @@
-/* The header of a safetensors file that is written: measured first, then put into one block. */
+/* Writes the header of a safetensors file: measured first, then written to one block. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void put(sink *s, const char *text)
     put_bytes(s, text, strlen(text));
 }
 
-/* UTF-8 stays as it is; what JSON does not take in a string is escaped. */
+/* UTF-8 is copied; characters that JSON does not allow in strings are escaped. */
 static void put_string(sink *s, const char *text)
 {
     static const char characters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "model/safetensors.h"
 
-/* Larger types first: data that begins at a multiple of 8 stays aligned for each. */
+/* Larger types first: all data is aligned, as it begins at a multiple of 8. */
 static int by_alignment(const void *a, const void *b)
 {
     const sbn_new_tensor *one = a, *two = b;

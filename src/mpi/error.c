@@ -21,7 +21,7 @@ int sbn__mpi_result(int code, const char *call)
         return SBN_SUCCESS;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof text, "error %d", code);
-    /* Some put a whole stack of calls there, a line each. */
+    /* Some implementations return a stack of calls, one per line. */
     for (char *at = text; *at; ++at)
         if (*at == '\n')
             *at = ' ';

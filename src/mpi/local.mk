@@ -11,6 +11,7 @@ libsyncbn_mpi_core_la_SOURCES = \
 	src/mpi/error.c \
 	src/mpi/missing.c \
 	src/mpi/mpi.h \
+	src/mpi/reduce.c \
 	src/mpi/transport.c
 libsyncbn_mpi_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 libsyncbn_mpi_core_la_LIBADD = $(MPI_LIBS)

@@ -1,13 +1,14 @@
 /*
- * Which ranks have not begun a reduction? Nothing is sent for this while all goes well. A rank whose
- * timeout is about to run out tells the others how far it is and asks them the same; those that wait
- * in syncbn answer, and sbn__mpi_test hears it. A rank that is not known to have begun the reduction
- * when the timeout has run out, a second later, is missing. The question also tells late ranks that
- * the one that asks had come.
+ * Finding the ranks that have not begun a reduction. Nothing is sent for this in normal operation.
  *
- * Some may have the sum of a reduction while others still wait for it. Those
- * who have it go on to the next one, and must not blame the others: whoever was
- * heard of waits itself, and is named only where nobody else can be.
+ * A rank whose timeout is about to expire sends the other ranks its progress and asks for theirs;
+ * ranks that wait in syncbn answer from sbn__mpi_test. A rank that is not known to have begun the
+ * reduction when the timeout expires, up to a second later, is missing. The question also tells
+ * late ranks that the asking rank was there.
+ *
+ * Some ranks may have the sum of a reduction while others still wait for it. Those that have it
+ * continue with the next one and must not report the others as missing: a rank that answered is
+ * waiting itself, and is reported only if no other rank can be.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +21,14 @@ enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
 static void forget(int64_t *message, MPI_Request request)
 {
     int done = 0;
-    /* A send that has not ended may still be read from: its memory stays. */
+    /* MPI may still read from an incomplete send: its memory is kept. */
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
         free(message);
     else if (request != MPI_REQUEST_NULL)
         MPI_Request_free(&request);
 }
 
-/* Best effort: an error here only leaves the other rank without our answer. */
+/* Best effort: after an error the other rank gets no answer. */
 static void tell(sbn_mpi *mpi, int rank, int kind)
 {
     MPI_Request request;
@@ -60,7 +61,7 @@ void sbn__mpi_listen(sbn_mpi *mpi)
     }
 }
 
-/* It speaks when it waits, and then has begun something. */
+/* A rank answers only while it waits, so it has begun something. */
 static int was_heard(const int64_t *started)
 {
     int any = 0;
@@ -69,7 +70,7 @@ static int was_heard(const int64_t *started)
     return any;
 }
 
-/* Who is not known to have begun it; those heard of, or those who were not. */
+/* Lists ranks not known to have begun it: those that answered, or those that did not. */
 static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ranks)
 {
     int count = 0;

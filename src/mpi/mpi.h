@@ -1,4 +1,4 @@
-/* The insides of libsyncbn-mpi: the only place that touches MPI. */
+/* The definitions of libsyncbn-mpi, the only part that calls MPI. */
 #ifndef SBN_SRC_MPI_MPI_H
 #define SBN_SRC_MPI_MPI_H
 
@@ -14,21 +14,23 @@ typedef struct sbn_mpi_slot {
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
-/* A duplicate for each tag: reductions on one communicator match by their order. */
+/*
+ * One duplicate of the communicator for each tag, as reductions on a communicator match by order.
+ */
 struct sbn_mpi {
     MPI_Comm tags[SBN_TAGS];
     MPI_Comm roll; /* questions and answers after a timeout */
     int rank, world_size;
-    int any_thread; /* the thread level lets others than the main thread call */
+    int any_thread; /* the thread level allows calls of threads other than the main one */
     sbn_mpi_slot *idle, *in_flight;
     int64_t started[SBN_TAGS]; /* reductions that this rank has begun */
-    int64_t *heard;            /* the same of each other rank, as far as it told */
+    int64_t *heard;            /* the same for each other rank, as far as known */
     unsigned tests;
-    struct sbn_mpi *whole; /* which this one is a part of, or NULL */
-    atomic_int left;       /* reductions that its ended parts have left pending */
+    struct sbn_mpi *whole; /* the transport that this one was split from, or NULL */
+    atomic_int left;       /* reductions left pending by subgroups that have ended */
 };
 
-/* May this thread call MPI now? Else SBN_INVALID_ARGUMENT with a sentence. */
+/* SBN_INVALID_ARGUMENT with a sentence if this thread must not call MPI now. */
 int sbn__mpi_check_thread(const sbn_mpi *mpi);
 
 /* SBN_SUCCESS, or SBN_TRANSPORT_ERROR with MPI's own sentence. */
@@ -41,6 +43,9 @@ int sbn__mpi_fail(int status, const char *format, ...) __attribute__((format(pri
 int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request);
 int sbn__mpi_test(void *context, void *request, int *done);
 int sbn__mpi_missing(void *context, void *request, int *ranks);
+
+/* Tests all reductions in flight: how many are left, or -1 if MPI fails. */
+int sbn__mpi_test_all(sbn_mpi *mpi);
 
 /* Answers other ranks' questions, if there are any. */
 void sbn__mpi_listen(sbn_mpi *mpi);

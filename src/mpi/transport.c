@@ -1,8 +1,4 @@
-/*
- * The transport over MPI: non-blocking reductions on duplicates of the
- * caller's communicator, one for each tag.
- */
-#include <limits.h>
+/* Creating, splitting and destroying the transport over MPI: communicators and the table. */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -11,63 +7,6 @@
 
 /* How long destroy waits for reductions that a timeout has left behind. */
 #define PATIENCE 1.0
-
-int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    sbn_mpi *mpi = context;
-    int status = sbn__mpi_check_thread(mpi);
-    if (!status && count > INT_MAX)
-        status = sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                               "a reduction: at most %d words were expected, %zu came", INT_MAX,
-                               count);
-    if (status)
-        return status;
-    sbn_mpi_slot *slot = mpi->idle;
-    if (slot)
-        mpi->idle = slot->next;
-    else if (!(slot = malloc(sizeof *slot)))
-        return sbn__mpi_fail(SBN_OUT_OF_MEMORY, "the host has no memory left for a reduction");
-    status = sbn__mpi_result(MPI_Iallreduce(MPI_IN_PLACE, words, (int)count, MPI_INT64_T, MPI_SUM,
-                                            mpi->tags[tag], &slot->request),
-                             "MPI_Iallreduce");
-    sbn_mpi_slot **list = status ? &mpi->idle : &mpi->in_flight;
-    slot->next = *list;
-    *list = slot;
-    if (status)
-        return status;
-    slot->tag = tag;
-    slot->number = ++mpi->started[tag];
-    *request = slot;
-    return SBN_SUCCESS;
-}
-
-/* Takes a slot out of those in flight. */
-static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
-{
-    sbn_mpi_slot **at = &mpi->in_flight;
-    while (*at != slot)
-        at = &(*at)->next;
-    *at = slot->next;
-    slot->next = mpi->idle;
-    mpi->idle = slot;
-}
-
-int sbn__mpi_test(void *context, void *request, int *done)
-{
-    enum { LISTEN_EVERY = 16 };
-    sbn_mpi *mpi = context;
-    sbn_mpi_slot *slot = request;
-    int status = sbn__mpi_check_thread(mpi);
-    if (!status)
-        status = sbn__mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (status)
-        return status;
-    if (*done)
-        retire(mpi, slot);
-    else if (++mpi->tests % LISTEN_EVERY == 0)
-        sbn__mpi_listen(mpi);
-    return SBN_SUCCESS;
-}
 
 /* Frees everything but what is in flight. */
 static void discard(sbn_mpi *mpi)
@@ -101,7 +40,7 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
     return status;
 }
 
-/* Has every rank of the first duplicate the memory it needs? */
+/* Checks that every rank of the first duplicate has the memory it needs. */
 static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
@@ -156,15 +95,15 @@ static int check_communicator(MPI_Comm comm)
     int between = 0, world_size = 0;
     if (comm == MPI_COMM_NULL)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "comm: a communicator was expected, MPI_COMM_NULL came");
+                             "comm: expected a communicator, got MPI_COMM_NULL");
     int status = sbn__mpi_result(MPI_Comm_test_inter(comm, &between), "MPI_Comm_test_inter");
     if (!status && between)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "comm: an intracommunicator was expected, an intercommunicator came");
+                             "comm: expected an intracommunicator, got an intercommunicator");
     if (!status)
         status = sbn__mpi_result(MPI_Comm_size(comm, &world_size), "MPI_Comm_size");
     if (!status && world_size > SBN_MAX_WORLD_SIZE)
-        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "comm: at most %d ranks were expected, %d came",
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "comm: expected at most %d ranks, got %d",
                              SBN_MAX_WORLD_SIZE, world_size);
     return status;
 }
@@ -175,13 +114,13 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
-                             "mpi: a place for the handle was expected, NULL came");
+                             "mpi: expected a place for the handle, got NULL");
     *mpi = NULL;
     MPI_Initialized(&initialized);
     if (!initialized)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
                              "MPI_Init_thread or MPI_Init must be called before sbn_mpi_create");
-    /* After MPI_Finalize nothing else may be asked. */
+    /* After MPI_Finalize, MPI_Query_thread must not be called. */
     sbn_mpi caller = {.any_thread = 1};
     int status = sbn__mpi_check_thread(&caller);
     if (status)
@@ -194,29 +133,12 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     return status ? status : make(comm, caller.any_thread, mpi);
 }
 
-/* One look at all that is in flight: how much is left, or -1 if MPI fails. */
-static int look(sbn_mpi *mpi)
-{
-    int pending = 0;
-    for (sbn_mpi_slot *slot = mpi->in_flight, *next; slot; slot = next) {
-        int done = 0;
-        next = slot->next;
-        if (MPI_Test(&slot->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return -1;
-        if (done)
-            retire(mpi, slot);
-        else
-            ++pending;
-    }
-    return pending;
-}
-
-/* Returns how many reductions are left pending, those of its parts too. */
+/* Returns how many reductions are left pending, including those of subgroups. */
 static int finish(sbn_mpi *mpi)
 {
     const double end = MPI_Wtime() + PATIENCE;
     int pending = 0;
-    while (look(mpi) > 0 && MPI_Wtime() < end)
+    while (sbn__mpi_test_all(mpi) > 0 && MPI_Wtime() < end)
         sched_yield();
     for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
         ++pending;
@@ -254,12 +176,12 @@ static void end_part(void *context)
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport);
 
-/* Only the ranks of the part call this, in an order that all of them shard. */
+/* Only the ranks of the subgroup call this, in the same order. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
 {
-    enum { TAGS = 32768 }; /* at least so many are valid */
+    enum { TAGS = 32768 }; /* MPI guarantees at least so many */
     sbn_mpi *mpi = context;
-    /* The group must be this very communicator's: MPICH 4.0 crashes with a duplicate's. */
+    /* The MPI group must be of this communicator: MPICH 4.0 crashes with that of a duplicate. */
     const MPI_Comm whole = mpi->roll;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
@@ -307,7 +229,7 @@ int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport)
 {
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi || !transport)
-        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: a pointer was expected, NULL came",
+        return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "%s: expected a pointer, got NULL",
                              mpi ? "transport" : "mpi");
     if (!sbn__struct_size_is_possible(transport->size))
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,

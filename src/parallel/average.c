@@ -10,7 +10,7 @@ static uint32_t bits_of(float value)
     return bits;
 }
 
-/* The bits of a magnitude order as magnitudes do; from here on it is not finite. */
+/* Bits of magnitudes compare as the magnitudes do; from this value on they are not finite. */
 #define INFINITE_BITS 0x7f800000u
 
 static uint32_t magnitude_bits(float value)
@@ -67,8 +67,8 @@ sbn_range sbn__range_get(const int64_t *words)
 }
 
 /*
- * How an element lies in its word. With NaN and Inf in the block two counts lie
- * above the sum: of +Inf or NaN, and of -Inf or NaN.
+ * The layout of a word. In blocks with NaN or Inf, two counts lie above the sum: of +Inf or NaN,
+ * and of -Inf or NaN.
  */
 typedef struct format {
     double scale;   /* an element's integer is its product with this, rounded */
@@ -92,14 +92,14 @@ static format format_of(sbn_range range, size_t replicas)
     format f = {.count_bits = ceil_log2(replicas + 1)};
     const int room = range.special ? 61 - 2 * f.count_bits - growth : 62 - growth;
     const int bits = room < MOST_BITS ? room : MOST_BITS;
-    /* Above all finite magnitudes of the level. */
+    /* The exponent above all finite magnitudes of the level. */
     const int above = 8 * range.level + 8 - BIAS;
     f.scale = ldexp(1.0, bits - above);
     f.sum_bits = bits + growth + 2;
     return f;
 }
 
-/* Rounds to an integer, ties to even: below 2^51 the sum's last place is 1. */
+/* Rounds to an integer, ties to even: below 2^51 the last place of the sum is 1. */
 static int64_t to_integer(double value)
 {
     const double magic = 0x1.8p52, sum = value + magic;
@@ -150,7 +150,7 @@ void sbn__fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size
             means[i] = special_mean(&f, replicas, sums[i]);
         return;
     }
-    /* A division by a power of two is exact, and so is a product with its inverse. */
+    /* Exact: a division by a power of two equals a product with its inverse. */
     const double divisor = (double)replicas, scale = 1.0 / f.scale;
     for (size_t i = 0; i < count; ++i)
         means[i] = (float)((double)sums[i] / divisor * scale);

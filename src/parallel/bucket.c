@@ -6,6 +6,7 @@
 #include "parallel/average.h"
 #include "base/memory.h"
 #include "parallel/header.h"
+#include "parallel/piece.h"
 
 int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 {
@@ -31,52 +32,14 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
     *bucket = (sbn_bucket){0};
 }
 
-/* A part of one tensor, and where it lies in the bucket. */
-typedef struct piece {
-    size_t tensor, first, count, at;
-} piece;
-
-/* A tensor's part that fits behind `at`: to its end, or as many whole blocks as there is room for. */
-static size_t fitting(size_t left, size_t room)
-{
-    return left <= room ? left : room / SBN_AVERAGE_BLOCK * SBN_AVERAGE_BLOCK;
-}
-
-/* The piece that follows, from a zeroed one on; 0 after the last. */
-static int next_piece(const sbn_bucket *bucket, piece *p)
-{
-    const size_t *counts = bucket->exchange->counts;
-    if (p->count == 0) {
-        p->tensor = bucket->tensor;
-        p->first = bucket->first;
-    } else {
-        p->at += p->count;
-        ++p->tensor;
-        p->first = 0;
-    }
-    if (p->at == bucket->floats)
-        return 0;
-    while (counts[p->tensor] == p->first) {
-        ++p->tensor;
-        p->first = 0;
-    }
-    p->count = fitting(counts[p->tensor] - p->first, bucket->floats - p->at);
-    return 1;
-}
-
-static size_t blocks_in(size_t floats)
-{
-    return floats / SBN_AVERAGE_BLOCK + (floats % SBN_AVERAGE_BLOCK != 0);
-}
-
-/* The most that a bucket of this exchange can hold. */
+/* The most floats that a bucket of this exchange can have. */
 static size_t most_floats(const sbn_exchange *e)
 {
     const size_t limit = e->parallel->bucket_floats;
     return e->floats < limit ? (size_t)e->floats : limit;
 }
 
-/* The most blocks: every tensor may end with a part of one. */
+/* The most blocks: each tensor may end with an incomplete one. */
 static size_t most_blocks(const sbn_exchange *e, size_t floats)
 {
     size_t blocks = floats / SBN_AVERAGE_BLOCK;
@@ -91,7 +54,7 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
     const char *what = "a bucket of tensors";
     const size_t floats = most_floats(e);
     const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
-    /* First of all what a failure is told with. */
+    /* Levels first: they also tell the other ranks of an error. */
     int status = sbn__request_reserve(&bucket->levels,
                                       sbn__status_words(parallel) + SBN_RANGE_WORDS * ranges, what);
     if (!status && (sbn__communicator_is_joined(&parallel->communicator) || e->averages))
@@ -102,38 +65,12 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
     return status;
 }
 
-int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
-{
-    const size_t limit = e->parallel->bucket_floats;
-    *bucket = (sbn_bucket){
-        .exchange = e,
-        .tensor = e->tensor,
-        .first = e->first,
-        .host = bucket->host,
-        .copied = bucket->copied,
-        .levels = bucket->levels,
-        .sums = bucket->sums,
-    };
-    while (e->tensor < e->tensors) {
-        const size_t left = e->counts[e->tensor] - e->first;
-        const size_t part = fitting(left, limit - bucket->floats);
-        bucket->floats += part;
-        bucket->blocks += blocks_in(part);
-        e->first += part;
-        if (part < left)
-            break;
-        ++e->tensor;
-        e->first = 0;
-    }
-    return bucket->floats > 0;
-}
-
 static float *floats_of(const sbn_bucket *bucket, size_t replica)
 {
     return bucket->host[replica].at;
 }
 
-/* This rank's replica that a broadcast reads; none: the number of replicas. */
+/* This rank's replica that a broadcast reads; the number of replicas if there is none. */
 static size_t source_of(const sbn_exchange *e)
 {
     const sbn_data_parallel *parallel = e->parallel;
@@ -146,8 +83,8 @@ static size_t source_of(const sbn_exchange *e)
 enum { TO_HOST, TO_DEVICE };
 
 /*
- * Enqueues one copy for each piece. Each waits for the one before, so that the last one's event
- * stands for all of them.
+ * Enqueues a copy for each piece. Each waits for the one before, so that the last event covers all
+ * of them.
  */
 static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 {
@@ -157,7 +94,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     const cl_event *after = e->ready[r] ? &e->ready[r] : NULL;
     cl_event *last = &bucket->copied[r];
     sbn__release_event(last);
-    for (piece p = {0}; next_piece(bucket, &p);) {
+    for (sbn_piece p = {0}; sbn__next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
@@ -208,7 +145,7 @@ int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parall
 
 void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas)
 {
-    /* A failed copy has ended, too: sbn__bucket_copied says so. */
+    /* A failed copy has ended too; sbn__bucket_copied reports it. */
     for (size_t r = 0; r < replicas; ++r)
         if (bucket->copied[r])
             clWaitForEvents(1, &bucket->copied[r]);
@@ -224,31 +161,13 @@ size_t sbn__bucket_sum_words(const sbn_bucket *bucket)
     return bucket->exchange->averages ? bucket->floats : (bucket->floats + 1) / 2;
 }
 
-/* A block of the bucket: never of two tensors. */
-typedef struct block {
-    size_t at, count;
-    const int64_t *range;
-} block;
-
-/* Walks over the blocks, from a zeroed piece and block on. */
-static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p, block *b)
-{
-    b->at += b->count;
-    b->range = b->count > 0 ? b->range + SBN_RANGE_WORDS : levels;
-    if (b->at == p->at + p->count && !next_piece(bucket, p))
-        return 0;
-    const size_t left = p->at + p->count - b->at;
-    b->count = left < SBN_AVERAGE_BLOCK ? left : SBN_AVERAGE_BLOCK;
-    return 1;
-}
-
 void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 {
     const size_t replicas = bucket->exchange->parallel->replica_count;
-    piece p = {0};
+    sbn_piece p = {0};
     if (!bucket->exchange->averages)
         return;
-    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+    for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);) {
         sbn_range range = SBN_NO_RANGE;
         for (size_t r = 0; r < replicas; ++r)
             sbn__range_include(&range, floats_of(bucket, r) + b.at, b.count);
@@ -256,7 +175,7 @@ void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
     }
 }
 
-/* Two floats in a word, by value: a sum with zeros is the same bits on any host. */
+/* Packs two floats in a word by value: with zeros added, the bits are the same on any host. */
 static void pack(const float *floats, size_t count, int64_t *words)
 {
     for (size_t i = 0; i < count; i += 2) {
@@ -279,7 +198,7 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->replica_count, source = source_of(e);
-    piece p = {0};
+    sbn_piece p = {0};
     if (!e->averages && !sbn__communicator_is_joined(&e->parallel->communicator))
         return;
     memset(bucket->sums.words, 0, sizeof(int64_t) * sbn__bucket_sum_words(bucket));
@@ -288,7 +207,7 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
             pack(floats_of(bucket, source), bucket->floats, bucket->sums.words);
         return;
     }
-    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+    for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);) {
         const sbn_range range = sbn__range_get(b.range);
         for (size_t r = 0; r < replicas; ++r)
             sbn__fixed_add(range, e->parallel->total, floats_of(bucket, r) + b.at, b.count,
@@ -303,9 +222,9 @@ int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels)
     const size_t from = !e->averages && source < replicas ? source : 0;
     float *floats = floats_of(bucket, from);
     int status = SBN_SUCCESS;
-    piece p = {0};
+    sbn_piece p = {0};
     if (e->averages)
-        for (block b = {0}; next_block(bucket, levels, &p, &b);)
+        for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);)
             sbn__fixed_mean(sbn__range_get(b.range), e->parallel->total, bucket->sums.words + b.at,
                             b.count, floats + b.at);
     else if (source == replicas)

@@ -1,6 +1,6 @@
 /*
- * One bucket: whole blocks of an exchange's tensors, one after the other, copied
- * from devices, added, and copied back. Nothing here meets other ranks.
+ * One bucket: complete blocks of an exchange's tensors, copied from devices, added, and copied
+ * back. No requests to other ranks here.
  */
 #ifndef SBN_SRC_PARALLEL_BUCKET_H
 #define SBN_SRC_PARALLEL_BUCKET_H
@@ -11,28 +11,28 @@ int sbn__bucket_open(sbn_bucket *bucket, size_t replicas);
 /* Waits for its copies. */
 void sbn__bucket_close(sbn_bucket *bucket, size_t replicas);
 
-/* Makes memory for what this exchange may need of an idle bucket. */
+/* Allocates what this exchange may need of an idle bucket. */
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
-
-/* Cuts the exchange's next bucket; 0 if nothing is left. */
-int sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
 
 /* Enqueues the copies to the host. */
 int sbn__bucket_read(sbn_bucket *bucket);
 
-/* Have all its copies ended? Never blocks; a failed one is an error. And: waits for them. */
+/*
+ * Sets *done to 1 if all its copies have ended; a failed one is an error. Never blocks. The second
+ * function waits for them.
+ */
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done);
 void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas);
 
-/* Words in the two requests; those of levels come behind the ranks' statuses. */
+/* Words of the two requests; the words of levels follow the ranks' statuses. */
 size_t sbn__bucket_level_words(const sbn_bucket *bucket);
 size_t sbn__bucket_sum_words(const sbn_bucket *bucket);
 
-/* Fills this rank's words; `levels` are the bucket's behind the statuses. */
+/* Fills this rank's words. `levels` points behind the statuses. */
 void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels);
 void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels);
 
-/* From the words of all ranks: enqueues the copies to the devices. */
+/* Enqueues the copies to the devices, from the sums of all ranks. */
 int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels);
 
 #endif

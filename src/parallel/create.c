@@ -1,4 +1,4 @@
-/* Making an sbn_data_parallel, and its end. */
+/* Creating and destroying an sbn_data_parallel. */
 #include "parallel/parallel.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size_t size)
                             "config");
 }
 
-/* Copies and checks what the caller gives; NULL: the defaults. */
+/* Copies and checks the caller's configuration; NULL: the defaults. */
 static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_config *config)
 {
     const size_t least = sizeof(float) * SBN_AVERAGE_BLOCK, most = (size_t)1 << 30;
@@ -32,8 +32,8 @@ static int read_config(const sbn_data_parallel_config *given, sbn_data_parallel_
     if (status)
         return status;
     if (config->bucket_bytes < least || config->bucket_bytes > most)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: %zu to %zu was expected, %zu came",
-                         least, most, config->bucket_bytes);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "bucket_bytes: expected %zu to %zu, got %zu", least,
+                         most, config->bucket_bytes);
     return SBN_SUCCESS;
 }
 
@@ -48,12 +48,12 @@ static int check_group(sbn_group *group)
                            sbn__communicator_rank(c));
     if (!status && group->passes_under_way > 0)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "group: no pass under way was expected, %zu have not ended",
+                           "group: expected no pass of it under way, got %zu; end them first",
                            group->passes_under_way);
     return status ? status : sbn__communicator_check_splits(c);
 }
 
-/* All that needs no other ranks. */
+/* Opens everything that needs no other ranks. */
 static int open_parallel(sbn_data_parallel *made, const sbn_group *group,
                          const sbn_data_parallel_config *config)
 {
@@ -80,12 +80,13 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
+    sbn__free(parallel->extents);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);
 }
 
-/* A communicator between the ranks that have replicas. After a timeout it is dead, in any case. */
+/* Splits a communicator for the ranks that have replicas. After a timeout it is always dead. */
 static int join(sbn_data_parallel *made, sbn_group *group, int status)
 {
     sbn_subset subset = {.colour = 0};
@@ -103,7 +104,7 @@ static int join(sbn_data_parallel *made, sbn_group *group, int status)
     return SBN_SUCCESS;
 }
 
-/* Every rank's replicas, and whether its memory suffices. */
+/* What each rank sends: its number of replicas, and whether it failed. */
 enum { REPLICAS, FAILED, RANK_WORDS };
 
 static int add(sbn_data_parallel *made, sbn_request *request, int status)
@@ -135,12 +136,12 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
     }
     if (made->total > SBN_MAX_REPLICAS)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "group: at most %d replicas were expected over all ranks, %zu came",
+                         "group: expected at most %d replicas over all ranks, got %zu",
                          SBN_MAX_REPLICAS, made->total);
     return SBN_SUCCESS;
 }
 
-/* The ranks meet for the first time. Either all of them have the memory to go on, or none does. */
+/* The first request: either all ranks have enough memory to continue, or none does. */
 static int meet(sbn_data_parallel *made)
 {
     char sentence[SBN_SENTENCE_SIZE];
@@ -160,7 +161,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     sbn__error_clear();
     if (!parallel)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "parallel: a place for the handle was expected, NULL came");
+                         "parallel: expected a place for the handle, got NULL");
     *parallel = NULL;
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
@@ -173,7 +174,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
         status = read_config(given, &config);
     if (!status)
         status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
-    /* The other ranks are told of an error where they wait. */
+    /* Other ranks learn of an error from the collective, if this rank can take part in it. */
     if (sbn__communicator_is_joined(whole) && (whole->dead || group->passes_under_way > 0))
         status = status ? status : SBN_GROUP_FAILED;
     else

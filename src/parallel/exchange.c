@@ -1,4 +1,4 @@
-/* The public calls: what comes in is taken up, what goes out handed over. */
+/* The public functions of exchanges. */
 #include <stdio.h>
 
 #include "base/digest.h"
@@ -10,7 +10,7 @@
 #include "parallel/move.h"
 #include "parallel/tensors.h"
 
-/* What the ranks must agree on, in numbers and words. */
+/* The digest of what the ranks must agree on, and the name for sentences. */
 static void describe(sbn_exchange *e)
 {
     const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
@@ -39,7 +39,7 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
     describe(e);
 }
 
-/* Memory where it is not in use, and markers behind what the copies wait for. */
+/* Reserves the idle buckets' memory, and enqueues markers that the copies wait for. */
 static int prepare(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
@@ -57,7 +57,7 @@ static int prepare(sbn_exchange *e)
     return status;
 }
 
-/* Where a replica's event goes; NULL: nowhere, or the caller's structs cannot be read. */
+/* The place for a replica's event; NULL if there is none or the caller's structs cannot be read. */
 static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
 {
     sbn_tensors its;
@@ -76,13 +76,13 @@ static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *
     }
 }
 
-/* `asked` has what is asked for. */
+/* `asked` has the arguments. */
 static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
     sbn__error_clear();
     if (!begun)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "exchange: a place for the handle was expected, NULL came");
+                         "exchange: expected a place for the handle, got NULL");
     *begun = NULL;
     int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
@@ -97,7 +97,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_exchange *e = NULL;
     const int acquired = sbn__exchange_acquire(parallel, &e);
-    /* The others cannot learn of it: from here on this rank is out of step. */
+    /* The other ranks cannot be told of this error: the communicator is dead. */
     if (acquired)
         return joined ? sbn__communicator_die_of_memory(c, "an exchange of tensors") : acquired;
     open_exchange(e, asked);
@@ -116,7 +116,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
         sbn__exchange_release(e);
         return sbn__fail(status, "%s", sentence);
     }
-    /* The first copies, at once. */
+    /* Starts the first copies. */
     sbn__parallel_progress(parallel);
     sbn__error_clear();
     *begun = e;
@@ -156,7 +156,7 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
     return SBN_SUCCESS;
 }
 
-/* What the caller's queue gets from now on comes behind the copies. */
+/* Commands enqueued from now on run after the copies. */
 static int hand_over(const sbn_exchange *e)
 {
     int status = SBN_SUCCESS;
@@ -201,7 +201,7 @@ int sbn_exchange_end(sbn_exchange *e)
     if (e->status) {
         status = sbn__fail(e->status, "%s", e->sentence);
     } else if (c->status && !c->dead) {
-        /* A copy to a device has failed: of this exchange, or of one beside it. */
+        /* A copy to a device failed, of this exchange or of another one. */
         status = sbn__fail(c->status, "%s", c->reason);
     } else {
         status = hand_over(e);

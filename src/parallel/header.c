@@ -36,7 +36,7 @@ static int same(const int64_t *words, int a, int b)
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
 }
 
-/* Lists those who began what `rank` began; their number, 0 if one came before. */
+/* Lists the ranks that began the same as `rank`; 0 if a rank before it did. */
 static int alike(const int64_t *words, int rank, int world_size, int *ranks)
 {
     int count = 0;
@@ -78,7 +78,10 @@ static size_t describe(const int64_t *slot, const char *ranks, char *out, size_t
     return length > 0 ? (size_t)length : 0;
 }
 
-/* Rare ones first: most often they are the wrong ones. Where there are errors, those alone. */
+/*
+ * Small sets of ranks come first, as they are usually the wrong ones. If there are errors, only
+ * those are reported.
+ */
 static void write_sentence(const sbn_exchange *e, const int64_t *words, int errors, char *out,
                            size_t size)
 {

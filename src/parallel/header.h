@@ -1,7 +1,7 @@
 /*
- * Do all ranks begin the same exchange, and has none of them failed? A header
- * has a slot for each rank. Small beside what follows it, and so no second
- * reduction is needed to name those who differ.
+ * The check that all ranks begin the same exchange without an error. A header has a slot for each
+ * rank: it is small beside the tensors, and a second reduction to name the ranks that differ is not
+ * needed.
  */
 #ifndef SBN_SRC_PARALLEL_HEADER_H
 #define SBN_SRC_PARALLEL_HEADER_H
@@ -15,10 +15,10 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
 size_t sbn__exchange_header_words(const sbn_data_parallel *parallel);
 void sbn__exchange_header_fill(sbn_exchange *exchange);
 
-/* From the sums: SBN_SUCCESS, or this rank's status with the sentence about all of them. */
+/* From the sums: SBN_SUCCESS, or this rank's status with a sentence about all ranks. */
 int sbn__exchange_header_read(const sbn_exchange *exchange);
 
-/* A status of this rank into zeroed words, 16 bits for each; what all of them come to. */
+/* Writes this rank's status into zeroed words, 16 bits for each rank; reads the statuses of all. */
 size_t sbn__status_words(const sbn_data_parallel *parallel);
 void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words);
 int sbn__status_read(const sbn_exchange *exchange, const int64_t *words);

@@ -5,6 +5,7 @@
 
 #include "parallel/bucket.h"
 #include "parallel/header.h"
+#include "parallel/piece.h"
 
 static void settle(sbn_exchange *e, int status)
 {
@@ -14,8 +15,7 @@ static void settle(sbn_exchange *e, int status)
     ++e->parallel->progress;
 }
 
-/* The communicator is dead: nothing under way will end. */
-static void give_up(sbn_data_parallel *parallel, int status)
+void sbn__parallel_give_up(sbn_data_parallel *parallel, int status)
 {
     sbn_communicator *c = &parallel->communicator;
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
@@ -30,7 +30,7 @@ static void give_up(sbn_data_parallel *parallel, int status)
         if (e->stage == SBN_SETTLED)
             continue;
         sbn__request_abandon(c, &e->header);
-        /* One that only told of an error of this rank has that error. */
+        /* An exchange that only reported this rank's error returns that error. */
         if (e->error)
             sbn__fail(e->error, "%s", e->sentence);
         else
@@ -39,23 +39,23 @@ static void give_up(sbn_data_parallel *parallel, int status)
     }
 }
 
-/* 0 if the transport broke. */
+/* Returns 0 after an error of the transport. */
 static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, size_t count)
 {
     const int status = sbn__request_start(&parallel->communicator, request, tag, count);
     ++parallel->progress;
     if (status)
-        give_up(parallel, status);
+        sbn__parallel_give_up(parallel, status);
     return !status;
 }
 
-/* 1 when the sum is there. */
+/* Returns 1 when the sum is complete. */
 static int arrived(sbn_data_parallel *parallel, sbn_request *request)
 {
     int done;
     const int status = sbn__request_poll(&parallel->communicator, request, &done);
     if (status)
-        give_up(parallel, status);
+        sbn__parallel_give_up(parallel, status);
     parallel->progress += (uint64_t)done;
     return done;
 }
@@ -77,7 +77,7 @@ static void leave_header(sbn_exchange *e)
         e->stage = SBN_MOVING;
 }
 
-/* This rank cannot go on: the others hear of it with the next levels. */
+/* Keeps an error of this rank; the next levels tell the others. */
 static void keep_error(sbn_exchange *e, int status)
 {
     if (!status || e->error)
@@ -86,7 +86,7 @@ static void keep_error(sbn_exchange *e, int status)
     snprintf(e->sentence, sizeof e->sentence, "%s", sbn_last_error());
 }
 
-/* Are there buckets to come? One replica has nobody to give to. */
+/* 1 if there are further buckets. A single replica needs none. */
 static int remains(const sbn_exchange *e)
 {
     return e->floats > 0 && e->parallel->total > 1 && e->tensor < e->tensors;
@@ -102,14 +102,15 @@ static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
     bucket->stage = SBN_BUCKET_READING;
     keep_error(e, sbn__bucket_reserve(bucket, e));
     if (bucket->levels.capacity < sbn__status_words(parallel) + sbn__bucket_level_words(bucket)) {
-        give_up(parallel, sbn__communicator_die_of_memory(&parallel->communicator, e->name));
+        sbn__parallel_give_up(parallel,
+                              sbn__communicator_die_of_memory(&parallel->communicator, e->name));
         return;
     }
     if (!e->error && !e->status)
         keep_error(e, sbn__bucket_read(bucket));
 }
 
-/* The oldest exchange that has something left takes what buckets are idle. */
+/* Gives idle buckets to the oldest exchange that has tensors left. */
 static void open_buckets(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
@@ -140,7 +141,7 @@ static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
-/* Only copies of the bucket may be left. */
+/* The bucket has no more requests, and only its copies may be running. */
 static void leave_exchange(sbn_bucket *bucket)
 {
     --bucket->exchange->buckets;
@@ -220,14 +221,14 @@ static void move_buckets(sbn_data_parallel *parallel)
     }
 }
 
-/* All of it is on its way to the devices. */
+/* Settles exchanges whose last copies are enqueued. */
 static void settle_those_done(sbn_data_parallel *parallel)
 {
     for (size_t i = 0; i < parallel->under_way_count; ++i) {
         sbn_exchange *e = parallel->under_way[i];
         if (e->stage != SBN_MOVING || remains(e) || e->buckets > 0)
             continue;
-        /* Where the last bucket could not be written, nobody else knows yet. */
+        /* An error in writing the last bucket is known to this rank alone. */
         const int status = e->status ? e->status : e->error;
         sbn__fail(status, "%s", e->sentence);
         settle(e, status);
@@ -246,54 +247,4 @@ void sbn__parallel_progress(sbn_data_parallel *parallel)
         move_buckets(parallel);
         settle_those_done(parallel);
     } while (parallel->progress != before);
-}
-
-/* What the oldest exchange that has not settled waits for. */
-static const sbn_request *late_request(const sbn_data_parallel *parallel,
-                                       const sbn_exchange *oldest)
-{
-    if (oldest->header.in_flight)
-        return &oldest->header;
-    for (size_t i = 0; i < parallel->busy; ++i) {
-        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
-        if (bucket->levels.in_flight || bucket->sums.in_flight)
-            return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
-    }
-    return NULL;
-}
-
-/* The oldest bucket, if it waits for nothing but this rank's devices. */
-static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
-{
-    const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
-    const int full = parallel->busy == SBN_BUCKETS;
-    if (parallel->busy > 0 &&
-        (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING)))
-        return bucket;
-    return NULL;
-}
-
-void sbn__exchange_wait(sbn_exchange *e)
-{
-    sbn_data_parallel *parallel = e->parallel;
-    sbn_communicator *c = &parallel->communicator;
-    sbn_deadline deadline = sbn__deadline_start(c);
-    for (;;) {
-        sbn__parallel_progress(parallel);
-        if (e->stage == SBN_SETTLED)
-            return;
-        const sbn_bucket *held = held_by_devices(parallel);
-        if (held) {
-            sbn__bucket_wait(held, parallel->replica_count);
-            deadline = sbn__deadline_start(c);
-            continue;
-        }
-        size_t first = 0;
-        while (parallel->under_way[first]->stage == SBN_SETTLED)
-            ++first;
-        const sbn_exchange *oldest = parallel->under_way[first];
-        const sbn_request *late = late_request(parallel, oldest);
-        if (sbn__deadline_passed(c, &deadline, late))
-            give_up(parallel, sbn__communicator_time_out(c, late, oldest->name));
-    }
 }

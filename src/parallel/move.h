@@ -1,4 +1,4 @@
-/* How exchanges come about: src/parallel/parallel.h. Only waiting blocks. */
+/* The stages of exchanges and buckets (src/parallel/parallel.h). Only sbn__exchange_wait blocks. */
 #ifndef SBN_SRC_PARALLEL_MOVE_H
 #define SBN_SRC_PARALLEL_MOVE_H
 
@@ -7,10 +7,13 @@
 /* Starts the header of an exchange that is under way. */
 void sbn__exchange_start(sbn_exchange *exchange);
 
-/* One look at everything. */
+/* Moves all exchanges and buckets on as far as possible without blocking. */
 void sbn__parallel_progress(sbn_data_parallel *parallel);
 
-/* Until the exchange is settled, or the other ranks' time is over. */
+/* The communicator is dead: settles all exchanges under way with this status. */
+void sbn__parallel_give_up(sbn_data_parallel *parallel, int status);
+
+/* Blocks until the exchange is settled, at most until the communicator's deadline. */
 void sbn__exchange_wait(sbn_exchange *exchange);
 
 #endif

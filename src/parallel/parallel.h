@@ -1,15 +1,15 @@
 /*
- * The insides of sbn_data_parallel: exchanges in the order they began, cut into
- * buckets, a few of which are on their way at a time.
+ * The definition of sbn_data_parallel: exchanges in the order they began, divided into buckets, a
+ * few of which are processed at a time.
  *
  *   exchange   HEADER -> MOVING -> SETTLED
  *   bucket     READING -> LEVELS -> SUMS -> WRITING -> IDLE
  *
  * Its communicator is split from the group's. With each tag all ranks start the same requests in
- * the same order: headers as exchanges begin; levels (SBN_TAG_REPEAT) and sums (SBN_TAG_WORDS) as
- * buckets follow each other. What a rank does next depends on the sums alone. After a failure an
- * exchange's further buckets still add their levels, whose first words say who has failed, and move
- * nothing.
+ * the same order: headers as exchanges begin; levels (SBN_TAG_REPEAT) and sums (SBN_TAG_WORDS) in
+ * the order of buckets. A rank decides from the sums alone what it does next. After an error the
+ * remaining buckets of an exchange still add their levels, whose first words name the ranks that
+ * failed, and copy nothing.
  */
 #ifndef SBN_SRC_PARALLEL_PARALLEL_H
 #define SBN_SRC_PARALLEL_PARALLEL_H
@@ -20,7 +20,7 @@
 #include "collective/request.h"
 #include "device/staging.h"
 
-/* One is read, one added, one written. */
+/* One is being read, one added, one written. */
 #define SBN_BUCKETS 3
 
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
@@ -30,7 +30,7 @@ struct sbn_exchange {
     sbn_exchange *next_idle;
     sbn_data_parallel *parallel;
     int ended;    /* kept for its memory */
-    int averages; /* or else: broadcasts from `root` */
+    int averages; /* 0: a broadcast from `root` */
     size_t root;
     const size_t *counts;
     size_t tensors;
@@ -42,8 +42,8 @@ struct sbn_exchange {
     sbn_exchange_stage stage;
     sbn_request header;
     size_t tensor, first; /* where the next bucket begins */
-    size_t buckets;       /* on their way, not yet being written */
-    int error;            /* of this rank, for the others to hear of */
+    size_t buckets;       /* open and not yet being written */
+    int error;            /* of this rank, to be told to the others */
     int status;
     char sentence[SBN_SENTENCE_SIZE]; /* of either */
     cl_event *ready, *written;        /* per replica: after the wait list; the last copy */
@@ -68,6 +68,14 @@ typedef struct sbn_bucket {
     sbn_request sums;
 } sbn_bucket;
 
+/* A tensor's place in its buffer: src/parallel/overlap.h. */
+typedef struct sbn_extent {
+    cl_mem mem;
+    size_t begin, end;
+    size_t replica, tensor;
+    int written;
+} sbn_extent;
+
 struct sbn_data_parallel {
     sbn_object object;
     sbn_group *group; /* whose sbn_group_abort ends it, too */
@@ -81,6 +89,8 @@ struct sbn_data_parallel {
     sbn_exchange *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_exchange *idle;
+    sbn_extent *extents; /* room for the tensors of a call, all replicas together */
+    size_t extents_size;
     uint64_t progress; /* steps of exchanges and buckets so far */
 };
 

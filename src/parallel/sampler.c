@@ -1,12 +1,11 @@
 /*
- * The distributed sampler. The order is a permutation of 0 ... N - 1 that is
- * computed place by place: a Feistel network permutes the numbers of 2 h bits,
- * 4^h being the least such power that is not below N, and at least 4^3, and is
- * applied again wherever its result is N or more (cycle walking: Black &
- * Rogaway 2002): from 17 samples on less than four times on average. Each
- * round mixes in a key drawn from seed and epoch.
+ * The distributed sampler. The order is a permutation of 0 ... N - 1 that is computed place by
+ * place. A Feistel network permutes the numbers of 2 h bits, where 4^h is the least such power not
+ * below N and at least 4^3; it is applied again while its result is N or more (cycle walking, Black
+ * & Rogaway 2002), on average less than four times from 17 samples on. Each round mixes in a key
+ * drawn from seed and epoch.
  */
-#include <syncbn/data_parallel.h>
+#include <syncbn/sampler.h>
 
 #include "base/error.h"
 #include "base/versioned_struct.h"
@@ -70,24 +69,24 @@ int sbn_sampler_init(sbn_sampler *sampler, size_t size)
     return sbn__struct_init(sampler, size, &defaults, SBN_STRUCT(sbn_sampler), "sampler");
 }
 
-/* Copies and checks what the caller gives. */
+/* Copies and checks the caller's struct. */
 static int read_sampler(const sbn_sampler *given, sbn_sampler *sampler)
 {
     sbn__error_clear();
     if (!given)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: a sampler was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "sampler: expected a sampler, got NULL");
     const int status = sbn__struct_read(sampler, given, SBN_STRUCT(sbn_sampler), "sampler");
     if (status)
         return status;
     if (sampler->samples > MOST_SAMPLES || sampler->replicas > MOST_REPLICAS)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "sampler: at most %llu samples and %llu replicas were expected, %llu and "
-                         "%llu came",
-                         MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
-                         (unsigned long long)sampler->replicas);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "sampler: expected at most %llu samples and %llu replicas, got %llu and %llu",
+            MOST_SAMPLES, MOST_REPLICAS, (unsigned long long)sampler->samples,
+            (unsigned long long)sampler->replicas);
     if (sampler->replica >= sampler->replicas)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "sampler: a replica below their number was expected, %llu of %llu came",
+                         "sampler: expected a replica below their number, got %llu of %llu",
                          (unsigned long long)sampler->replica,
                          (unsigned long long)sampler->replicas);
     return SBN_SUCCESS;
@@ -104,8 +103,7 @@ int sbn_sampler_length(const sbn_sampler *given, uint64_t *length)
     sbn_sampler sampler;
     int status = read_sampler(given, &sampler);
     if (!status && !length)
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "length: a place for a number was expected, NULL came");
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "length: expected a place for a number, got NULL");
     if (!status)
         *length = length_of(&sampler);
     return status;
@@ -120,13 +118,13 @@ int sbn_sampler_take(const sbn_sampler *given, uint64_t first, size_t count, uin
     const uint64_t length = length_of(&sampler);
     if (first > length || count > length - first)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "first, count: at most %llu samples were expected, %zu from %llu on came",
+                         "first, count: expected at most %llu samples, got %zu from %llu on",
                          (unsigned long long)length, count, (unsigned long long)first);
     if (count == 0)
         return SBN_SUCCESS;
     if (!samples)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "samples: room for %zu numbers was expected, NULL came", count);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "samples: expected room for %zu numbers, got NULL",
+                         count);
     const shuffle order = shuffle_of(&sampler);
     for (size_t i = 0; i < count; ++i) {
         const uint64_t place = ((first + i) * sampler.replicas + sampler.replica) % sampler.samples;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/versioned_struct.h"
+#include "parallel/overlap.h"
 #include "pass/shard.h"
 
 sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
@@ -25,7 +26,7 @@ int sbn__exchange_check_under_way(const sbn_exchange *e)
     const int status = sbn__check_handle(e, SBN_HANDLE_EXCHANGE, "exchange");
     if (!status && e->ended)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "exchange: an exchange under way was expected, an ended one came");
+                         "exchange: expected an exchange under way, got an ended one");
     return status;
 }
 
@@ -33,15 +34,14 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
 {
     const char *who = e->averages ? "sbn_average_gradients" : "sbn_broadcast";
     if (e->tensors > 0 && !e->counts)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: counts: %zu sizes were expected, NULL came",
-                         who, e->tensors);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: counts: expected %zu sizes, got NULL", who,
+                         e->tensors);
     if (!e->averages && e->root >= e->parallel->total)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: root: a replica below %zu was expected, %zu came", who,
-                         e->parallel->total, e->root);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: root: expected a replica below %zu, got %zu",
+                         who, e->parallel->total, e->root);
     if (!e->replicas)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: replicas: tensors of %zu replicas were expected, NULL came", who,
+                         "%s: replicas: expected tensors of %zu replicas, got NULL", who,
                          e->parallel->replica_count);
     char array[64];
     snprintf(array, sizeof array, "%s: replicas", who);
@@ -53,12 +53,11 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
         const sbn_tensors own = sbn__tensors_at(e, r), *its = &own;
         if (e->tensors > 0 && !its->buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "%s: replica %zu: %zu buffers were expected, NULL came", who, r,
-                             e->tensors);
+                             "%s: replica %zu: expected %zu buffers, got NULL", who, r, e->tensors);
         if (its->num_wait > 0 && !its->wait_list)
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "%s: replica %zu: wait_list: %u events were expected, NULL came", who,
-                             r, (unsigned)its->num_wait);
+                             "%s: replica %zu: wait_list: expected %u events, got NULL", who, r,
+                             (unsigned)its->num_wait);
         for (size_t t = 0; t < e->tensors; ++t) {
             char name[96];
             snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
@@ -70,5 +69,5 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
                 return status;
         }
     }
-    return SBN_SUCCESS;
+    return sbn__exchange_check_apart(e, who);
 }

@@ -1,13 +1,16 @@
-/* Step 3 of a pass, what its kernels share: they walk a tensor as cl/apply_walk.cl says. */
+/*
+ * Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/apply_walk.cl
+ * describes.
+ */
 #ifndef SBN_PASS_APPLY_H
 #define SBN_PASS_APPLY_H
 
 #include "device/launch_plan.h"
 
-/* Room that `arguments` must have after `count` for those that say how to walk. */
+/* How many arguments the walk adds; `arguments` must have room for them after `count`. */
 #define SBN_WALK_ARGUMENTS 9
 
-/* Enqueues one of a kernel's two walks over a tensor, or a chunk of it. */
+/* Enqueues the kernel of the planned walk over a tensor or a chunk of it. */
 int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
                       sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event);
 

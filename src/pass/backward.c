@@ -98,7 +98,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     return launch(layer_pass, chunk, replica, &layer_pass->last[r]);
 }
 
-/* It waits for the last command of step 3, so that its event stands for all of them. */
+/* Enqueued after the last command of step 3, so that its event covers all of them. */
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
@@ -107,7 +107,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
     const cl_mem table = gradients->device[r].mem;
     if (!sbn__backward_stores(layer_pass, r))
         return SBN_SUCCESS;
-    /* In the place of a buffer that is not wanted any will do: the kernel does not look. */
+    /* A missing buffer is replaced by any other: the kernel does not access it. */
     const cl_uint has_weight = shard->weight_grad.mem != NULL,
                   has_bias = shard->bias_grad.mem != NULL;
     const cl_mem weight = has_weight ? shard->weight_grad.mem : table;
@@ -160,8 +160,8 @@ static int check_backward(const sbn_branch *branch)
     if (branch->flags & ~known)
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
-            "flags: SBN_ACCUMULATE_GRADIENTS and SBN_GLOBAL_GRADIENTS were expected of a "
-            "backward pass, 0x%x came",
+            "flags: expected SBN_ACCUMULATE_GRADIENTS, SBN_GLOBAL_GRADIENTS, both or 0 in a "
+            "backward pass, got 0x%x",
             branch->flags);
     return SBN_SUCCESS;
 }

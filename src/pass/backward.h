@@ -1,17 +1,20 @@
-/* What a backward pass has in common with the one of constant statistics. */
+/* What the backward pass shares with the one of constant statistics. */
 #ifndef SBN_PASS_BACKWARD_H
 #define SBN_PASS_BACKWARD_H
 
 #include "pass/layer_pass.h"
 #include "pass/shard.h"
 
-/* Of a shard, x apart. */
+/* What a backward pass needs of a shard besides x. */
 #define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
 
-/* A row of a replica's host copy: free since the pass began. */
+/* A row of a replica's host copy, which nothing else uses during the pass. */
 float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int which);
 
-/* Of the layer pass's kind: sums of dy and dy (x - mean), and the gradients of weight and bias. */
+/*
+ * Functions of the layer pass's kind: sums of dy and dy (x - mean), and the gradients of weight and
+ * bias.
+ */
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                          int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
                          cl_event *event);
@@ -20,7 +23,7 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
-/* Is there dx of a replica's chunk to compute; are there gradients of weight or bias to store? */
+/* 1 if a replica's chunk has dx to compute; 1 if there are gradients of weight or bias to store. */
 int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
 int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica);
 

@@ -26,7 +26,7 @@ static int arrived(sbn_pass *pass, sbn_request *request)
     return done;
 }
 
-/* There is no room for what the other ranks wait for. */
+/* Without memory for a request the communicator is dead. */
 static void die_of_memory(sbn_pass *pass)
 {
     char name[128];
@@ -70,7 +70,7 @@ static void leave_header(sbn_pass *pass, int oldest)
         start_mismatch(pass);
 }
 
-/* A chunk's sums are known. Layer passes that did not fit are combined once more. */
+/* The chunk's sums are complete. Layer passes that need the wide format are combined again. */
 static void finish_chunk(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
@@ -106,7 +106,10 @@ static void send(sbn_pass *pass)
           SBN_STAGE_SENT);
 }
 
-/* Nobody waits for this rank's words. Other ranks of a joined pass have gone on already. */
+/*
+ * The pass fails on this rank alone: no request of it is open on other ranks. If it is joined, they
+ * have already continued, so the group fails here.
+ */
 static void fail_alone(sbn_pass *pass)
 {
     sbn__fail(pass->error, "%s", pass->sentence);
@@ -172,7 +175,7 @@ static void leave_mismatch(sbn_pass *pass)
         sbn__pass_settle(pass, status);
 }
 
-/* As far as it goes. */
+/* Advances the pass through its stages until it must wait. */
 static void progress(sbn_pass *pass, int oldest, int may_send)
 {
     sbn_stage stage;

@@ -1,13 +1,13 @@
-/* A pass in words: what its rank tells the others of it, and its name in sentences. */
+/* What this rank tells the others of a pass, and the pass's name in sentences. */
 #ifndef SBN_PASS_DESCRIBE_H
 #define SBN_PASS_DESCRIBE_H
 
 #include "pass/pool.h"
 
-/* Of all its calls that others must make, too. */
+/* A digest of all its calls in which other ranks take part. */
 uint64_t sbn__pass_digest(const sbn_pass *pass);
 
-/* What this rank says of itself: the layer pass with the error, or the one in pass->place. */
+/* This rank's call for a mismatch: of the layer pass with the error, or the one in pass->place. */
 sbn_call sbn__pass_call(const sbn_pass *pass);
 
 /* "forward of layer "first" and 2 more" */

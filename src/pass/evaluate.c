@@ -1,4 +1,4 @@
-/* Passes that do not communicate: step 3 alone, from statistics that are known already. */
+/* Passes without communication: step 3 alone, from known statistics. */
 #include <string.h>
 
 #include "pass/forward.h"
@@ -24,8 +24,8 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
     return status ? status : sbn__flush(replica);
 }
 
-/* The running statistics as the kernels want them. */
-static int fill(sbn_batchnorm *layer)
+/* Writes the host copy of the running statistics' coefficients, unless it is up to date. */
+static int write_running_coefficients(sbn_batchnorm *layer)
 {
     const sbn_running *running = layer->running;
     float *host;
@@ -43,7 +43,7 @@ static int fill(sbn_batchnorm *layer)
 
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
 {
-    const int status = fill(layer);
+    const int status = write_running_coefficients(layer);
     return status || layer->table_fresh[replica->index]
                ? status
                : sbn__channel_table_write(&layer->table, replica, 0, layer->channels);

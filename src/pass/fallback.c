@@ -24,7 +24,7 @@ static void abandon(sbn_pass *pass)
     sbn__request_abandon(c, &pass->mismatch);
 }
 
-/* Begins the pass again with this rank's values alone. */
+/* Restarts the pass with this rank's values alone. */
 static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
@@ -53,7 +53,7 @@ void sbn__passes_give_up(sbn_group *group, int status)
     }
 }
 
-/* Starts a request that this rank does not wait for; where that is impossible, there is none. */
+/* Starts a request and abandons it: other ranks can complete it, and this rank does not wait. */
 static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
 {
     sbn_communicator *c = &pass->group->communicator;
@@ -62,9 +62,9 @@ static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
 }
 
 /*
- * For ranks that come to a pass when this one has given it up before they agreed on it: its words
- * say that there is an error, and a mismatch that it is this rank's, SBN_TIMEOUT or SBN_ABORTED. So they need not
- * wait for a timeout of their own, and no request of the pass is left without them.
+ * Tells ranks that join the pass after this rank has given it up: the header reports an error, and
+ * the mismatch says that it is this rank's SBN_TIMEOUT or SBN_ABORTED. They then need not wait for
+ * their own timeout, and no request of the pass stays incomplete.
  */
 static void leave_word(sbn_pass *pass)
 {
@@ -73,7 +73,7 @@ static void leave_word(sbn_pass *pass)
     sbn_call call = sbn__pass_call(pass);
     if (!pass->header.in_flight || sbn__request_reserve(&pass->mismatch, words, "a mismatch"))
         return;
-    /* An error of its own has been in its header: then the ranks go on to the mismatch. */
+    /* If the header already had an error, the mismatch follows at once. */
     if (!pass->error) {
         call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);

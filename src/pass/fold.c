@@ -1,7 +1,7 @@
 /*
- * Batch norm folded into the layer before it, by the forward kernel and the running statistics: the
- * bias is normalised like an activation of one sample; the weights, (outer, channels, inner) as if
- * outer were samples, are only scaled.
+ * Folds batch norm into the preceding layer, with the forward kernel and the running statistics:
+ * the bias is normalised like an activation of one sample, and the weights, of shape (outer,
+ * channels, inner), are only scaled.
  */
 #include <syncbn/fold.h>
 
@@ -18,7 +18,7 @@ typedef struct launches {
     sbn_shape of_weight, of_bias;
 } launches;
 
-/* One of a checked array. */
+/* An element of a checked array. */
 static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
 {
     sbn_folding folding;
@@ -45,18 +45,18 @@ static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
     return count;
 }
 
-/* Checks one replica's folding and says what is to be launched; nothing is enqueued. */
+/* Checks one replica's folding and describes its launches; nothing is enqueued. */
 static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_replica *replica,
                    launches *p)
 {
     char who[128];
     const size_t channels = layer->channels;
-    /* Running means are floats: nothing is left for their lower part. */
+    /* Running means are floats, so their lower part is 0. */
     const sbn_buffer zeros = {layer->table.device[replica->index].mem, SBN_ROW_MEAN_LOW * channels};
     snprintf(who, sizeof who, "folding of layer \"%.48s\", rank %d, replica %zu", layer->name,
              sbn_group_rank(layer->group), replica->index);
     if (f->outer < 1 || f->inner < 1)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: 1 at least was expected, 0 came", who,
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected at least 1, got 0", who,
                          f->outer ? "inner" : "outer");
     p->weight = (sbn_shard){
         .size = sizeof p->weight,
@@ -79,14 +79,14 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     if (!status)
         status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
     if (!status && f->num_wait > 0 && !f->wait_list)
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "%s: wait_list: %u events were expected, NULL came", who, f->num_wait);
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL", who,
+                           f->num_wait);
     sbn_use uses[FOLDING_USES];
     const size_t count = list_uses(uses, layer, f, p);
     return status ? status : sbn__check_uses(uses, count, &p->weight, replica, who);
 }
 
-/* Of all replicas: what one writes no other touches. */
+/* Checks that no replica writes what another one touches. */
 static int check_apart(const sbn_batchnorm *layer, const sbn_folding *foldings, const launches *all)
 {
     const sbn_group *group = layer->group;
@@ -145,8 +145,8 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
                          layer->name);
     if (!foldings && layer->group->replica_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "folding of layer \"%s\": foldings: %zu were expected, NULL came",
-                         layer->name, layer->group->replica_count);
+                         "folding of layer \"%s\": foldings: expected %zu, got NULL", layer->name,
+                         layer->group->replica_count);
     char who[96];
     snprintf(who, sizeof who, "folding of layer \"%.48s\": foldings", layer->name);
     return sbn__struct_check(foldings, layer->group->replica_count, SBN_STRUCT(sbn_folding), who);

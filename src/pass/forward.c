@@ -38,7 +38,7 @@ static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
     return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
-/* The columns become what is saved, unless a device has saved it. */
+/* Copies the columns to the saved statistics, unless a device has saved its own. */
 static void save(sbn_layer_pass *layer_pass)
 {
     sbn_saved *saved = layer_pass->saved;
@@ -60,7 +60,7 @@ static void save(sbn_layer_pass *layer_pass)
     memcpy(moments->invstd, layer_pass->columns[INVSTD], bytes);
 }
 
-/* An empty batch has had nothing to finish. */
+/* Without values there was nothing to finish: mean and variance are 0. */
 static void commit(sbn_layer_pass *layer_pass)
 {
     const size_t channels = layer_pass->layer->channels;
@@ -82,7 +82,7 @@ static void commit_training(sbn_layer_pass *layer_pass)
                              layer_pass->count);
 }
 
-/* Nothing to combine: the running statistics become the pass's. */
+/* With nothing to combine, the running statistics are saved as the pass's. */
 static void commit_frozen(sbn_layer_pass *layer_pass)
 {
     const sbn_batchnorm *layer = layer_pass->layer;
@@ -105,7 +105,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     const cl_uint affine = (cl_uint)layer->affine;
     const cl_uint scale_only = normalise == SBN_SCALE_ONLY;
     const cl_mem table = coefficients->device[r].mem;
-    /* Without an affine part any buffer will do: the kernel does not look. */
+    /* Without an affine part any buffer serves: the kernel does not access it. */
     const cl_mem weight = affine ? shard->weight.mem : table;
     const cl_mem bias = affine && !scale_only ? shard->bias.mem : table;
     enum { OWN_ARGUMENTS = 11 };
@@ -125,7 +125,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     return status;
 }
 
-/* The table's host copy is shared by the replicas: written once. */
+/* The replicas share the table's host copy: it is written once. */
 static void write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     if (layer_pass->group->replica_count > 0)
@@ -199,15 +199,13 @@ static int check_forward(const sbn_branch *branch)
     if (status)
         return status;
     if (branch->flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "flags: SBN_KEEP_RUNNING_STATS or 0 was expected of a forward pass, 0x%x came",
-            branch->flags);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "flags: expected SBN_KEEP_RUNNING_STATS or 0 in a forward pass, got 0x%x",
+                         branch->flags);
     if (branch->saved->layer != branch->layer)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "saved: saved statistics of layer \"%s\" were expected, another layer's came",
-            branch->layer->name);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: expected saved statistics of layer \"%s\", got another layer's",
+                         branch->layer->name);
     if (branch->saved->used > 0)
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
@@ -248,7 +246,7 @@ int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
     return sbn_forward_branches(&one, 1, result);
 }
 
-/* Its saved statistics are the layer's own. */
+/* The saved statistics are the layer's own `batch`. */
 static const sbn_layer_pass_kind *choose_evaluation(sbn_branch *branch, int *status)
 {
     sbn_batchnorm *layer = branch->layer;

@@ -1,6 +1,6 @@
 /*
- * Backward where mean and variance are constants: dx = weight invstd dy. That is forward's scaling
- * of dy by the coefficients that the forward pass has left on the device.
+ * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
+ * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
  */
 #include "pass/backward.h"
 #include "pass/forward.h"
@@ -25,7 +25,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
                                &layer_pass->last[r]);
 }
 
-/* Only the gradients of weight and bias are sums: of the group, ... */
+/* Only the gradients of weight and bias need sums: over the group, ... */
 static const sbn_layer_pass_kind global = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,
@@ -39,7 +39,7 @@ static const sbn_layer_pass_kind global = {
     .store = sbn__backward_store,
 };
 
-/* ... of each replica, ... */
+/* ... over each replica alone, ... */
 static const sbn_layer_pass_kind local = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,
@@ -54,7 +54,7 @@ static const sbn_layer_pass_kind local = {
     .store = sbn__backward_store,
 };
 
-/* ... or not wanted. */
+/* ... or neither gradient is wanted. */
 static const sbn_layer_pass_kind input = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,

@@ -72,7 +72,7 @@ void sbn__layer_pass_release(sbn_layer_pass *layer_pass)
     layer_pass->layer = NULL;
 }
 
-/* Names the call in headers and sentences. */
+/* Fills the call, which names the layer pass in headers and sentences. */
 static void describe(sbn_layer_pass *layer_pass)
 {
     const sbn_batchnorm *layer = layer_pass->layer;
@@ -93,10 +93,10 @@ static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
 {
     const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && layer->group != group)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "layer: one of the first layer's group was expected, layer \"%s\" of "
-                         "another group came",
-                         layer->name);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "layer: expected one of the first layer's group, got layer \"%s\" of another",
+            layer->name);
     return status;
 }
 
@@ -154,7 +154,7 @@ static int prepare_channels(sbn_layer_pass *layer_pass)
     return status;
 }
 
-/* What was enqueued in this memory without waiting for it: has it failed meanwhile? Told once. */
+/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
 static int check_enqueued(sbn_layer_pass *layer_pass)
 {
     const sbn_group *group = layer_pass->group;
@@ -180,7 +180,7 @@ static int check_enqueued(sbn_layer_pass *layer_pass)
     return status;
 }
 
-/* Working memory that is large enough, and, on the host, whose last use is over. */
+/* Makes the working memory large enough. */
 static int prepare_memory(sbn_layer_pass *layer_pass)
 {
     const size_t replicas = layer_pass->group->replica_count;
@@ -265,7 +265,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Step 3 of a chunk fetches the channels of the chunk after the next to the cache. */
+/* Step 3 of a chunk prefetches the channels of the chunk after the next. */
 void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number)
 {
     sbn_chunk *chunk = sbn__chunk_at(layer_pass, number);

@@ -1,7 +1,6 @@
 /*
- * A pass of one layer, alone in its call or beside others: what the call gave, and working memory,
- * which the group keeps from pass to pass. What forward, backward and the frozen passes do
- * differently is their kind.
+ * The part of one layer in a pass: its arguments, and working memory that the group keeps from pass
+ * to pass. The differences between forward, backward and frozen passes are in its kind.
  */
 #ifndef SBN_PASS_LAYER_PASS_H
 #define SBN_PASS_LAYER_PASS_H
@@ -16,32 +15,34 @@ typedef struct sbn_layer_pass sbn_layer_pass;
 
 typedef struct sbn_layer_pass_kind {
     const char *operation;
-    uint32_t code;        /* SBN_CODE_..., which names it to other ranks */
+    uint32_t code;        /* SBN_CODE_..., its name for other ranks */
     unsigned needs;       /* of shards: src/pass/shard.h */
-    int local;            /* of this rank alone, whatever the group */
-    int fills;            /* its saved statistics, or reads them */
-    int tracks;           /* it updates running statistics */
+    int local;            /* combines nothing with other ranks */
+    int fills;            /* 1: fills the saved statistics; 0: reads them */
+    int tracks;           /* updates the running statistics */
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
                   const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
     /*
-     * From the group's accumulators to what step 3 needs: of all the chunk's channels in the narrow
-     * format, of layer_pass->repeat's in the wide one. Narrow, it fills layer_pass->repeat and returns
-     * whether there is any channel to repeat in the wide format.
+     * Computes what step 3 needs from the group's accumulators: for all channels of the chunk in
+     * the narrow format, for those of layer_pass->repeat in the wide one. In the narrow format it
+     * fills layer_pass->repeat and returns whether any channel needs the wide format.
      */
     int (*finish)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                   const sbn_accumulators *accumulators);
-    /* Writes a finished chunk's table on the host; then enqueues step 3 for each replica. */
+    /* Writes a combined chunk's table on the host; apply then enqueues step 3 for each replica. */
     void (*write_coefficients)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
     int (*apply)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/pass/whole.h. NULL: never. */
     int (*whole)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
                  int tracks, sbn_wait *wait, cl_event *event);
-    /* Hands a replica's gradients to the caller, when all chunks are applied. Or NULL. */
+    /* Enqueues the store of a replica's gradients when all chunks are applied. Or NULL. */
     int (*store)(sbn_layer_pass *layer_pass, sbn_replica *replica);
-    /* All of the pass is known, in the order the passes began: keep what outlives it. Or NULL. */
+    /*
+     * Keeps what outlives the pass, when all of it is combined, in the order passes began. Or NULL.
+     */
     void (*commit)(sbn_layer_pass *layer_pass);
 } sbn_layer_pass_kind;
 
@@ -65,12 +66,12 @@ struct sbn_layer_pass {
     sbn_call call;
 
     uint64_t own;   /* values per channel of this rank */
-    uint64_t count; /* of all that the layer pass combines with */
-    uint32_t place; /* of the layer among those that the others must agree to */
-    int on_device;  /* its accumulators are combined there, not on the host */
-    size_t whole;   /* channels of a work-group that does the whole pass of them; 0: none does */
-    int pending;    /* its accumulators are to be combined, or combined once more */
-    size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
+    uint64_t count; /* of all replicas and ranks that it is combined with */
+    uint32_t place; /* of the layer among the calls that other ranks must make, too */
+    int on_device;  /* the devices combine its accumulators, not the host */
+    size_t whole; /* channels of a work-group that does the whole pass of them; 0: separate steps */
+    int pending;  /* its accumulators are to be combined, or combined once more */
+    size_t at;    /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
     /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
     const char *enqueued;
@@ -83,8 +84,8 @@ struct sbn_layer_pass {
 };
 
 /*
- * Checks a layer's call as far as it can without its shards, and says which kind it is. It comes
- * with *status set where the layer is none of this group's; with an error it has to guess.
+ * Chooses the kind of a layer's call and checks the call without its shards. *status is already set
+ * if the layer is not of this group. It must choose even after an error.
  */
 typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
 
@@ -94,26 +95,29 @@ sbn_chunk *sbn__chunk_at(sbn_layer_pass *layer_pass, size_t number);
 /* ... which takes the place of the one SBN_CHUNKS before. */
 void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number);
 
-/* Has a replica's last command of step 3 failed, so that one behind it must not hide that? */
+/* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica);
 
-/* Step 3 of a replica ends: gradients and the caller's event. */
+/* Ends step 3 of a replica: gradients and the caller's event. */
 int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
-/* Does the layer pass combine with other ranks? With anyone, be it replicas of this rank? */
+/* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass);
 int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass);
 
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
 void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass);
 
-/* Chooses the kind, names the call, and holds the saved statistics unless there is an error. */
+/*
+ * Chooses the kind, fills the call, and marks the saved statistics as used unless there is an
+ * error.
+ */
 int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch);
 
-/* Its layer and saved statistics are free again; its memory is kept. */
+/* Releases its layer and saved statistics; its memory is kept. */
 void sbn__layer_pass_release(sbn_layer_pass *layer_pass);
 
-/* Nothing is combined yet. */
+/* Resets what is combined. */
 void sbn__layer_pass_start(sbn_layer_pass *layer_pass);
 
 /* Checks the shards and copies them; nothing but markers is enqueued. */

@@ -69,14 +69,14 @@ static int by_place(const void *a, const void *b)
     return (left_order > right_order) - (left_order < right_order);
 }
 
-/* In the same buffer. */
+/* 1 if both are in the same buffer and `a` ends later. */
 static int reaches_further(const sbn_claim *a, const sbn_claim *b)
 {
     return a->use.buffer.mem == b->use.buffer.mem &&
            a->use.buffer.offset + a->use.elements > b->use.buffer.offset + b->use.elements;
 }
 
-/* Of two that overlap: may they? */
+/* 1 if two buffers that overlap may do so. */
 static int may_meet(const sbn_claim *a, const sbn_claim *b)
 {
     if (!a->use.written && !b->use.written)
@@ -102,9 +102,9 @@ static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
 }
 
 /*
- * In the order of their places, those that overlap one that is written begin before it ends; of
- * those that begin before it, reads may meet, so that the one that reaches furthest stands for all.
- * Of several faults the first in the order of the call is told, wherever drivers put buffers.
+ * Claims are sorted by their place. A written one is compared with the following ones that begin
+ * before its end, and with one earlier read, the one that ends last, as reads may overlap each
+ * other. The fault reported is the first in the order of the call, wherever drivers put buffers.
  */
 int sbn__claims_check(const sbn_claims *claims, size_t *branch)
 {

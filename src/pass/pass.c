@@ -6,7 +6,7 @@
 #include "pass/overlap.h"
 #include "pass/pipeline.h"
 
-/* In a call of several layers a sentence says which. */
+/* Adds the layer's index to the sentence in calls of several layers. */
 static int of_branch(int status, size_t i, size_t count)
 {
     return status && count > 1 ? sbn__fail(status, "branches[%zu]: %s", i, sbn_last_error())
@@ -34,7 +34,7 @@ static int check_failed(const sbn_pass *pass)
                : sbn__communicator_check(&pass->group->communicator, "the group");
 }
 
-/* All that needs no device. */
+/* Opens the layer passes, which needs no device. */
 static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
                               size_t count, const sbn_result *results)
 {
@@ -57,7 +57,7 @@ static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, siz
     }
 }
 
-/* Of all layers and replicas: what one writes no other touches. */
+/* Checks that no layer or replica writes what another one touches. */
 static void check_apart(sbn_pass *pass, size_t count)
 {
     sbn_claims claims;
@@ -78,7 +78,7 @@ static void check_apart(sbn_pass *pass, size_t count)
     sbn__pass_error(pass, layer_pass, of_branch(status, branch, count));
 }
 
-/* The others count a call once, however many layers it has. */
+/* A call counts once, however many layers it has. */
 static void number_layer_passes(sbn_pass *pass)
 {
     if (sbn__pass_is_local(pass))
@@ -94,7 +94,7 @@ static void number_layer_passes(sbn_pass *pass)
 
 static void wait_until_settled(sbn_pass *pass);
 
-/* Enqueues step 1 and starts step 2, or, joined, tells the others why not. */
+/* Enqueues step 1 and starts step 2 or, in a joined pass, tells the others of the error. */
 static int launch(sbn_pass *pass)
 {
     sbn__pass_enter(pass);
@@ -117,13 +117,12 @@ static int launch(sbn_pass *pass)
 static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begun)
 {
     if (!begun)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "pass: a place for the handle was expected, NULL came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a place for the handle, got NULL");
     *begun = NULL;
     if (!branches || count == 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s was expected, %s came",
-                         branches ? "count: at least 1 layer" : "branches: an array of layers",
-                         branches ? "0" : "NULL");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s",
+                         branches ? "count: expected at least 1 layer, got 0"
+                                  : "branches: expected an array of layers, got NULL");
     if (count > SBN_MAX_BRANCHES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "count: expected at most %d layers, got %zu",
                          SBN_MAX_BRANCHES, count);
@@ -146,7 +145,7 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
     return SBN_SUCCESS;
 }
 
-/* Would all layers of the call be of this rank alone, as far as the call is right? */
+/* 1 if no layer of the call combines with other ranks, as far as the call is valid. */
 static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t count)
 {
     int local = 1;
@@ -159,7 +158,7 @@ static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t
     return local;
 }
 
-/* Without memory for a pass its other ranks cannot be told, and this one is out of step with them. */
+/* Without memory for a pass the other ranks cannot be told: the communicator is dead. */
 static int acquire(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
 {
     sbn_communicator *c = &branches->layer->group->communicator;
@@ -221,7 +220,7 @@ static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
 }
 
 /*
- * Waits for devices by sleeping in the driver, for other ranks by testing and yielding: transports
+ * Waits for devices in the driver, and for other ranks by polling and yielding, because transports
  * progress only when called.
  */
 static void wait_until_settled(sbn_pass *pass)
@@ -247,8 +246,7 @@ static int check_under_way(const sbn_pass *pass)
 {
     const int status = sbn__check_handle(pass, SBN_HANDLE_PASS, "pass");
     if (!status && !pass->layer_passes)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "pass: a pass under way was expected, an ended one came");
+        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a pass under way, got an ended one");
     return status;
 }
 
@@ -278,8 +276,8 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 }
 
 /*
- * Step 3 of the last chunk, on every replica. From here on a failure is the group's, where it takes
- * part.
+ * Enqueues step 3 of the last chunk on every replica. From here on, an error of a pass with other
+ * ranks fails the group.
  */
 static int finish(sbn_pass *pass)
 {
@@ -292,7 +290,7 @@ static int finish(sbn_pass *pass)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)
         return SBN_SUCCESS;
-    /* Some device may lack what the host has. */
+    /* Coefficients may be missing on a device. */
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (lp->kind->fills)
             lp->saved->filled = 0;
@@ -301,7 +299,7 @@ static int finish(sbn_pass *pass)
     return sbn__pass_is_local(pass) ? status : sbn__communicator_fail(&group->communicator, status);
 }
 
-/* The statistics have moved on: a wrong result cannot stop the outputs. */
+/* The statistics are already updated: an invalid result struct cannot stop the pass. */
 static int give_results(const sbn_pass *pass, sbn_result *results)
 {
     size_t count = 0;

@@ -4,7 +4,9 @@
 #include "pass/shard.h"
 #include "pass/whole.h"
 
-/* Channels of a chunk. Others would have to wait for this rank at every chunk. */
+/*
+ * Channels of a chunk: all of them if other ranks would have to wait for this one at every chunk.
+ */
 static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
 {
     const sbn_group *group = pass->group;
@@ -37,8 +39,8 @@ void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 }
 
 /*
- * Step 1 of a chunk, and its accumulators on their way to where they are combined: they stay on the
- * devices (src/pass/on_device.h), or the host reads them (src/pass/sums.h).
+ * Enqueues step 1 of a chunk. Its accumulators stay on the devices if those combine them
+ * (src/pass/on_device.h); else it enqueues their transfer to the host (src/pass/sums.h).
  */
 static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
 {
@@ -89,14 +91,14 @@ void sbn__pipeline_wait(const sbn_pass *pass)
         sbn__chunk_wait(sbn__chunk_at(lp, pass->chunk), pass->group->replica_count);
 }
 
-/* Step 3 of a chunk that is not the last: of the only replica. */
+/* Enqueues step 3 of a chunk that is not the last, on the only replica. */
 static int apply(sbn_pass *pass, sbn_layer_pass *lp)
 {
     const sbn_chunk *chunk = sbn__chunk_at(lp, pass->chunk);
     sbn_replica *replica = pass->group->replicas;
     if (!lp->on_device)
         lp->kind->write_coefficients(lp, chunk);
-    /* Its statistics on the device are no longer those that it was filled with. */
+    /* The device's statistics are no longer the saved ones. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
     const int status = lp->kind->apply(lp, chunk, replica);

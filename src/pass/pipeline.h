@@ -13,24 +13,26 @@
 
 #include "pass/pool.h"
 
-/* Cuts a prepared pass, `at_once` or to be ended later, into chunks. */
+/*
+ * Divides a prepared pass into chunks; `at_once`: the caller ends it before it does anything else.
+ */
 void sbn__pipeline_plan(sbn_pass *pass, int at_once);
 
 /*
- * Enqueues step 1 of the pending layer passes: of the first chunks, or, in the wide format, of the
- * one that is being combined. A failure is kept as the pass's.
+ * Enqueues step 1 of the pending layer passes: of the first chunks or, in the wide format, of the
+ * current chunk. Errors are kept in the pass.
  */
 void sbn__pipeline_start(sbn_pass *pass);
 
-/* Are the chunk's accumulators there to be combined? Never blocks; failures are kept: 1 then. */
+/* 1 if the chunk's accumulators have arrived or an error is kept. Never blocks. */
 int sbn__pipeline_arrived(sbn_pass *pass);
 
-/* Blocks until they are, or will never be. */
+/* Blocks until they have arrived or failed. */
 void sbn__pipeline_wait(const sbn_pass *pass);
 
 /*
- * The chunk is combined: 0 if it is the last, whose step 3 is left to the end of the pass. Otherwise
- * enqueues its step 3 and step 1 of a later one, and goes on to the next.
+ * After a chunk is combined: enqueues its step 3 and step 1 of a later chunk, and moves on to the
+ * next. Returns 0 if it is the last chunk, whose step 3 is left to the end of the pass.
  */
 int sbn__pipeline_advance(sbn_pass *pass);
 

@@ -27,12 +27,12 @@ struct sbn_pass {
     sbn_stage stage;
     size_t chunk, chunk_count;     /* the one that is being combined; of all layer passes */
     int format;                    /* of its pending layer passes */
-    int on_device;                 /* devices combine all that is to be combined */
-    int error;                     /* this rank cannot go on: a status that the others learn */
+    int on_device;                 /* the devices combine whatever is to be combined */
+    int error;                     /* this rank's error, which the others are told */
     const sbn_layer_pass *culprit; /* the layer pass with the error */
     sbn_request header, sums, mismatch;
     size_t sent;    /* words of the sums that other ranks add to */
-    uint32_t place; /* of the layer whose mismatch is looked for */
+    uint32_t place; /* of the layer that the current mismatch explains */
 
     int status;
     char sentence[SBN_SENTENCE_SIZE];
@@ -40,7 +40,7 @@ struct sbn_pass {
 
 typedef struct sbn_pass_pool {
     sbn_pass *under_way[SBN_MAX_PASSES];
-    size_t count; /* of those: also group->passes_under_way */
+    size_t count; /* of passes under way; also group->passes_under_way */
     sbn_pass *idle;
     sbn_layer_pass *idle_layer_passes;
     struct sbn_claim *claims; /* room for the buffers of a call: src/pass/overlap.h */
@@ -53,26 +53,26 @@ int sbn__passes_open(sbn_group *group);
 /* An idle pass of the group, or a new one, with `count` layer passes. */
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
 
-/* The pass is the last of those under way. */
+/* Appends the pass to those under way. */
 void sbn__pass_enter(sbn_pass *pass);
 
-/* Takes the pass out of those under way, if it is one, and keeps its memory. */
+/* Removes the pass from those under way, if it is one, and keeps its memory. */
 void sbn__pass_release(sbn_pass *pass);
 
 /* Frees the group's memory for passes. */
 void sbn__passes_free(sbn_group *group);
 
 /*
- * An error of this rank's own, in a layer pass: the first one is what the pass comes to, with the
- * last sentence. SBN_SUCCESS is none.
+ * Keeps an error of this rank in a layer pass, with the last sentence, unless the pass has one
+ * already. Ignores SBN_SUCCESS.
  */
 void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status);
 
-/* Does any layer pass combine with other ranks; are all of this rank alone, whatever the group? */
+/* 1 if any layer pass is combined with other ranks; 1 if all are of kinds that never are. */
 int sbn__pass_is_joined(const sbn_pass *pass);
 int sbn__pass_is_local(const sbn_pass *pass);
 
-/* What is to be combined next. */
+/* The accumulators to be combined next. */
 sbn_sums sbn__pass_sums(const sbn_pass *pass);
 
 #endif

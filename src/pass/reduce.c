@@ -18,7 +18,7 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format,
     const sbn_work *work = &chunk->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
-    const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels know no chunks */
+    const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels have no chunks */
     const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
     const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(first),
@@ -70,7 +70,7 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
-    /* Of the narrow format, or of the chunk before: it uses the same memory. */
+    /* Work of the narrow format or of an earlier chunk in the same memory. */
     sbn__wait_add(&wait, work->last);
     status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {

@@ -4,15 +4,15 @@
 
 #include "pass/layer_pass.h"
 
-/* Room that `arguments` must have after `count` for those that say how to walk. */
+/* How many arguments the slices add; `arguments` must have room for them after `count`. */
 #define SBN_SLICE_ARGUMENTS 11
 
-/* Enqueues one of a kind's reductions, in a format, into the replica's `reduced`. */
+/* Enqueues a reduction in a format, into the replica's `reduced`. */
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format, sbn_kernel *kernel,
                        sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event);
 
-/* Enqueues a chunk's reduction on a replica, in a format; an empty shard has nothing to reduce. */
+/* Enqueues a chunk's reduction on a replica in a format; an empty shard needs none. */
 int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format);
 
 /*

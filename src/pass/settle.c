@@ -14,12 +14,11 @@ int sbn__pass_accept_counts(sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (lp->count > 0 && lp->count < lp->kind->least_count) {
-            sbn__pass_settle(pass,
-                             sbn__fail(SBN_TOO_FEW_VALUES,
-                                       "%s of layer \"%s\": more than 1 value per channel was "
-                                       "expected over the whole group in training, %llu came",
-                                       lp->kind->operation, lp->layer->name,
-                                       (unsigned long long)lp->count));
+            sbn__pass_settle(pass, sbn__fail(SBN_TOO_FEW_VALUES,
+                                             "%s of layer \"%s\": expected more than 1 value per "
+                                             "channel over the whole group in training, got %llu",
+                                             lp->kind->operation, lp->layer->name,
+                                             (unsigned long long)lp->count));
             return 0;
         }
         lp->pending = lp->pending && lp->count > 0;

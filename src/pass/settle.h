@@ -1,25 +1,28 @@
-/* How a pass comes to its end on the host. */
+/* How a pass becomes settled on the host. */
 #ifndef SBN_PASS_SETTLE_H
 #define SBN_PASS_SETTLE_H
 
 #include "pass/pool.h"
 
-/* Settles a pass; a failure keeps the last sentence. An error of this rank's own outranks all. */
+/*
+ * Settles a pass. An error keeps the last sentence, except that an error of this rank itself has
+ * priority.
+ */
 void sbn__pass_settle(sbn_pass *pass, int status);
 
 /*
- * The counts are known: 1 if they will do; otherwise the pass is settled. Where there are no values
- * there is nothing to combine.
+ * Checks the counts of values: 0 if there are too few, and the pass is settled. Layer passes
+ * without values have nothing to combine.
  */
 int sbn__pass_accept_counts(sbn_pass *pass);
 
-/* Is anything left to combine? */
+/* 1 if anything is left to combine. */
 int sbn__pass_has_pending(const sbn_pass *pass);
 
-/* All is known of all layer passes: what outlives them changes now. */
+/* All layer passes are combined: updates what outlives them. */
 void sbn__pass_conclude(sbn_pass *pass);
 
-/* A pass of this rank alone, which has its counts, goes on to LOCAL or is settled. */
+/* Moves a pass of this rank alone, whose counts are known, on to LOCAL, or settles it. */
 void sbn__pass_start_alone(sbn_pass *pass);
 
 #endif

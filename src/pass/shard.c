@@ -23,7 +23,7 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (affine && needs & SBN_NEEDS_BIAS)
             uses[count++] = (sbn_use){"bias", shard->bias, channels, 0, 0};
     }
-    /* An empty shard has gradients too: zeros, or the group's. */
+    /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
         uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, 1, 1};
         uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, 1, 1};
@@ -31,26 +31,24 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     return count;
 }
 
-/* How many floats a buffer holds that a replica may use. */
+/* Checks a buffer and returns how many floats it holds. */
 static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
                    size_t *held)
 {
     if (!mem)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: a buffer was expected, NULL came", who,
-                         name);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got NULL", who, name);
     size_t bytes = 0;
     cl_context context = NULL;
     cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     if (code == CL_SUCCESS)
         code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
     if (code != CL_SUCCESS)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: %s: a buffer was expected, another handle came (%s)", who, name,
-                         sbn_strerror(code));
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got another handle (%s)",
+                         who, name, sbn_strerror(code));
     if (context != replica->context)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "%s: %s: a buffer of the queue's context was expected, one of another came", who, name);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected a buffer of the queue's context, got one of another",
+                         who, name);
     *held = bytes / sizeof(cl_float);
     return SBN_SUCCESS;
 }
@@ -62,8 +60,8 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
     const int status = measure(buffer->mem, replica, who, name, &held);
     if (!status && (buffer->offset > held || held - buffer->offset < elements))
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: %s: %zu floats from offset %zu were expected, the buffer holds %zu",
-                         who, name, elements, buffer->offset, held);
+                         "%s: %s: expected %zu floats from offset %zu, got a buffer of %zu", who,
+                         name, elements, buffer->offset, held);
     return status;
 }
 
@@ -81,9 +79,8 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
         sbn__print_shape(shard, shape, sizeof shape);
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
-            "%s: %s: %zu floats from offset %zu were expected for shape %s, the buffer "
-            "holds %zu",
-            who, u->name, u->elements, u->buffer.offset, shape, held);
+            "%s: %s: expected %zu floats from offset %zu for shape %s, got a buffer of %zu", who,
+            u->name, u->elements, u->buffer.offset, shape, held);
     }
     return SBN_SUCCESS;
 }
@@ -114,7 +111,7 @@ int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
     return status ? status : check_overlaps(uses, count, who);
 }
 
-/* A layer for one dimension of space also takes none. */
+/* A layer in one dimension also accepts tensors without one. */
 static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, const char *who)
 {
     static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
@@ -124,7 +121,7 @@ static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, 
     char shape[128];
     sbn__print_shape(shard, shape, sizeof shape);
     return sbn__fail(SBN_INVALID_ARGUMENT,
-                     "%s: shape: %s was expected of a layer in %d dimension%s, %s came", who,
+                     "%s: shape: expected %s for a layer in %d dimension%s, got %s", who,
                      shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
 }
 
@@ -133,9 +130,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
 {
     const sbn_group *group = layer->group;
     if (!shards && group->replica_count > 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s of layer \"%s\": shards: %zu were expected, NULL came", operation,
-                         layer->name, group->replica_count);
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s of layer \"%s\": shards: expected %zu, got NULL",
+                         operation, layer->name, group->replica_count);
     char who[128];
     snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d: shards", operation, layer->name,
              sbn_group_rank(group));
@@ -151,9 +147,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (!status)
             status = check_dimensions(layer, shard, who);
         if (!status && shard->num_wait > 0 && !shard->wait_list)
-            status = sbn__fail(SBN_INVALID_ARGUMENT,
-                               "%s: wait_list: %u events were expected, NULL came", who,
-                               shard->num_wait);
+            status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL",
+                               who, shard->num_wait);
         if (status)
             return status;
         sbn_use uses[SBN_MAX_USES];

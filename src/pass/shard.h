@@ -1,10 +1,10 @@
-/* Checks of what the caller hands to a pass: every buffer that it will touch. */
+/* Checks of the caller's shards: every buffer that a pass will access. */
 #ifndef SBN_PASS_SHARD_H
 #define SBN_PASS_SHARD_H
 
 #include "layer/batchnorm.h"
 
-/* A shard of a checked array. */
+/* An element of a checked array of shards. */
 static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
 {
     sbn_shard shard;
@@ -12,7 +12,7 @@ static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
     return shard;
 }
 
-/* Which buffers a pass touches. */
+/* Which buffers a pass accesses. */
 enum {
     SBN_NEEDS_X = 1,
     SBN_NEEDS_Y = 2,
@@ -24,13 +24,13 @@ enum {
 };
 
 /*
- * Checks all shards against the layer and fills a shape for each. Nothing
- * is enqueued. `operation` opens the sentence.
+ * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`
+ * begins the sentence.
  */
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
 
-/* A buffer that a call touches. */
+/* A buffer that a call accesses. */
 typedef struct sbn_use {
     const char *name;
     sbn_buffer buffer;
@@ -39,14 +39,19 @@ typedef struct sbn_use {
     int optional;
 } sbn_use;
 
-/* The buffers of a checked shard that a pass touches, gradients last; returns how many there are. */
+/*
+ * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
+ * are.
+ */
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine);
 
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
 
-/* Checks buffers of one replica; none may overlap one that is written. A shard gives the shape. */
+/*
+ * Checks buffers of one replica: none may overlap one that is written. The shard gives the shape.
+ */
 int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
                     const sbn_replica *replica, const char *who);
 
@@ -55,15 +60,17 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
                       const char *who, const char *name);
 
 /*
- * Gives the caller the event of a replica's last command, which it takes; NULL: there was none, and
- * the caller's wait list is all there is to wait for.
+ * Gives the caller's event the replica's last command, and takes that over; NULL: there was no
+ * command, and the event covers the wait list only.
  */
 int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
 
-/* *event is NULL until a command stands behind it. `shards` may be NULL. */
+/* Sets *event to NULL until there is a command for it. `shards` may be NULL. */
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
 
-/* After an error *event is NULL: takes back what earlier replicas were given. */
+/*
+ * After an error: releases the events that were given to earlier replicas, and sets *event to NULL.
+ */
 void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
 
 #endif

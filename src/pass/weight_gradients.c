@@ -1,4 +1,4 @@
-/* From sums over the group, or a replica's own, to the rows of the gradients' table. */
+/* Writes the rows of the gradients' table from sums over the group or one replica. */
 #include <string.h>
 
 #include "pass/backward.h"
@@ -7,7 +7,7 @@
 /* layer_pass->columns */
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
-/* The host copy of a replica: free since the pass began. */
+/* A row of a replica's host copy, which nothing else uses during the pass. */
 float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int which)
 {
     return sbn__channel_table_rows(&layer_pass->gradients, replica) +
@@ -45,7 +45,7 @@ static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk 
     put_gradients(layer_pass, chunk, replica, only, dy, dy_xmu);
 }
 
-/* What dx needs, the same for all replicas. */
+/* What dx needs; equal for all replicas. */
 static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, const double *dy,
                       const double *dy_xmu)
 {
@@ -79,7 +79,7 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                           dy + first, dy_xmu + first);
     if (layer_pass->group->replica_count > 0)
         put_means(layer_pass, chunk, dy, dy_xmu);
-    /* A replica that is the whole group has the group's sums. */
+    /* A replica alone in its group has the group's sums. */
     const int all = layer_pass->flags & SBN_GLOBAL_GRADIENTS ||
                     !sbn__layer_pass_has_peers(layer_pass);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
@@ -91,7 +91,7 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                                              layer_pass->repeat + first);
 }
 
-/* An empty batch has no gradient: zeros. Otherwise take has filled the rows. */
+/* Gradients of an empty batch are zeros; otherwise sbn__backward_finish has filled the rows. */
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     for (size_t r = 0; layer_pass->count == 0 && r < layer_pass->group->replica_count; ++r)

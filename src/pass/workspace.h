@@ -1,6 +1,6 @@
 /*
- * Working memory of the first two steps of a pass: for each replica the accumulators of a chunk of
- * channels, on the device and on the host. Kept from pass to pass.
+ * Working memory of steps 1 and 2: for each replica the accumulators of a chunk of channels, on the
+ * device and on the host, kept from pass to pass.
  */
 #ifndef SBN_PASS_WORKSPACE_H
 #define SBN_PASS_WORKSPACE_H
@@ -41,7 +41,7 @@ void sbn__chunk_step(sbn_chunk *chunk, size_t replicas);
 /* Blocks until the commands that use its memory are over, or have failed. */
 void sbn__chunk_wait(const sbn_chunk *chunk, size_t replicas);
 
-/* The same, and forgets them: the memory is free for another pass. */
+/* The same; then the memory is free for another pass. */
 void sbn__chunk_clear(sbn_chunk *chunk, size_t replicas);
 
 #endif

@@ -166,7 +166,7 @@ static void check_known(void)
         const size_t length = strlen(phrase), of_tail = strlen(tail);
         tap_ok(strcmp(name, list[i].name) == 0 && length > of_tail &&
                    strcmp(phrase + length - of_tail, tail) == 0,
-               "%d: %s expected, got %s: %s", list[i].status, list[i].name, name, phrase);
+               "%d: expected %s, got %s: %s", list[i].status, list[i].name, name, phrase);
     }
 }
 

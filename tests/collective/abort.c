@@ -153,7 +153,7 @@ static void expect_status(const test_ranks *all, int rank, int status, const cha
     const char *reason = NULL;
     const int came = sbn_group_status(all->of[rank].group, &reason);
     tap_ok(came == status && holds_words(reason, words),
-           "%s: the status of rank %d's group is %s (%s), came %s: %s", what, rank,
+           "%s: the status of rank %d's group is %s (%s), got %s: %s", what, rank,
            sbn_strerror(status), words, sbn_strerror(came), reason);
     tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
 }
@@ -267,9 +267,8 @@ static void check_alone(void)
     sbn_data_parallel_destroy(joined[0]);
     ranks_close(&all);
     const char *reason = "?";
-    expect(sbn_group_abort(NULL), SBN_INVALID_ARGUMENT, "group|NULL came", "abort: NULL");
-    expect(sbn_group_status(NULL, &reason), SBN_INVALID_ARGUMENT, "group|NULL came",
-           "status: NULL");
+    expect(sbn_group_abort(NULL), SBN_INVALID_ARGUMENT, "group|got NULL", "abort: NULL");
+    expect(sbn_group_status(NULL, &reason), SBN_INVALID_ARGUMENT, "group|got NULL", "status: NULL");
     tap_ok(*reason == '\0', "status: NULL: no reason");
 }
 

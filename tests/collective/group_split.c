@@ -314,9 +314,9 @@ static void check_disagreements(test_ranks *all)
         int own, others;
         const char *own_words, *words, *what;
     } cases[] = {
-        {wrong_colour, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|replica 0 has -7",
+        {wrong_colour, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|got -7 for replica 0",
          "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "a wrong colour"},
-        {no_colours, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|NULL came",
+        {no_colours, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|got NULL",
          "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "no colours"},
         {forward_instead, SBN_DISAGREEMENT, SBN_DISAGREEMENT,
          "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",

@@ -195,12 +195,12 @@ static void check_errors(test_ranks *all)
     const char *const device_error = "rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES";
     refused(all, wrong_offset, "a buffer too small", SBN_INVALID_ARGUMENT,
             "rank 1, replica 0: y: ", SBN_REMOTE_ERROR, invalid);
-    refused(all, wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|NULL came", SBN_REMOTE_ERROR,
+    refused(all, wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|got NULL", SBN_REMOTE_ERROR,
             invalid);
     refused(all, wrong_result, "a wrong result", SBN_INVALID_ARGUMENT, "result: size",
             SBN_REMOTE_ERROR, "rank 1 called backward|SBN_INVALID_ARGUMENT");
-    refused(all, too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|1 came",
-            SBN_TOO_FEW_VALUES, "more than 1 value|1 came");
+    refused(all, too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|got 1",
+            SBN_TOO_FEW_VALUES, "more than 1 value|got 1");
     refused(all, failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
             "clEnqueueReadBuffer", SBN_REMOTE_ERROR, device_error);
     refused(all, failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,

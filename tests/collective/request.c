@@ -131,7 +131,7 @@ static void check_timeout(sbn_timeout_action action)
     sbn__communicator_sweep(&joined[0]);
     tap_ok(!joined[0].abandoned, "the late rank has come: the words are free");
     sbn__request_free(&late);
-    tap_ok(sbn__handles_open() < before, "fewer blocks than before it came");
+    tap_ok(sbn__handles_open() < before, "fewer blocks than before the failure");
     close_ranks();
 }
 

@@ -16,7 +16,7 @@ int main(void)
     test_ranks all;
     if (fixture_open(&f))
         return fixture_missing();
-    tap_ok(sbn_device_memory() == 0, "before any group: 0 expected, %zu came", sbn_device_memory());
+    tap_ok(sbn_device_memory() == 0, "before any group: expected 0, got %zu", sbn_device_memory());
 
     ranks_open(&all, &f, 1, one, samples, NULL);
     train(&all.of[0]);
@@ -24,17 +24,17 @@ int main(void)
     /* mean and variance at least, as floats */
     tap_ok(of_one >= 2 * RANK_CHANNELS * sizeof(float), "one replica: %zu bytes", of_one);
     train(&all.of[0]);
-    tap_ok(sbn_device_memory() == of_one, "again: %zu expected, %zu came", of_one,
+    tap_ok(sbn_device_memory() == of_one, "again: expected %zu, got %zu", of_one,
            sbn_device_memory());
     ranks_close(&all);
-    tap_ok(sbn_device_memory() == 0, "all destroyed: 0 expected, %zu came", sbn_device_memory());
+    tap_ok(sbn_device_memory() == 0, "all destroyed: expected 0, got %zu", sbn_device_memory());
 
     ranks_open(&all, &f, 1, two, samples, NULL);
     train(&all.of[0]);
     const size_t of_two = sbn_device_memory();
-    tap_ok(of_two > of_one, "two replicas take more than one: %zu and %zu came", of_two, of_one);
+    tap_ok(of_two > of_one, "two replicas take more than one: got %zu and %zu", of_two, of_one);
     ranks_close(&all);
-    tap_ok(sbn_device_memory() == 0, "all destroyed: 0 expected, %zu came", sbn_device_memory());
+    tap_ok(sbn_device_memory() == 0, "all destroyed: expected 0, got %zu", sbn_device_memory());
     fixture_close(&f);
     return tap_done();
 }

@@ -149,7 +149,7 @@ result 'the list of those refused is found, and calls no OpenCL' \
        grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
 # And the library asks it before it builds anything.
 result 'build options are looked at' \
-    "$(grep -q 'build_options_check(more)' "$srcdir/src/device/program.c" ||
+    "$(grep -q 'build_options_check(program->options)' "$srcdir/src/device/program.c" ||
         echo 'src/device/program.c does not ask')"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.

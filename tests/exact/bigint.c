@@ -98,7 +98,7 @@ static void known_limbs(void)
         sbn__bigint_from_limbs(&big, list[i].limbs, list[i].count, list[i].bits);
         const double value = sbn__bigint_to_double(&big, 0);
         tap_ok(value == list[i].value && (value != 0.0 || (!big.negative && big.length == 0)),
-               "%s: %a expected, %a came", list[i].what, list[i].value, value);
+               "%s: expected %a, got %a", list[i].what, list[i].value, value);
     }
 }
 

@@ -206,7 +206,7 @@ static void coverage(int kind, const char *form_name, const sbn_accumulators *fo
                (shift == 0 || sbn__int192_n2_variance(sum, squares, counts_of_channel(kind, c),
                                                       shift, 0, &spread));
     }
-    tap_ok(100 * fit >= least * ROUNDS, "%s, %s: %d of %d fit registers, %d %% expected", form_name,
+    tap_ok(100 * fit >= least * ROUNDS, "%s, %s: %d of %d fit registers, expected %d %%", form_name,
            kinds[kind].name, fit, ROUNDS, least);
 }
 

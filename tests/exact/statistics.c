@@ -83,7 +83,7 @@ static void exact_moments(const char *name, const sbn_format *w)
         add(wire, w, list[i].first, list[i].second, 0);
         const sbn_moments m = moments_of(wire, w, list[i].count);
         tap_ok(m.mean == list[i].mean && m.var == list[i].var,
-               "%s: %s: mean %a, var %a expected; %a, %a came", name, list[i].what, list[i].mean,
+               "%s: %s: expected mean %a, var %a, got %a, %a", name, list[i].what, list[i].mean,
                list[i].var, m.mean, m.var);
     }
 }
@@ -99,9 +99,9 @@ static void spread_moments(const char *name, const sbn_format *w)
     for (size_t k = 0; k + 1 < sbn__accumulator_length(w); ++k)
         wire[k] += other[k];
     const sbn_moments m = moments_of(wire, w, 4);
-    tap_ok(m.mean == 2.5 && m.var == 1.25, "%s: three replicas: 2.5 and 1.25 expected; %a, %a came",
+    tap_ok(m.mean == 2.5 && m.var == 1.25, "%s: three replicas: expected 2.5 and 1.25, got %a, %a",
            name, m.mean, m.var);
-    tap_ok(flags == (SBN_FLAG_CLEAR | SBN_FLAG_FAINT), "%s: flags are or-ed: %d came", name,
+    tap_ok(flags == (SBN_FLAG_CLEAR | SBN_FLAG_FAINT), "%s: flags are or-ed: got %d", name,
            (int)flags);
 }
 
@@ -114,7 +114,7 @@ static void bottom_of_format(const char *name, const sbn_format *w)
     add(wire, w, 2, 2, 0);
     add(wire, w, 0, 2 * step * step, 0);
     const sbn_moments m = moments_of(wire, w, 2);
-    tap_ok(m.mean == 1.0 && m.var == step * step, "%s: the lowest bits count: var %a came", name,
+    tap_ok(m.mean == 1.0 && m.var == step * step, "%s: the lowest bits count: got var %a", name,
            m.var);
 }
 
@@ -138,7 +138,7 @@ static void flagged(const char *name, const sbn_format *w)
         const sbn_gradient_sums p = products_of(wire, w, 0.0);
         tap_ok(EQUAL(m.mean, list[i].mean) && EQUAL(m.var, list[i].var) &&
                    EQUAL(p.dy, list[i].dy) && EQUAL(p.dy_xmu, list[i].dy_xmu),
-               "%s: flags %d: %g %g %g %g expected; %g %g %g %g came", name, (int)list[i].flags,
+               "%s: flags %d: expected %g %g %g %g, got %g %g %g %g", name, (int)list[i].flags,
                list[i].mean, list[i].var, list[i].dy, list[i].dy_xmu, m.mean, m.var, p.dy,
                p.dy_xmu);
     }
@@ -147,7 +147,7 @@ static void flagged(const char *name, const sbn_format *w)
     add(wire, w, -12, 5, 0);
     const sbn_gradient_sums p = products_of(wire, w, 1.0 + 0x1p-30);
     tap_ok(p.dy == -12 && p.dy_xmu == 5 + 12 * 0x1p-30,
-           "%s: what the mean's upper float left out is taken off: %a came", name, p.dy_xmu);
+           "%s: what the mean's upper float left out is taken off: got %a", name, p.dy_xmu);
 }
 
 static void needs_wide(void)
@@ -182,7 +182,7 @@ static void needs_wide(void)
         unsigned char repeat = 9;
         int came = sbn__forward_needs_wide(&accumulators, 1, &invstd, &repeat);
         came = came == repeat ? came : -1;
-        tap_ok(came == list[i].expected, "forward: %s: wide %d expected, %d came", list[i].what,
+        tap_ok(came == list[i].expected, "forward: %s: expected wide %d, got %d", list[i].what,
                list[i].expected, came);
     }
     const struct {
@@ -199,7 +199,7 @@ static void needs_wide(void)
         unsigned char repeat = 9;
         int came = sbn__backward_needs_wide(&accumulators, 1, &back[i].invstd, &repeat);
         came = came == repeat ? came : -1;
-        tap_ok(came == back[i].expected, "backward: flags %d, invstd %g: wide %d expected, %d came",
+        tap_ok(came == back[i].expected, "backward: flags %d, invstd %g: expected wide %d, got %d",
                (int)back[i].flags, back[i].invstd, back[i].expected, came);
     }
 }

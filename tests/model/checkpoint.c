@@ -60,7 +60,7 @@ static void check_checkpoint(void)
     tap_ok(batches == 3 && weight[0] >= 0.5f && weight[5] <= 1.5f && var[0] > 0,
            "are what was made");
     expect(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL), SBN_INVALID_ARGUMENT,
-           "index|below 2|2 came", "a third");
+           "index|below 2|got 2", "a third");
     layer.size = 3;
     expect(sbn_checkpoint_layer(checkpoint, 0, &layer), SBN_INVALID_ARGUMENT, "layer: size|3",
            "a wrong size");
@@ -81,7 +81,7 @@ static void check_checkpoint(void)
     tap_ok(sbn_checkpoint_size(checkpoint) == 1 && *layer.name == '\0' && !layer.affine,
            "a network that is a layer itself");
     expect(sbn_checkpoint_read(checkpoint, 0, weight, NULL, mean, var, NULL), SBN_KEY_MISMATCH,
-           "running_var|[1] was expected|F16 of [2] came", "whose variance has another shape");
+           "running_var|of shape [1], got F16 of [2]", "whose variance has another shape");
     sbn_checkpoint_destroy(checkpoint);
 }
 

@@ -36,7 +36,7 @@ static sbn_load_config logging(reports *l, int strict)
 
 static void check_log(const reports *l, int count, const char *words, const char *what)
 {
-    tap_ok(l->count == count && holds_words(l->text, words), "%s: expected %d (%s), came %d: %s",
+    tap_ok(l->count == count && holds_words(l->text, words), "%s: expected %d (%s), got %d: %s",
            what, count, words, l->count, l->text);
 }
 
@@ -51,7 +51,7 @@ static void check_keys(void)
     for (int strict = 0; strict < 2; ++strict) {
         config = logging(&l, strict);
         expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
-               SBN_KEY_MISMATCH, "4 keys|\"4.1.weight\"|[7] was expected|F32 of [6] came",
+               SBN_KEY_MISMATCH, "4 keys|\"4.1.weight\"|[7], got F32 of [6]",
                "wrong shapes, strict or not");
         check_log(&l, 4,
                   "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
@@ -131,7 +131,7 @@ static void check_types(void)
          "I64 of [2]", 16, SBN_KEY_MISMATCH},
         {"a negative count",
          "{\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}",
-         "1.num_batches_tracked|-1 came", 8, SBN_INVALID_FILE},
+         "1.num_batches_tracked|got -1", 8, SBN_INVALID_FILE},
         {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
          17, SBN_INVALID_FILE},
     };

@@ -141,7 +141,7 @@ static void check_refused_moves(void)
     expect(sbn_model_set_group(n.model, NULL, NULL, NULL), SBN_INVALID_ARGUMENT, "group|NULL",
            "no group");
     expect(sbn_batchnorm_set_group(n.layers[0], (sbn_group *)n.model), SBN_INVALID_ARGUMENT,
-           "group|another came", "a model as the group");
+           "group|got another", "a model as the group");
     for (size_t i = 0; i < LAYERS; ++i)
         tap_ok(sbn_batchnorm_group(n.layers[i]) == other, "%s is where it was", network_names[i]);
     tap_ok(n.model->entries[0].replicas == 1 &&

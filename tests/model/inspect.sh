@@ -26,7 +26,7 @@ inspect() {
     shift
     "$SYNCBN" inspect "$@" > "$work/out" 2> "$work/err"
     status=$?
-    result "inspect ${*##*/}: exit status $expected, $status came" [ $status -eq "$expected" ]
+    result "inspect ${*##*/}: expected exit status $expected, got $status" [ $status -eq "$expected" ]
 }
 
 # line WORDS...: a line has exactly these words.
@@ -50,7 +50,7 @@ for wrong in 'norm.2 .* ! variance: negative in 1 of 2 channels' \
     'norm.3 .* 0  ! never trained: mean 0 and variance 1' \
     'norm.4 .* -  ! never trained: mean 0 and variance 1' \
     'norm.5 .* ! variance: 0 in 1 of 2 channels' \
-    'norm.6 .* ! "norm.6.running_var": F32, F16 or BF16 of shape \[2\] was expected, F32 of \[3\] came' \
+    'norm.6 .* ! "norm.6.running_var": expected F32, F16 or BF16 of shape \[2\], got F32 of \[3\]' \
     'norm.7 .* ! mean: NaN or Inf in 2 of 2 channels; never trained: no batches tracked' \
     'norm.10 .* ! weight: NaN or Inf in 1 of 2 channels' \
     'norm.8?\[31m .* 123456'; do
@@ -72,6 +72,14 @@ header='{"a\u202e\u009b\u2066\u00e9.running_mean":{"dtype":"F32","shape":[1],"da
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
 inspect 1 "$work/bidi"
 result 'what turns a terminal round is not shown' grep -q '^a???é  .* ! "a???é.running_var": ' "$work/out"
+# A colour and a right-to-left override in the name of a file: one that is cut, one that is missing.
+odd=$(printf '%s/a\033[31mb\342\200\256c' "$work")
+head -c 20 "$data/folded.safetensors" > "$odd"
+for file in "$odd" "$odd.none"; do
+    inspect 1 "$file"
+    result 'nor in the name of a file' grep -q '^syncbn: .*/a?\[31mb?c' "$work/err"
+    result 'nothing but printable characters' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/err")" ]
+done
 # Many layers, and ever more memory: a report is whole, or there is none.
 awk 'BEGIN {
     for (i = 0; i < 4000; ++i) {
@@ -174,7 +182,7 @@ is 'a file that begins with zeros' zeros
 printf '\377\376\001\002\003\004\005\006\007\010' > "$work/noise"
 inspect 1 "$work/noise"
 result 'of what is nothing known the length is shown' \
-    grep -q '/noise: a header of 100000000 bytes at most was expected' "$work/err"
+    grep -q '/noise: expected a header of at most 100000000 bytes' "$work/err"
 # A header of 35615 bytes begins as gzip does.
 printf '\037\213\000\000\000\000\000\000{"' > "$work/like_gzip"
 inspect 1 "$work/like_gzip"
@@ -203,7 +211,7 @@ done
 header=$(printf '%s' "$header" | sed 's/24,40/24,4000/')
 whole "$work/lies" 40
 inspect 1 "$work/lies"
-result 'a tensor that lies' grep -q 'tensor "c": data_offsets: \[24, 4000\] came, of 40 bytes' "$work/err"
+result 'a tensor that lies' grep -q 'tensor "c": data_offsets: expected a range within 40 bytes of data, got \[24, 4000\]' "$work/err"
 
 # Standard input: a file, and a pipe, of which a copy is made and nothing left.
 "$SYNCBN" inspect "$data/network_f32.safetensors" > "$work/wanted"
@@ -233,7 +241,7 @@ unset TMPDIR
 inspect 1 "$work/none"
 result 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2
-result 'no name' grep -q 'inspect takes one file, 0 came' "$work/err"
+result 'no name' grep -q 'inspect: expected one file, got 0' "$work/err"
 inspect 2 --yaml "$work/none"
 inspect 0 --help
 result 'help' grep -q '^usage: syncbn inspect' "$work/out"

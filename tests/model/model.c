@@ -29,21 +29,21 @@ static void check_set(sbn_group *group)
     sbn_batchnorm *other;
     config.channels = 1000;
     must(sbn_batchnorm_create(group, &config, &other), "sbn_batchnorm_create");
-    expect(sbn_model_add(n.model, "stem", other, NULL), SBN_INVALID_ARGUMENT, "name|\"stem\" came",
+    expect(sbn_model_add(n.model, "stem", other, NULL), SBN_INVALID_ARGUMENT, "name|got \"stem\"",
            "a name twice");
     expect(sbn_model_add(n.model, "stem2", n.layers[0], NULL), SBN_INVALID_ARGUMENT,
-           "layer|\"stem2\"|as \"stem\"", "a layer twice");
+           "layer of \"stem2\"|got the layer of \"stem\"", "a layer twice");
     expect(sbn_model_add(n.model, NULL, other, NULL), SBN_INVALID_ARGUMENT, "name|NULL", "no name");
     expect(sbn_model_add(n.model, "x\xff", other, NULL), SBN_INVALID_ARGUMENT, "name|UTF-8",
            "a name of other bytes");
     expect(sbn_model_add(n.model, "x", (sbn_batchnorm *)group, NULL), SBN_INVALID_ARGUMENT,
-           "layer|another came", "a group as a layer");
+           "layer|got another", "a group as a layer");
     expect(sbn_model_add((sbn_model *)group, "x", other, NULL), SBN_INVALID_ARGUMENT,
-           "model|another came", "a group as a model");
+           "model|got another", "a group as a model");
     expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
-           "x: weight: 1000 floats|holds", "small buffers");
+           "x: weight: expected 1000 floats|got a buffer of 7", "small buffers");
     const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
-    expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|NULL came",
+    expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|got NULL",
            "no buffers");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
     expect(sbn_model_create(NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no place");
@@ -72,7 +72,7 @@ static void check_switches(sbn_group *group)
            "freezing while a pass is under way");
     tap_ok(network_flags(&n) == 07, "none was frozen");
     must(sbn_pass_end(pass, NULL), "end");
-    expect(sbn_model_set_training(n.model, -1), SBN_INVALID_ARGUMENT, "training|-1 came",
+    expect(sbn_model_set_training(n.model, -1), SBN_INVALID_ARGUMENT, "training|got -1",
            "train -1");
     expect(sbn_model_set_frozen(NULL, 1), SBN_INVALID_ARGUMENT, "model|NULL", "no model");
     slice_close(&s);
@@ -109,7 +109,7 @@ static void check_parameters(sbn_group *group)
     expect(sbn_model_parameters(n.model, 2, weight, bias), SBN_INVALID_ARGUMENT,
            "plain|no weight and bias", "of a layer without");
     expect(sbn_model_parameters(n.model, 3, weight, bias), SBN_INVALID_ARGUMENT,
-           "index|below 3|3 came", "of none");
+           "index|below 3|got 3", "of none");
     sbn_model *bare;
     must(sbn_model_create(&bare), "sbn_model_create");
     must(sbn_model_add(bare, "", n.layers[0], NULL), "sbn_model_add");
@@ -127,13 +127,13 @@ static void check_dimensions(sbn_group *group)
     } cases[] = {
         {1, 2, ""},
         {1, 3, ""},
-        {1, 4, "(N,C) or (N,C,L) was expected of a layer in 1 dimension, (6,4,20,1) came"},
+        {1, 4, "expected (N,C) or (N,C,L) for a layer in 1 dimension, got (6,4,20,1)"},
         {2, 4, ""},
-        {2, 2, "(N,C,H,W) was expected of a layer in 2 dimensions, (6,4) came"},
-        {2, 3, "(N,C,H,W)|2 dimensions, (6,4,20) came"},
-        {2, 5, "(N,C,H,W)|(6,4,20,1,1) came"},
+        {2, 2, "expected (N,C,H,W) for a layer in 2 dimensions, got (6,4)"},
+        {2, 3, "(N,C,H,W)|2 dimensions, got (6,4,20)"},
+        {2, 5, "(N,C,H,W)|got (6,4,20,1,1)"},
         {3, 5, ""},
-        {3, 4, "(N,C,D,H,W) was expected of a layer in 3 dimensions, (6,4,20,1) came"},
+        {3, 4, "expected (N,C,D,H,W) for a layer in 3 dimensions, got (6,4,20,1)"},
         {0, 2, ""},
         {0, 5, ""},
     };

@@ -48,9 +48,8 @@ static void refuse(int expected, const char *words, const char *what)
 {
     sbn_tensor_file file;
     const int status = sbn__tensor_file_open(&file, path);
-    tap_ok(status == expected && holds(sbn_last_error(), words),
-           "%s: expected %s (%s), came %s: %s", what, sbn_strerror(expected), words,
-           sbn_strerror(status), sbn_last_error());
+    tap_ok(status == expected && holds(sbn_last_error(), words), "%s: expected %s (%s), got %s: %s",
+           what, sbn_strerror(expected), words, sbn_strerror(status), sbn_last_error());
     if (!status)
         sbn__tensor_file_close(&file);
 }
@@ -66,10 +65,10 @@ static const struct {
     {"two objects", "{}{}", 0, "no JSON"},
     {"NaN", "{\"a\":NaN}", 0, "no JSON"},
     {"infinity", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1e999],\"data_offsets\":[0,1]}}", 1,
-     "\"a\"|shape: integers from 0"},
+     "\"a\"|shape: expected integers from 0"},
     {"too long an integer",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[99999999999999999999],\"data_offsets\":[0,1]}}", 1,
-     "\"a\"|shape: integers from 0"},
+     "\"a\"|shape: expected integers from 0"},
     {"bad UTF-8", "{\"\xff\":{}}", 0, "no JSON"},
     {"a NUL in a name", "{\"a\\u0000b\":{}}", 0, "no JSON"},
     {"a key twice",
@@ -107,21 +106,21 @@ static const struct {
      "number of bytes"},
     {"a size that is not the shape's",
      "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,20]}}", 20,
-     "24 bytes|F32 of [2, 3]|20 came"},
+     "24 bytes|F32 of [2, 3]|got 20"},
     {"one offset", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0]}}", 0,
-     "two integers"},
+     "expected two integers"},
     {"three offsets", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0,0]}}", 0,
-     "two integers"},
+     "expected two integers"},
     {"a negative offset", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[-1,0]}}", 1,
-     "two integers from 0"},
+     "expected two integers from 0"},
     {"offsets in reverse", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,0]}}", 1,
-     "[1, 0] came|1 bytes"},
+     "within 1 bytes of data, got [1, 0]"},
     {"data beyond the end", "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]}}", 8,
      "truncated|9 bytes of data, got 8|\"a\" is the first"},
     {"an offset near 2^63",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":"
      "[9223372036854775806,9223372036854775807]}}",
-     1, "came, of 1 bytes"},
+     1, "within 1 bytes of data, got ["},
     {"an overlap",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]},"
      "\"b\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[3,7]}}",
@@ -137,8 +136,8 @@ static const struct {
     {"a gap at the start", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}", 2,
      "gap"},
     {"data behind the last", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 2,
-     "1 bytes of data|2 came"},
-    {"data and no tensor", "{}", 3, "0 bytes of data|3 came"},
+     "1 bytes of data|got 2"},
+    {"data and no tensor", "{}", 3, "0 bytes of data|got 3"},
     {"metadata of numbers", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__|strings"},
     {"metadata of an array", "{\"__metadata__\":[]}", 0, "__metadata__|strings"},
     {"control characters in a name", "{\"a\\u001b[2J\":7}", 0, "\"a?[2J\""},
@@ -181,10 +180,10 @@ static const struct {
     {"a tensor that ends", "{\"a\":{\"dtype\":\"U8\"", 0, "no JSON|its end"},
     {"an offset of 2^64",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,18446744073709551616]}}", 1,
-     "two integers from 0"},
+     "expected two integers from 0"},
     {"an offset of 2^64 - 1",
      "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,18446744073709551615]}}", 1,
-     "18446744073709551615] came"},
+     "got [0, 18446744073709551615]"},
 };
 
 static void check_liars(void)
@@ -205,9 +204,9 @@ static void check_lengths(void)
         {"no header", 0, "0 bytes"},
         {"a header of one byte", 1, "1 bytes"},
         {"a header beyond the end", 3, "3 bytes|the file has 10"},
-        {"a header over the limit", 100000001, "100000000|100000001 came"},
-        {"a header of 2^63", (uint64_t)1 << 63, "9223372036854775808 came"},
-        {"a header of 2^64 - 1", UINT64_MAX, "18446744073709551615 came"},
+        {"a header over the limit", 100000001, "at most 100000000 bytes, got 100000001"},
+        {"a header of 2^63", (uint64_t)1 << 63, "got 9223372036854775808"},
+        {"a header of 2^64 - 1", UINT64_MAX, "got 18446744073709551615"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
         write_file("{}", lies[i].length, 0);

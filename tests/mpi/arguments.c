@@ -27,20 +27,20 @@ static void check_refused(void)
 {
     sbn_mpi *mpi = (sbn_mpi *)1;
     sbn_transport table = SBN_TRANSPORT_INIT;
-    expect(sbn_mpi_create(MPI_COMM_WORLD, NULL), SBN_INVALID_ARGUMENT, "mpi: a place|NULL came",
-           "no place for the handle");
-    expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|MPI_COMM_NULL came",
+    expect(sbn_mpi_create(MPI_COMM_WORLD, NULL), SBN_INVALID_ARGUMENT,
+           "mpi: expected a place|got NULL", "no place for the handle");
+    expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|got MPI_COMM_NULL",
            "no communicator");
     tap_ok(mpi == NULL, "no handle is left after an error");
-    expect(sbn_mpi_transport(NULL, &table), SBN_INVALID_ARGUMENT, "mpi: a pointer|NULL came",
-           "a table of nothing");
+    expect(sbn_mpi_transport(NULL, &table), SBN_INVALID_ARGUMENT,
+           "mpi: expected a pointer|got NULL", "a table of nothing");
     expect(sbn_mpi_destroy(NULL), SBN_SUCCESS, "", "destroying nothing");
 
     MPI_Comm half, between;
     MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() % 2, mpi_job_rank(), &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mpi_job_rank() % 2, 7, &between);
     expect(sbn_mpi_create(between, &mpi), SBN_INVALID_ARGUMENT,
-           "an intracommunicator was expected, an intercommunicator came", "an intercommunicator");
+           "expected an intracommunicator, got an intercommunicator", "an intercommunicator");
     MPI_Comm_free(&between);
     MPI_Comm_free(&half);
 }

@@ -65,7 +65,7 @@ points=$(grep -c synchronised "$work/fashion.csv")
 if [ "$points" -eq 6 ] && [ "$(grep -c '^Synchronising' "$work/train")" -eq 1 ]; then
     report ok "rank 0 alone writes: $points points of a curve"
 else
-    report 'not ok' "rank 0 alone writes: $points points of a curve, 6 were expected"
+    report 'not ok' "rank 0 alone writes: expected 6 points of a curve, got $points"
 fi
 
 # shows WHAT FILE PATTERN
@@ -73,7 +73,7 @@ shows() {
     if grep -qE -- "$3" "$work/$2"; then
         report ok "$1"
     else
-        report 'not ok' "$1: $3 was expected in $2"
+        report 'not ok' "$1: expected $3 in $2"
     fi
 }
 full=$(cd "$work" && pwd -P)

@@ -26,7 +26,7 @@ says() {
             case $line in
             *"$text"*) ;;
             *)
-                report 'not ok' "$name: rank $rank: \"$text\" was expected, came: $line"
+                report 'not ok' "$name: rank $rank: expected \"$text\", got: $line"
                 continue 2 ;;
             esac
         done
@@ -41,7 +41,7 @@ ends() {
     failed:0) report 'not ok' "$1: the job ends with status 0" ;;
     failed:* | "$status:$status") report ok "$1: the job ends with status $status" ;;
     *)
-        report 'not ok' "$1: the job ends with status $status, $2 was expected"
+        report 'not ok' "$1: expected status $2 of the job, got $status"
         sed 's/^/# /' "$work/$1.errors" ;;
     esac
 }

@@ -38,9 +38,9 @@ counted() {
     "$@"
     sent=$(($(counter tx_bytes) - sent)) received=$(($(counter rx_bytes) - received))
     if [ "$sent" -ge "$least" ] && [ "$received" -ge "$least" ]; then
-        report ok "$crossing: $sent bytes went over the wire, $received came"
+        report ok "$crossing: sent $sent bytes over the wire, received $received"
     else
-        report 'not ok' "$crossing: $sent bytes went, $received came, $least were expected at least"
+        report 'not ok' "$crossing: expected at least $least bytes over the wire, sent $sent, received $received"
     fi
 }
 

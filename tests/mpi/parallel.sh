@@ -31,7 +31,7 @@ for spread in '2 2' '4 1'; do
     if [ -n "$alone" ] && [ "$digest" = "$alone" ]; then
         report ok "4 replicas as ${spread% *} x ${spread#* }: the same parameters"
     else
-        report 'not ok' "4 replicas as ${spread% *} x ${spread#* }: $digest, $alone was expected"
+        report 'not ok' "4 replicas as ${spread% *} x ${spread#* }: expected $alone, got $digest"
     fi
 done
 

@@ -50,7 +50,7 @@ static runner *open_runner(const runner_ranks *ranks)
         return NULL;
     for (size_t i = 0; i < list.devices && !made; ++i) {
         const device_info *d = &list.device[i];
-        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, ranks};
+        const runner_config config = {.devices = &d->id, .num_devices = 1, .ranks = ranks};
         if (!strcmp(list.platform[d->platform].name, pocl) && d->usable)
             runner_create(&config, &made, error);
     }
@@ -65,7 +65,7 @@ static int same_bits(const outputs *a, const outputs *b)
 {
     for (int id = 0; id < OUTPUTS; ++id)
         if (a->of[id].digest != b->of[id].digest) {
-            tap_note("%s: %llx, %llx expected", output_names[id],
+            tap_note("%s: %llx, expected %llx", output_names[id],
                      (unsigned long long)a->of[id].digest, (unsigned long long)b->of[id].digest);
             return 0;
         }

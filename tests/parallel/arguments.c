@@ -19,17 +19,17 @@ static void check_create(void)
            "no group");
     tap_ok(!made, "and no handle");
     expect(sbn_data_parallel_create((sbn_group *)parallel, NULL, &made), SBN_INVALID_ARGUMENT,
-           "group: a handle of this kind", "another handle");
+           "group: expected a handle of this kind", "another handle");
     config.size = 3;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
            "config: size|got 3", "a wrong size");
     config = (sbn_data_parallel_config)SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 4095;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "bucket_bytes: 4096 to |4095", "a bucket too small");
+           "bucket_bytes: expected 4096 to |4095", "a bucket too small");
     config.bucket_bytes = SIZE_MAX;
     expect(sbn_data_parallel_create(group, &config, &made), SBN_INVALID_ARGUMENT,
-           "bucket_bytes: 4096 to 1073741824", "a bucket too large");
+           "bucket_bytes: expected 4096 to 1073741824", "a bucket too large");
     expect(sbn_data_parallel_create(group, NULL, &made), SBN_SUCCESS, "", "the default");
     sbn_data_parallel_destroy(made);
     sbn_data_parallel_destroy(NULL);
@@ -50,11 +50,15 @@ static void check_begin(void)
     cl_mem foreign = clCreateBuffer(other.context, CL_MEM_READ_WRITE, 6000 * sizeof(float), NULL,
                                     &code);
     must(code, "clCreateBuffer");
-    const sbn_buffer good[] = {{mem, 0}, {mem, 100}}, none[] = {{mem, 0}, {NULL, 0}},
-                     far[] = {{mem, 0}, {mem, 1001}}, strange[] = {{foreign, 0}, {mem, 100}};
+    cl_mem second = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof zeros, zeros,
+                                   &code);
+    must(code, "clCreateBuffer");
+    const sbn_buffer good[] = {{mem, 0}, {mem, 100}}, apart[] = {{second, 0}, {second, 100}},
+                     none[] = {{second, 0}, {NULL, 0}}, far[] = {{second, 0}, {second, 1001}},
+                     strange[] = {{foreign, 0}, {mem, 100}};
     cl_event event = (cl_event)mem;
     sbn_tensors tensors[2] = {{.size = sizeof(sbn_tensors), .buffers = good, .event = &event},
-                              {.size = sizeof(sbn_tensors), .buffers = good}};
+                              {.size = sizeof(sbn_tensors), .buffers = apart}};
     sbn_exchange *e = (sbn_exchange *)group;
     expect(sbn_average_gradients_begin(parallel, counts, 2, tensors, NULL), SBN_INVALID_ARGUMENT,
            "exchange|NULL", "no place for the handle");
@@ -62,32 +66,33 @@ static void check_begin(void)
            "parallel|NULL", "no sbn_data_parallel");
     tap_ok(!e, "and no handle");
     expect(sbn_average_gradients((sbn_data_parallel *)group, counts, 2, tensors),
-           SBN_INVALID_ARGUMENT, "parallel: a handle of this kind", "another handle");
+           SBN_INVALID_ARGUMENT, "parallel: expected a handle of this kind", "another handle");
     expect(sbn_average_gradients(parallel, NULL, 2, tensors), SBN_INVALID_ARGUMENT,
-           "sbn_average_gradients: counts: 2 sizes|NULL", "no sizes");
+           "sbn_average_gradients: counts: expected 2 sizes, got NULL", "no sizes");
     tap_ok(!event, "after an error there is no event");
     expect(sbn_average_gradients(parallel, counts, 2, NULL), SBN_INVALID_ARGUMENT,
-           "replicas: tensors of 2 replicas|NULL", "no tensors");
+           "replicas: expected tensors of 2 replicas, got NULL", "no tensors");
     expect(sbn_broadcast(parallel, counts, 2, 2, tensors), SBN_INVALID_ARGUMENT,
-           "sbn_broadcast: root: a replica below 2|2 came", "a root too large");
+           "sbn_broadcast: root: expected a replica below 2|got 2", "a root too large");
     tensors[1].buffers = NULL;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: 2 buffers|NULL", "no buffers");
+           "replica 1: expected 2 buffers, got NULL", "no buffers");
     tensors[1].buffers = none;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: tensor 1: a buffer|NULL", "no buffer");
+           "replica 1: tensor 1: expected a buffer, got NULL", "no buffer");
     tensors[1].buffers = far;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: tensor 1: 5000 floats from offset 1001|holds 6000", "a buffer too small");
+           "replica 1: tensor 1: expected 5000 floats from offset 1001|got a buffer of 6000",
+           "a buffer too small");
     tensors[1].buffers = strange;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
            "replica 1: tensor 0|context", "a buffer of another context");
-    tensors[1].buffers = good;
+    tensors[1].buffers = apart;
     expect(sbn_average_gradients(parallel, huge, 2, tensors), SBN_INVALID_ARGUMENT,
-           "tensor 1|holds 6000", "a size that overflows");
+           "tensor 1|got a buffer of 6000", "a size that overflows");
     tensors[1].num_wait = 1;
     expect(sbn_average_gradients(parallel, counts, 2, tensors), SBN_INVALID_ARGUMENT,
-           "replica 1: wait_list: 1 events|NULL", "no wait list");
+           "replica 1: wait_list: expected 1 events, got NULL", "no wait list");
     tensors[1].num_wait = 0;
     expect(sbn_average_gradients(parallel, NULL, 0, tensors), SBN_SUCCESS, "", "no tensors at all");
     must(clReleaseEvent(event), "clReleaseEvent");
@@ -110,10 +115,74 @@ static void check_begin(void)
            "progress of an ended one");
     expect(sbn_exchange_end(NULL), SBN_INVALID_ARGUMENT, "exchange|NULL", "no exchange");
     expect(sbn_exchange_progress((sbn_exchange *)group, NULL), SBN_INVALID_ARGUMENT,
-           "exchange: a handle of this kind", "another handle");
+           "exchange: expected a handle of this kind", "another handle");
     clFinish(queue);
     clReleaseMemObject(mem);
+    clReleaseMemObject(second);
     clReleaseMemObject(foreign);
+}
+
+enum { MANY = 3000 };
+
+/* Tensors of 8 floats at every 8th: none overlaps another before one is moved. */
+static void lay_out(sbn_buffer *buffers, size_t *counts, cl_mem mem)
+{
+    for (size_t t = 0; t < MANY; ++t) {
+        counts[t] = 8;
+        buffers[t] = (sbn_buffer){mem, 8 * (MANY - 1 - t)};
+    }
+}
+
+static void check_overlaps(void)
+{
+    static sbn_buffer first[MANY], second[MANY];
+    static size_t counts[MANY];
+    cl_mem mem[2];
+    for (int r = 0; r < 2; ++r) {
+        const float zero = 0;
+        cl_int code;
+        mem[r] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, 8 * MANY * sizeof(float), NULL,
+                                &code);
+        must(code, "clCreateBuffer");
+        must(clEnqueueFillBuffer(queue, mem[r], &zero, sizeof zero, 0, 8 * MANY * sizeof(float), 0,
+                                 NULL, NULL),
+             "clEnqueueFillBuffer");
+    }
+    const sbn_tensors tensors[2] = {{.size = sizeof(sbn_tensors), .buffers = first},
+                                    {.size = sizeof(sbn_tensors), .buffers = second}};
+    lay_out(first, counts, mem[0]);
+    lay_out(second, counts, mem[1]);
+    expect(sbn_average_gradients(parallel, counts, MANY, tensors), SBN_SUCCESS, "", "side by side");
+    counts[2000] = 1;
+    first[2000].offset = first[7].offset + 7;
+    expect(sbn_average_gradients(parallel, counts, MANY, tensors), SBN_INVALID_ARGUMENT,
+           "sbn_average_gradients: replica 0: tensor 2000 must not overlap tensor 7 in the same "
+           "call",
+           "the last element of another");
+    expect(sbn_broadcast(parallel, counts, MANY, 1, tensors), SBN_INVALID_ARGUMENT,
+           "sbn_broadcast: replica 0: tensor 2000 must not overlap tensor 7 in the same call",
+           "written by a broadcast");
+    expect(sbn_broadcast(parallel, counts, MANY, 0, tensors), SBN_SUCCESS, "",
+           "read alone by a broadcast");
+    counts[2000] = 0;
+    expect(sbn_average_gradients(parallel, counts, MANY, tensors), SBN_SUCCESS, "",
+           "an empty one within another");
+    lay_out(first, counts, mem[0]);
+    counts[9] = 8 * 5 + 1;
+    expect(sbn_average_gradients(parallel, counts, MANY, tensors), SBN_INVALID_ARGUMENT,
+           "replica 0: tensor 9 must not overlap tensor 4 in the same call", "over several");
+    counts[9] = 8;
+    second[5] = first[4];
+    expect(sbn_average_gradients(parallel, counts, MANY, tensors), SBN_INVALID_ARGUMENT,
+           "replica 1: tensor 5 must not overlap tensor 4 of replica 0 in the same call",
+           "another replica's");
+    for (size_t root = 0; root < 2; ++root)
+        expect(sbn_broadcast(parallel, counts, MANY, root, tensors), SBN_INVALID_ARGUMENT,
+               "sbn_broadcast: replica 1: tensor 5 must not overlap tensor 4 of replica 0",
+               root ? "a broadcast that reads one of them" : "a broadcast that writes one of them");
+    clFinish(queue);
+    clReleaseMemObject(mem[0]);
+    clReleaseMemObject(mem[1]);
 }
 
 int main(void)
@@ -130,6 +199,7 @@ int main(void)
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     check_create();
     check_begin();
+    check_overlaps();
     sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");

@@ -148,7 +148,7 @@ static void check_broadcast(int out_of_order)
         for (int i = 0; i < COUNT; ++i)
             odd += copied[i] != before[r][i] || got[i] != before[1][i];
     }
-    tap_ok(!odd, "%s: what came before it read the old values: %d wrong", kind, odd);
+    tap_ok(!odd, "%s: earlier commands read the old values: %d wrong", kind, odd);
     clReleaseEvent(gate);
     close_replicas();
 }

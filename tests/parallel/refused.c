@@ -74,14 +74,14 @@ static int wrong_sizes(test_rank *m)
                                 : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
 }
 
-/* The same number of floats, in other tensors; the buffers hold enough behind their offsets. */
-static int swapped_sizes(test_rank *m)
+/* The same number of floats, in other tensors; the first one has room for two more behind it. */
+static int moved_sizes(test_rank *m)
 {
     size_t counts[TENSORS];
     memcpy(counts, exchange_counts, sizeof counts);
     begin_again(m);
-    counts[1] = exchange_counts[3];
-    counts[3] = exchange_counts[1];
+    counts[0] += 2;
+    counts[5] -= 2;
     return say_untouched(m, m->rank != 1
                                 ? right(m)
                                 : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
@@ -129,6 +129,19 @@ static int short_buffer(test_rank *m)
                                 : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
 }
 
+/* Tensor 3 begins at the last element of tensor 1. */
+static int overlapping(test_rank *m)
+{
+    begin_again(m);
+    sbn_buffer *const buffers = tensors[m->rank].buffers[0];
+    const sbn_buffer kept_buffer = buffers[3];
+    if (m->rank == 1)
+        buffers[3].offset = buffers[1].offset + exchange_counts[1] - 1;
+    const int status = right(m);
+    buffers[3] = kept_buffer;
+    return say_untouched(m, status);
+}
+
 static int marker_fails(test_rank *m)
 {
     begin_again(m);
@@ -167,7 +180,7 @@ static const struct fault {
      "rank 1 began averaging of 7 tensors, 6129 floats|; ranks 0, 2, 3 began averaging of 7 "
      "tensors, 6149 floats",
      "rank 1 began averaging of 7 tensors, 6129 floats|; ranks 0, 2, 3 began", "other sizes"},
-    {swapped_sizes, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0,
+    {moved_sizes, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0,
      "rank 1 began averaging of 7 tensors, 6149 floats (settings |; ranks 0, 2, 3 began averaging "
      "of 7 tensors, 6149 floats (settings ",
      "rank 1 began|; ranks 0, 2, 3 began", "as many floats in other tensors"},
@@ -178,11 +191,14 @@ static const struct fault {
      "rank 1 began broadcast of 7 tensors|; ranks 0, 2, 3 began averaging", "another call"},
     {wrong_root, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0, "ranks 0, 2 began|ranks 1, 3 began",
      "ranks 0, 2 began|ranks 1, 3 began", "another root, on two ranks"},
-    {no_tensors, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0, "replicas|NULL came",
+    {no_tensors, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0, "replicas|got NULL",
      "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "no tensors"},
     {short_buffer, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0,
-     "sbn_average_gradients: replica 0: tensor 6: 1070 floats",
+     "sbn_average_gradients: replica 0: tensor 6: expected 1070 floats",
      "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "a buffer too small"},
+    {overlapping, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0,
+     "sbn_average_gradients: replica 0: tensor 3 must not overlap tensor 1 in the same call",
+     "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "tensors that overlap"},
     {marker_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 0, "clEnqueueMarkerWithWaitList",
      "rank 1 began averaging and reported CL_OUT_OF_RESOURCES", "a marker fails"},
     {read_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 0,
@@ -282,7 +298,7 @@ static void check_config(void)
     ranks_do(&all, wrong_config);
     for (int rank = 0; rank < 3; ++rank) {
         rank_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
-                    rank == 1 ? "bucket_bytes: 4096 to |4095 came"
+                    rank == 1 ? "bucket_bytes: expected 4096 to |got 4095"
                               : "rank 1 called sbn_data_parallel_create and reported",
                     "a wrong configuration");
         tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);

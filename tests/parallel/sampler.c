@@ -195,10 +195,10 @@ static void check_refused(void)
     expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "size|got 8", "a wrong size");
     s = good;
     s.replicas = 0;
-    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "0 of 0 came", "no replicas");
+    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "got 0 of 0", "no replicas");
     s = good;
     s.replica = 3;
-    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "3 of 3 came",
+    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "got 3 of 3",
            "a replica too many");
     s = good;
     s.samples = UINT64_MAX;

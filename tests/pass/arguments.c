@@ -1,6 +1,6 @@
 /*
  * What is refused when hubs and groups are made. Each refusal names the
- * argument, what was expected and what came, and leaves the place for the
+ * argument, what was expected and what was got, and leaves the place for the
  * handle NULL.
  */
 #include <math.h>
@@ -38,20 +38,20 @@ static void check_groups(void)
     REFUSED_GROUP(size, 0, "config: size|SBN_GROUP_CONFIG_INIT|got 0");
     REFUSED_GROUP(size, sizeof good + 4, "config: size|got");
     REFUSED_GROUP(size, 8192, "config: size|got 8192");
-    REFUSED_GROUP(queues, NULL, "queues|1|NULL came");
-    REFUSED_GROUP(replicas, 0, "replicas|at least 1|0 came");
+    REFUSED_GROUP(queues, NULL, "queues|1|got NULL");
+    REFUSED_GROUP(replicas, 0, "replicas|at least 1|got 0");
     REFUSED_GROUP(replicas, SBN_MAX_REPLICAS + 1, "replicas: expected at most 65535, got 65536");
     REFUSED_GROUP(replicas, SIZE_MAX / 8, "replicas: expected at most 65535, got");
     REFUSED_GROUP(replicas, SIZE_MAX, "replicas: expected at most 65535, got");
-    REFUSED_GROUP(timeout, 0.0, "timeout|above 0|0 came");
-    REFUSED_GROUP(timeout, -1.5, "timeout|-1.5 came");
-    REFUSED_GROUP(timeout, NAN, "timeout|nan came");
-    REFUSED_GROUP(on_timeout, (sbn_timeout_action)7, "on_timeout|sbn_timeout_action|7 came");
-    REFUSED_GROUP(form, (sbn_kernel_form)3, "form|sbn_kernel_form|3 came");
+    REFUSED_GROUP(timeout, 0.0, "timeout|above 0|got 0");
+    REFUSED_GROUP(timeout, -1.5, "timeout|got -1.5");
+    REFUSED_GROUP(timeout, NAN, "timeout|got nan");
+    REFUSED_GROUP(on_timeout, (sbn_timeout_action)7, "on_timeout|sbn_timeout_action|got 7");
+    REFUSED_GROUP(form, (sbn_kernel_form)3, "form|sbn_kernel_form|got 3");
     const cl_command_queue none[] = {queue, NULL};
     good.replicas = 2;
     good.queues = none;
-    refused(&good, "queues[1]|command queue|NULL came", "group: a NULL queue");
+    refused(&good, "queues[1]|command queue|got NULL", "group: a NULL queue");
 }
 
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
@@ -84,22 +84,21 @@ static void check_transports(void)
     REFUSED_TABLE(size, 0, "size|SBN_TRANSPORT_INIT|got 0");
     REFUSED_TABLE(start, NULL, "got no start");
     REFUSED_TABLE(test, NULL, "got no test");
-    REFUSED_TABLE(rank, -1, "came|rank -1 of 2");
-    REFUSED_TABLE(rank, 2, "came|rank 2 of 2");
-    REFUSED_TABLE(world_size, 0, "came|rank 0 of 0");
-    REFUSED_TABLE(world_size, SBN_MAX_WORLD_SIZE + 1, "came|4095|4096");
+    REFUSED_TABLE(rank, -1, "got rank -1 of 2");
+    REFUSED_TABLE(rank, 2, "got rank 2 of 2");
+    REFUSED_TABLE(world_size, 0, "got rank 0 of 0");
+    REFUSED_TABLE(world_size, SBN_MAX_WORLD_SIZE + 1, "4095|of 4096");
 
     sbn_hub *hub = (sbn_hub *)&hub;
-    expect(sbn_hub_create(2, NULL), SBN_INVALID_ARGUMENT, "hub|NULL came", "hub: no place");
-    expect(sbn_hub_create(0, &hub), SBN_INVALID_ARGUMENT, "world_size|1 to 4095|0 came", "hub: 0");
+    expect(sbn_hub_create(2, NULL), SBN_INVALID_ARGUMENT, "hub|got NULL", "hub: no place");
+    expect(sbn_hub_create(0, &hub), SBN_INVALID_ARGUMENT, "world_size|1 to 4095|got 0", "hub: 0");
     tap_ok(hub == NULL, "hub: the handle is NULL");
-    expect(sbn_hub_create(4096, &hub), SBN_INVALID_ARGUMENT, "world_size|4096 came", "hub: 4096");
+    expect(sbn_hub_create(4096, &hub), SBN_INVALID_ARGUMENT, "world_size|got 4096", "hub: 4096");
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
-    expect(sbn_hub_transport(NULL, 0, &table), SBN_INVALID_ARGUMENT, "hub|NULL came", "no hub");
-    expect(sbn_hub_transport(hub, 0, NULL), SBN_INVALID_ARGUMENT, "transport|NULL came",
-           "no table");
-    expect(sbn_hub_transport(hub, 2, &table), SBN_INVALID_ARGUMENT, "rank|0 to 1|2 came", "rank 2");
-    expect(sbn_hub_transport(hub, -1, &table), SBN_INVALID_ARGUMENT, "rank|-1 came", "rank -1");
+    expect(sbn_hub_transport(NULL, 0, &table), SBN_INVALID_ARGUMENT, "hub|got NULL", "no hub");
+    expect(sbn_hub_transport(hub, 0, NULL), SBN_INVALID_ARGUMENT, "transport|got NULL", "no table");
+    expect(sbn_hub_transport(hub, 2, &table), SBN_INVALID_ARGUMENT, "rank|0 to 1|got 2", "rank 2");
+    expect(sbn_hub_transport(hub, -1, &table), SBN_INVALID_ARGUMENT, "rank|got -1", "rank -1");
     table.size = 3;
     expect(sbn_hub_transport(hub, 0, &table), SBN_INVALID_ARGUMENT,
            "transport: size|got 3|SBN_TRANSPORT_INIT", "no size");

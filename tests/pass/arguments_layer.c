@@ -1,6 +1,6 @@
 /*
  * What is refused when layers and saved statistics are made or asked. Each
- * refusal names the argument, what was expected and what came, and changes
+ * refusal names the argument, what was expected and what was got, and changes
  * nothing.
  */
 #include <math.h>
@@ -27,30 +27,30 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     sbn_batchnorm_config good = SBN_BATCHNORM_CONFIG_INIT;
     good.channels = 3;
     sbn_batchnorm *layer = other;
-    expect(sbn_batchnorm_create(group, &good, NULL), SBN_INVALID_ARGUMENT, "layer|NULL came",
+    expect(sbn_batchnorm_create(group, &good, NULL), SBN_INVALID_ARGUMENT, "layer|got NULL",
            "layer: no place");
-    expect(sbn_batchnorm_create(NULL, &good, &layer), SBN_INVALID_ARGUMENT, "group|NULL came",
+    expect(sbn_batchnorm_create(NULL, &good, &layer), SBN_INVALID_ARGUMENT, "group|got NULL",
            "layer: no group");
     expect(sbn_batchnorm_create((sbn_group *)other, &good, &layer), SBN_INVALID_ARGUMENT,
-           "group|another came", "layer: a layer as the group");
-    expect(sbn_batchnorm_create(group, NULL, &layer), SBN_INVALID_ARGUMENT, "config|NULL came",
+           "group|got another", "layer: a layer as the group");
+    expect(sbn_batchnorm_create(group, NULL, &layer), SBN_INVALID_ARGUMENT, "config|got NULL",
            "layer: no config");
     REFUSED_LAYER(size, 8, "config: size|got 8|SBN_BATCHNORM_CONFIG_INIT");
-    REFUSED_LAYER(channels, 0, "channels|1 to|0 came");
-    REFUSED_LAYER(channels, (size_t)1 << 31, "channels|2147483648 came");
-    REFUSED_LAYER(layout, (sbn_layout)2, "layout|2 came");
-    REFUSED_LAYER(eps, -1e-9, "eps|finite|-1e-09 came");
-    REFUSED_LAYER(eps, INFINITY, "eps|inf came");
-    REFUSED_LAYER(eps, NAN, "eps|nan came");
-    REFUSED_LAYER(eps_mode, (sbn_eps_mode)2, "eps_mode|2 came");
-    REFUSED_LAYER(momentum, 1.0001, "momentum|0 to 1|1.0001 came");
-    REFUSED_LAYER(momentum, -0.1, "momentum|-0.1 came");
-    REFUSED_LAYER(momentum, NAN, "momentum|nan came");
-    REFUSED_LAYER(average, (sbn_average)2, "average|2 came");
-    REFUSED_LAYER(affine, 2, "affine|0 or 1|2 came");
-    REFUSED_LAYER(track_running_stats, -1, "track_running_stats|0 or 1|-1 came");
-    REFUSED_LAYER(dimensions, 4, "dimensions|0 to 3|4 came");
-    REFUSED_LAYER(dimensions, -1, "dimensions|-1 came");
+    REFUSED_LAYER(channels, 0, "channels|1 to|got 0");
+    REFUSED_LAYER(channels, (size_t)1 << 31, "channels|got 2147483648");
+    REFUSED_LAYER(layout, (sbn_layout)2, "layout|got 2");
+    REFUSED_LAYER(eps, -1e-9, "eps|finite|got -1e-09");
+    REFUSED_LAYER(eps, INFINITY, "eps|got inf");
+    REFUSED_LAYER(eps, NAN, "eps|got nan");
+    REFUSED_LAYER(eps_mode, (sbn_eps_mode)2, "eps_mode|got 2");
+    REFUSED_LAYER(momentum, 1.0001, "momentum|0 to 1|got 1.0001");
+    REFUSED_LAYER(momentum, -0.1, "momentum|got -0.1");
+    REFUSED_LAYER(momentum, NAN, "momentum|got nan");
+    REFUSED_LAYER(average, (sbn_average)2, "average|got 2");
+    REFUSED_LAYER(affine, 2, "affine|0 or 1|got 2");
+    REFUSED_LAYER(track_running_stats, -1, "track_running_stats|0 or 1|got -1");
+    REFUSED_LAYER(dimensions, 4, "dimensions|0 to 3|got 4");
+    REFUSED_LAYER(dimensions, -1, "dimensions|got -1");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)
@@ -61,10 +61,10 @@ static void check_statistics(sbn_group *group, sbn_batchnorm *layer)
     int64_t got_batches;
     must(sbn_batchnorm_set_running_stats(layer, mean, var, &batches), "set");
     expect(sbn_batchnorm_set_running_stats(layer, var, mean, &negative), SBN_INVALID_ARGUMENT,
-           "num_batches_tracked|-1 came", "a negative count");
+           "num_batches_tracked|got -1", "a negative count");
     expect(sbn_batchnorm_set_running_stats((sbn_batchnorm *)group, var, mean, NULL),
-           SBN_INVALID_ARGUMENT, "layer|another came", "set: a group as the layer");
-    expect(sbn_batchnorm_reset_running_stats(NULL), SBN_INVALID_ARGUMENT, "layer|NULL came",
+           SBN_INVALID_ARGUMENT, "layer|got another", "set: a group as the layer");
+    expect(sbn_batchnorm_reset_running_stats(NULL), SBN_INVALID_ARGUMENT, "layer|got NULL",
            "reset");
     must(sbn_batchnorm_running_stats(layer, got, got + 3, &got_batches), "get");
     tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + 3, var, sizeof var) && got_batches == 7,
@@ -94,21 +94,21 @@ static void check_saved(sbn_group *group, sbn_batchnorm *layer)
 {
     sbn_saved *saved = (sbn_saved *)layer;
     float mean[3];
-    expect(sbn_saved_create(layer, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
+    expect(sbn_saved_create(layer, NULL), SBN_INVALID_ARGUMENT, "saved|got NULL",
            "saved: no place");
     expect(sbn_saved_create((sbn_batchnorm *)group, &saved), SBN_INVALID_ARGUMENT,
-           "layer|another came", "saved: a group as the layer");
+           "layer|got another", "saved: a group as the layer");
     tap_ok(saved == NULL, "saved: the handle is NULL");
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
     expect(sbn_saved_stats(saved, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|no forward",
            "get from saved statistics that nothing has filled");
-    expect(sbn_saved_stats(NULL, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|NULL came",
+    expect(sbn_saved_stats(NULL, mean, NULL, NULL), SBN_INVALID_ARGUMENT, "saved|got NULL",
            "get: NULL");
-    expect(sbn_pass_end((sbn_pass *)saved, NULL), SBN_INVALID_ARGUMENT, "pass|another came",
+    expect(sbn_pass_end((sbn_pass *)saved, NULL), SBN_INVALID_ARGUMENT, "pass|got another",
            "end: saved statistics as the pass");
-    expect(sbn_pass_end(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|NULL came", "end: NULL");
-    expect(sbn_pass_progress(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|NULL came", "progress: NULL");
-    expect(sbn_device_check(NULL), SBN_INVALID_ARGUMENT, "device|NULL came", "device check: NULL");
+    expect(sbn_pass_end(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|got NULL", "end: NULL");
+    expect(sbn_pass_progress(NULL, NULL), SBN_INVALID_ARGUMENT, "pass|got NULL", "progress: NULL");
+    expect(sbn_device_check(NULL), SBN_INVALID_ARGUMENT, "device|got NULL", "device check: NULL");
     sbn_saved_destroy(saved);
 }
 

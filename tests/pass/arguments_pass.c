@@ -14,18 +14,18 @@ static void check_handles(void)
 {
     sbn_saved *const no_saved = (sbn_saved *)s.layer;
     sbn_batchnorm *const no_layer = (sbn_batchnorm *)s.group;
-    refused(&s, FORWARD, NULL, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|NULL came",
+    refused(&s, FORWARD, NULL, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|got NULL",
             "NULL layer");
-    refused(&s, FORWARD, no_layer, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|another came",
+    refused(&s, FORWARD, no_layer, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|got another",
             "group as layer");
     refused(&s, EVALUATE, no_layer, s.good, NULL, 0, SBN_INVALID_ARGUMENT, "layer|another",
             "group as layer");
     for (operation op = FORWARD; op <= RECOMPUTE; ++op) {
         if (op == EVALUATE)
             continue;
-        refused(&s, op, s.layer, s.good, NULL, 0, SBN_INVALID_ARGUMENT, "saved|NULL came",
+        refused(&s, op, s.layer, s.good, NULL, 0, SBN_INVALID_ARGUMENT, "saved|got NULL",
                 "NULL saved");
-        refused(&s, op, s.layer, s.good, no_saved, 0, SBN_INVALID_ARGUMENT, "saved|another came",
+        refused(&s, op, s.layer, s.good, no_saved, 0, SBN_INVALID_ARGUMENT, "saved|got another",
                 "layer as saved");
         refused(&s, op, s.layer, s.good, s.of_second, 0, SBN_INVALID_ARGUMENT,
                 "saved|\"first\"|another layer's", "saved of another layer");
@@ -35,19 +35,19 @@ static void check_handles(void)
     }
     for (operation op = FORWARD; op <= RECOMPUTE; ++op)
         refused(&s, op, s.layer, NULL, s.saved, 0, SBN_INVALID_ARGUMENT,
-                "shards: 2 were expected, NULL came", "NULL shards");
+                "shards: expected 2, got NULL", "NULL shards");
     refused(&s, FORWARD, s.layer, s.good, s.saved, 2, SBN_INVALID_ARGUMENT,
             "flags|SBN_KEEP_RUNNING_STATS|0x2", "a backward's flag");
-    refused(&s, FORWARD, s.layer, s.good, s.saved, 8, SBN_INVALID_ARGUMENT, "flags|0x8 came",
+    refused(&s, FORWARD, s.layer, s.good, s.saved, 8, SBN_INVALID_ARGUMENT, "flags|got 0x8",
             "unknown flag");
-    refused(&s, BACKWARD, s.layer, s.good, s.saved, 1, SBN_INVALID_ARGUMENT, "flags|0x1 came",
+    refused(&s, BACKWARD, s.layer, s.good, s.saved, 1, SBN_INVALID_ARGUMENT, "flags|got 0x1",
             "a forward's flag");
     refused(&s, BACKWARD, s.layer, s.good, s.saved, 0x80000006, SBN_INVALID_ARGUMENT,
-            "flags|0x80000006 came", "unknown flag");
+            "flags|got 0x80000006", "unknown flag");
     expect(sbn_forward_begin(s.layer, s.good, s.saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "pass|NULL came", "no place for the pass");
+           "pass|got NULL", "no place for the pass");
     expect(sbn_backward_begin(s.layer, s.good, s.saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "pass|NULL came", "no place for the pass");
+           "pass|got NULL", "no place for the pass");
 }
 
 /* A wrong result is noticed before anything is done; in end it is too late, and all is done. */
@@ -115,7 +115,8 @@ static void check_too_few(sbn_batchnorm *untracked)
     one[0].shape[2] = 1;
     one[1].shape[0] = 0;
     refused(&s, FORWARD, s.layer, one, s.saved, 0, SBN_TOO_FEW_VALUES,
-            "forward|\"first\"|more than 1 value per channel|1 came", "one value per channel");
+            "forward|\"first\": expected more than 1 value per channel|got 1",
+            "one value per channel");
     one[1].shape[2] = 1;
     expect(sbn_evaluate(untracked, one), SBN_SUCCESS, "",
            "evaluation of one value per channel without running statistics");

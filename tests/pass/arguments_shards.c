@@ -18,22 +18,22 @@ static stage s;
 
 static void check_shapes(void)
 {
-    BAD(FORWARD, dims, 1, "layer \"first\"|dims|2 to 5|1 came");
-    BAD(FORWARD, dims, 6, "dims|6 came");
-    BAD(BACKWARD, dims, -1, "dims|-1 came");
-    BAD(FORWARD, shape[1], 4, "shape: 3 channels were expected, 4 came|(2,4,7)");
-    BAD(FORWARD, shape[1], 0, "shape: 3 channels were expected, 0 came|(2,0,7)");
-    BAD(BACKWARD, shape[1], 2, "shape: 3 channels|2 came");
-    BAD(EVALUATE, shape[1], 4, "evaluation|3 channels|4 came");
-    BAD(RECOMPUTE, shape[1], 4, "recomputation|3 channels|4 came");
+    BAD(FORWARD, dims, 1, "layer \"first\"|dims|2 to 5|got 1");
+    BAD(FORWARD, dims, 6, "dims|got 6");
+    BAD(BACKWARD, dims, -1, "dims|got -1");
+    BAD(FORWARD, shape[1], 4, "shape: expected 3 channels, got 4 in (2,4,7)");
+    BAD(FORWARD, shape[1], 0, "shape: expected 3 channels, got 0 in (2,0,7)");
+    BAD(BACKWARD, shape[1], 2, "shape: expected 3 channels|got 2");
+    BAD(EVALUATE, shape[1], 4, "evaluation|3 channels|got 4");
+    BAD(RECOMPUTE, shape[1], 4, "recomputation|3 channels|got 4");
     BAD(FORWARD, shape[2], SIZE_MAX, "too large|overflow");
     BAD(FORWARD, shape[0], SIZE_MAX / 2, "too large|overflow");
     BAD(FORWARD, shape[2], (size_t)1 << 31, "too large|2147483648");
-    BAD(FORWARD, shape[2], ((size_t)1 << 31) - 1, "x: |floats|holds");
-    BAD(FORWARD, shape[0], 4, "x: 84 floats from offset 5|(4,3,7)|holds 50");
-    BAD(BACKWARD, shape[0], 1, "2 samples of 7 positions|1 of 7 came");
-    BAD(BACKWARD, shape[2], 5, "2 samples of 7 positions|2 of 5 came");
-    BAD(RECOMPUTE, shape[2], 5, "2 samples of 7 positions|2 of 5 came");
+    BAD(FORWARD, shape[2], ((size_t)1 << 31) - 1, "x: |floats|got a buffer of");
+    BAD(FORWARD, shape[0], 4, "x: expected 84 floats from offset 5|(4,3,7)|got a buffer of 50");
+    BAD(BACKWARD, shape[0], 1, "2 samples of 7 positions|got 1 of 7");
+    BAD(BACKWARD, shape[2], 5, "2 samples of 7 positions|got 2 of 5");
+    BAD(RECOMPUTE, shape[2], 5, "2 samples of 7 positions|got 2 of 5");
 }
 
 /* A shard without elements is empty, whatever its other extents are. */
@@ -62,23 +62,24 @@ static void check_empty(void)
 
 static void check_buffers(cl_mem abroad)
 {
-    BAD(FORWARD, x.mem, NULL, "x: a buffer was expected, NULL came");
-    BAD(FORWARD, y.mem, NULL, "y: a buffer");
-    BAD(FORWARD, weight.mem, NULL, "weight: a buffer");
-    BAD(FORWARD, bias.mem, NULL, "bias: a buffer");
-    BAD(BACKWARD, dy.mem, NULL, "dy: a buffer");
-    BAD(EVALUATE, x.mem, NULL, "x: a buffer");
-    BAD(RECOMPUTE, y.mem, NULL, "y: a buffer");
-    BAD(FORWARD, x.mem, abroad, "x: a buffer of the queue's context was expected");
-    BAD(FORWARD, y.mem, abroad, "y: a buffer of the queue's context was expected");
-    BAD(BACKWARD, dx.mem, abroad, "dx: a buffer of the queue's context");
-    BAD(BACKWARD, weight_grad.mem, abroad, "weight_grad: a buffer of the queue's context");
-    BAD(EVALUATE, bias.mem, abroad, "bias: a buffer of the queue's context");
-    BAD(FORWARD, x.offset, 9, "x: 42 floats from offset 9 were expected|holds 50");
-    BAD(FORWARD, y.offset, SIZE_MAX, "y: 42 floats|holds 50");
-    BAD(FORWARD, bias.offset, 9, "bias: 3 floats from offset 9|holds 11");
-    BAD(BACKWARD, dx.offset, SIZE_MAX / 4, "dx: 42 floats");
-    BAD(BACKWARD, bias_grad.offset, 10, "bias_grad: 3 floats from offset 10|holds 11");
+    BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL");
+    BAD(FORWARD, y.mem, NULL, "y: expected a buffer");
+    BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer");
+    BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer");
+    BAD(BACKWARD, dy.mem, NULL, "dy: expected a buffer");
+    BAD(EVALUATE, x.mem, NULL, "x: expected a buffer");
+    BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer");
+    BAD(FORWARD, x.mem, abroad, "x: expected a buffer of the queue's context");
+    BAD(FORWARD, y.mem, abroad, "y: expected a buffer of the queue's context");
+    BAD(BACKWARD, dx.mem, abroad, "dx: expected a buffer of the queue's context");
+    BAD(BACKWARD, weight_grad.mem, abroad, "weight_grad: expected a buffer of the queue's context");
+    BAD(EVALUATE, bias.mem, abroad, "bias: expected a buffer of the queue's context");
+    BAD(FORWARD, x.offset, 9, "x: expected 42 floats from offset 9|got a buffer of 50");
+    BAD(FORWARD, y.offset, SIZE_MAX, "y: expected 42 floats|got a buffer of 50");
+    BAD(FORWARD, bias.offset, 9, "bias: expected 3 floats from offset 9|got a buffer of 11");
+    BAD(BACKWARD, dx.offset, SIZE_MAX / 4, "dx: expected 42 floats");
+    BAD(BACKWARD, bias_grad.offset, 10,
+        "bias_grad: expected 3 floats from offset 10|got a buffer of 11");
     BAD(FORWARD, y.mem, s.good[1].x.mem, "y is written|overlap x");
     BAD(FORWARD, y, ((sbn_buffer){s.good[1].x.mem, 8}), "y is written|overlap x");
     BAD(FORWARD, x, s.good[1].y, "y is written|overlap x");
@@ -87,8 +88,8 @@ static void check_buffers(cl_mem abroad)
     BAD(BACKWARD, bias_grad, s.good[1].weight_grad, "weight_grad is written|overlap bias_grad");
     BAD(BACKWARD, weight_grad, s.good[1].weight, "weight_grad is written|overlap weight");
     BAD(EVALUATE, y, s.good[1].x, "y is written|overlap x");
-    BAD(FORWARD, num_wait, 2, "wait_list: 2 events were expected, NULL came");
-    BAD(EVALUATE, num_wait, 1, "wait_list: 1 events");
+    BAD(FORWARD, num_wait, 2, "wait_list: expected 2 events, got NULL");
+    BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events");
 }
 
 int main(void)

@@ -118,12 +118,12 @@ static int query(test_rank *m)
 
 static void check_errors(test_ranks *all)
 {
-    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|NULL came",
+    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|got NULL",
                      SBN_REMOTE_ERROR,
                      "rank 1 called forward of layer \"second\" with 7 channels and reported "
                      "SBN_INVALID_ARGUMENT",
                      "no saved");
-    branches_refused(all, no_layer, SBN_INVALID_ARGUMENT, "branches[2]: layer|NULL came",
+    branches_refused(all, no_layer, SBN_INVALID_ARGUMENT, "branches[2]: layer|got NULL",
                      SBN_REMOTE_ERROR, "rank 1 called forward and reported SBN_INVALID_ARGUMENT",
                      "no layer");
     branches_refused(all, same_saved, SBN_INVALID_ARGUMENT, "branches[2]: saved|used by 1",
@@ -144,8 +144,9 @@ static void check_errors(test_ranks *all)
     branches_refused(all, wrong_result, SBN_INVALID_ARGUMENT, "results[2]: size", SBN_REMOTE_ERROR,
                      "rank 1|SBN_INVALID_ARGUMENT", "a wrong result");
     branches_refused(all, too_few, SBN_TOO_FEW_VALUES,
-                     "forward of layer \"second\": more than 1|1 came", SBN_TOO_FEW_VALUES,
-                     "forward of layer \"second\": more than 1|1 came", "one value in one layer");
+                     "forward of layer \"second\": expected more than 1|got 1", SBN_TOO_FEW_VALUES,
+                     "forward of layer \"second\": expected more than 1|got 1",
+                     "one value in one layer");
     const char *const second = "rank 1 called forward of layer \"second\" with 7 channels and "
                                "reported CL_OUT_OF_RESOURCES";
     branches_refused(all, read_of_second, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueReadBuffer",
@@ -191,10 +192,10 @@ static void check_refused_alone(test_ranks *all)
     ranks_do(all, refused_alone);
     for (int rank = 0; rank < all->count; ++rank)
         rank_expect(&all->of[rank], SBN_SUCCESS,
-                    "count: at least 1 layer was expected, 0 came|"
-                    "branches: an array of layers was expected, NULL came|"
-                    "pass: a place for the handle was expected, NULL came|"
-                    "branches[0]: layer: a handle of this kind was expected, another came",
+                    "count: expected at least 1 layer, got 0|"
+                    "branches: expected an array of layers, got NULL|"
+                    "pass: expected a place for the handle, got NULL|"
+                    "branches[0]: layer: expected a handle of this kind, got another",
                     "what the others cannot learn of");
     tap_ok(branches_state(all) == before, "nothing has changed");
 }
@@ -236,7 +237,7 @@ static int failing_redo(test_rank *m)
 static void check_frozen(test_ranks *all)
 {
     ranks_do(all, branches_train);
-    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|NULL came",
+    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|got NULL",
                      SBN_REMOTE_ERROR,
                      "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
                      "SBN_INVALID_ARGUMENT",

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "group/group.h"
 #include "support/fixture.h"
 #include "support/wraps.h"
 
@@ -121,7 +122,7 @@ static void drop(cl_event *event)
 }
 
 /* Two steps of training; the second accumulates gradients, and its events are asked for. */
-static outcome train(const problem *p, cl_ulong cache)
+static outcome train(const problem *p, cl_ulong cache, int on_host)
 {
     outcome o = {DIGEST_START, 0, {SBN_RESULT_INIT, SBN_RESULT_INIT}};
     slice slices[REPLICAS];
@@ -131,6 +132,7 @@ static outcome train(const problem *p, cl_ulong cache)
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
     sbn_saved *saved;
+    group->combines = group->combines && !on_host;
     config.channels = p->channels;
     config.layout = p->layout;
     must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
@@ -165,19 +167,26 @@ static outcome train(const problem *p, cl_ulong cache)
     return o;
 }
 
-/* Step 1 of each chunk is a launch of its own: so many more show that there were chunks. */
-static void check(const problem *p)
+/*
+ * Combined by devices and by the host. Step 1 of each chunk is a launch of its own: so many more
+ * show that there were chunks.
+ */
+static void check(const problem *p, int on_host, uint64_t right)
 {
-    const outcome whole = train(p, 0), chunks = train(p, p->cache);
-    tap_ok(chunks.digest == whole.digest, "%s, a queue %s order: the bits of a pass made whole",
-           p->what, first_queue ? "without" : "in");
+    const outcome whole = train(p, 0, on_host), chunks = train(p, p->cache, on_host);
+    const int wide = p->frozen || on_host ? p->huge != 0 : -1;
+    tap_ok(chunks.digest == whole.digest && (!right || chunks.digest == right),
+           "%s, a queue %s order: the bits of a pass made whole", p->what,
+           first_queue ? "without" : "in");
     tap_ok(p->whole ? chunks.launches == whole.launches
                     : chunks.launches > whole.launches + whole.launches / 2,
            "%s: made %s: %ld launches, %ld whole", p->what, p->whole ? "whole" : "in chunks",
            chunks.launches, whole.launches);
     tap_ok(memcmp(chunks.results, whole.results, sizeof whole.results) == 0 &&
-               chunks.results[0].wide == (p->huge != 0),
-           "%s: the same results, %s format", p->what, p->huge != 0 ? "the wide" : "one");
+               chunks.results[0].wide == wide,
+           "%s: the same results, wide format %d", p->what, wide);
+    if (on_host)
+        check(p, 0, whole.digest);
 }
 
 /* A pass in two phases, or beside another that is under way, is made whole. */
@@ -219,7 +228,7 @@ static void check_two_phases(void)
  * A command that fails on the device, in any chunk, is what the pass comes to, though others have
  * followed it.
  */
-static void check_failed_commands(void)
+static void check_failed_commands(int on_host)
 {
     const problem *p = &problems[2];
     slice slices[REPLICAS];
@@ -227,6 +236,7 @@ static void check_failed_commands(void)
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer;
     int n = 1, silent = 0, any = 1;
+    group->combines = group->combines && !on_host;
     config.channels = p->channels;
     must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
     open_slices(p, slices);
@@ -254,10 +264,11 @@ static void checks(void)
         queues[r] = fixture_queue(&device, r == 1);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         for (first_queue = 0; first_queue < (problems[i].samples[1] ? 1 : 2); ++first_queue)
-            check(&problems[i]);
+            check(&problems[i], 1, 0);
     first_queue = 0;
     check_two_phases();
-    check_failed_commands();
+    check_failed_commands(1);
+    check_failed_commands(0);
     for (int r = 0; r < REPLICAS; ++r)
         clReleaseCommandQueue(queues[r]);
 }

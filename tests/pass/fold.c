@@ -197,12 +197,12 @@ static void check_refused(void)
 {
     example e;
     example_open(&e, "conv");
-    REFUSED(outer = 0, "replica 1|outer|0 came");
-    REFUSED(inner = 0, "inner|0 came");
-    REFUSED(inner = 1000, "weight|4000 floats|the buffer holds");
-    REFUSED(weight.mem = NULL, "weight|NULL came");
-    REFUSED(folded_bias.mem = NULL, "folded_bias|NULL came");
-    REFUSED(norm_bias.mem = NULL, "norm_bias|NULL came");
+    REFUSED(outer = 0, "replica 1|outer|got 0");
+    REFUSED(inner = 0, "inner|got 0");
+    REFUSED(inner = 1000, "weight|expected 4000 floats|got a buffer of");
+    REFUSED(weight.mem = NULL, "weight|got NULL");
+    REFUSED(folded_bias.mem = NULL, "folded_bias|got NULL");
+    REFUSED(norm_bias.mem = NULL, "norm_bias|got NULL");
     REFUSED(folded_weight = bad[1].weight, "overlap");
     REFUSED(num_wait = 1, "wait_list|1 events");
     const slice s = {.queue = queue};

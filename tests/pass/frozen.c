@@ -231,7 +231,7 @@ static void check_alone(void)
     sbn_shard without = all;
     without.x.mem = NULL;
     expect(sbn_backward(e.layer, &without, e.saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "x: a buffer was expected", "weight trained: x is needed");
+           "x: expected a buffer", "weight trained: x is needed");
 
     /* NaN in x is nothing to dx; in dy it stays where it is. */
     float *dx = malloc(sizeof(float) * ELEMENTS);
@@ -288,7 +288,7 @@ static void check_flags(void)
     must(sbn_forward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_forward");
     must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
     tap_ok(tracked == 1, "released, it trains");
-    expect(sbn_batchnorm_set_training(e.layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|2 came",
+    expect(sbn_batchnorm_set_training(e.layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|got 2",
            "train 2");
     expect(sbn_batchnorm_set_frozen(NULL, 1), SBN_INVALID_ARGUMENT, "layer|NULL", "freeze NULL");
     example_close(&e);

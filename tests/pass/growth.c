@@ -73,15 +73,15 @@ static uint64_t check_program(void (*program)(const growth_setup *, growth_outco
     const uint64_t digest = run(program, checkpoint, &o);
     tap_ok(!o.failed, "%s: all calls succeed: %s %s", what, o.failed ? o.failed : "", o.sentence);
     tap_ok(o.count == 2 * GROWTH_SAMPLES * GROWTH_PLANE && o.branch_count == 2 * GROWTH_PLANE,
-           "%s: counts of %d and %d, %d and %d expected", what, (int)o.count, (int)o.branch_count,
+           "%s: counts of %d and %d, expected %d and %d", what, (int)o.count, (int)o.branch_count,
            2 * GROWTH_SAMPLES * GROWTH_PLANE, 2 * GROWTH_PLANE);
     tap_ok(memcmp(o.samples, samples, sizeof samples) == 0, "%s: its samples in their order", what);
-    tap_ok(o.channels == 4, "%s: a checkpoint's layer of %zu channels, 4 expected", what,
+    tap_ok(o.channels == 4, "%s: a checkpoint's layer of %zu channels, expected 4", what,
            o.channels);
     tap_ok(!o.overwritten, "%s: structs are filled up to their size, and no further", what);
     if (program == growth_newer)
         tap_ok(o.refused == 11 && o.used == 11,
-               "%s: %d of %d later fields in use are refused, 11 of 11 expected", what, o.refused,
+               "%s: %d of %d later fields in use are refused, expected 11 of 11", what, o.refused,
                o.used);
     return digest;
 }

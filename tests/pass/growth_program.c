@@ -172,31 +172,31 @@ typedef struct layer_info {
 extern const char *sbn_last_error(void);
 extern int sbn_group_config_init(group_config *, size_t);
 extern int sbn_group_create(const group_config *, void **);
-extern void sbn_group_destroy(void *);
+extern int sbn_group_destroy(void *);
 extern int sbn_hub_create(int, void **);
 extern void sbn_hub_destroy(void *);
 extern int sbn_hub_transport(void *, int, transport_table *);
 extern int sbn_batchnorm_config_init(batchnorm_config *, size_t);
 extern int sbn_batchnorm_create(void *, const batchnorm_config *, void **);
-extern void sbn_batchnorm_destroy(void *);
+extern int sbn_batchnorm_destroy(void *);
 extern int sbn_batchnorm_settings(const void *, batchnorm_config *);
 extern int sbn_batchnorm_fold(void *, const folding *);
 extern int sbn_saved_create(void *, void **);
-extern void sbn_saved_destroy(void *);
+extern int sbn_saved_destroy(void *);
 extern int sbn_forward(void *, const shard *, void *, unsigned, result *);
 extern int sbn_backward(void *, const shard *, void *, unsigned, result *);
 extern int sbn_forward_branches(const branch *, size_t, result *);
 extern int sbn_data_parallel_config_init(data_parallel_config *, size_t);
 extern int sbn_data_parallel_create(void *, const data_parallel_config *, void **);
-extern void sbn_data_parallel_destroy(void *);
+extern int sbn_data_parallel_destroy(void *);
 extern int sbn_average_gradients(void *, const size_t *, size_t, const tensors *);
 extern int sbn_model_create(void **);
-extern void sbn_model_destroy(void *);
+extern int sbn_model_destroy(void *);
 extern int sbn_model_add(void *, const char *, void *, const parameters *);
 extern int sbn_load_config_init(load_config *, size_t);
 extern int sbn_model_load(void *, const char *, const load_config *);
 extern int sbn_checkpoint_create(const char *, void **);
-extern void sbn_checkpoint_destroy(void *);
+extern int sbn_checkpoint_destroy(void *);
 extern int sbn_checkpoint_layer(const void *, size_t, layer_info *);
 extern int sbn_sampler_init(sampler *, size_t);
 extern int sbn_sampler_take(const sampler *, uint64_t, size_t, uint64_t *);
@@ -313,13 +313,13 @@ static void open_work(work *w)
 
 static void close_work(work *w)
 {
-    sbn_model_destroy(w->model);
-    sbn_data_parallel_destroy(w->parallel);
-    sbn_saved_destroy(w->saved);
-    sbn_saved_destroy(w->other);
-    sbn_batchnorm_destroy(w->layer);
-    sbn_batchnorm_destroy(w->tracking);
-    sbn_group_destroy(w->group);
+    good(w, sbn_model_destroy(w->model), "sbn_model_destroy");
+    good(w, sbn_data_parallel_destroy(w->parallel), "sbn_data_parallel_destroy");
+    good(w, sbn_saved_destroy(w->saved), "sbn_saved_destroy");
+    good(w, sbn_saved_destroy(w->other), "sbn_saved_destroy");
+    good(w, sbn_batchnorm_destroy(w->layer), "sbn_batchnorm_destroy");
+    good(w, sbn_batchnorm_destroy(w->tracking), "sbn_batchnorm_destroy");
+    good(w, sbn_group_destroy(w->group), "sbn_group_destroy");
     sbn_hub_destroy(w->hub);
 }
 
@@ -393,7 +393,7 @@ static void read_files(work *w)
     w->out->channels = g.info.channels;
     for (size_t i = 0; i < sizeof g.beyond; ++i)
         w->out->overwritten |= g.beyond[i] != 0xa5;
-    sbn_checkpoint_destroy(checkpoint);
+    good(w, sbn_checkpoint_destroy(checkpoint), "sbn_checkpoint_destroy");
     batchnorm_config settings;
     memset(&settings, 0xa5, sizeof settings);
     settings.size = sizeof settings;

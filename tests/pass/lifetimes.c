@@ -85,7 +85,7 @@ static void check_under_pass(void)
         REFUSED(sbn_saved_destroy(l.saved),
                 "saved: expected no pass under way that uses it, got 1");
         RIGHT(sbn_pass_end(pass, NULL));
-        REFUSED(sbn_pass_end(pass, NULL), "pass|an ended one came");
+        REFUSED(sbn_pass_end(pass, NULL), "pass|got an ended one");
     }
     end(&l);
 }
@@ -175,7 +175,8 @@ static void check_destroyed(void)
            "a destroyed group has no replicas, a destroyed layer no group");
     int no_object[16] = {0};
     REFUSED(sbn_group_destroy((sbn_group *)no_object), "group|destroyed, or none");
-    REFUSED(sbn_group_destroy((sbn_group *)l.layer), "group: a handle of this kind|another came");
+    REFUSED(sbn_group_destroy((sbn_group *)l.layer),
+            "group: expected a handle of this kind, got another");
     ENDED(sbn_batchnorm_destroy(l.layer));
     ENDED(sbn_group_destroy(l.group));
     ENDED(sbn_group_destroy(NULL));

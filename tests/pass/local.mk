@@ -41,6 +41,7 @@ pass_tests = \
 	tests/pass/fold \
 	tests/pass/frozen \
 	tests/pass/lifetimes \
+	tests/pass/on_device \
 	tests/pass/overlaps \
 	tests/pass/passes \
 	tests/pass/running \
@@ -52,6 +53,7 @@ tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_chunks_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
+tests_pass_on_device_LDFLAGS = $(wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)

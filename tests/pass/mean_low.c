@@ -52,7 +52,7 @@ static void check(runner *r, const char *device)
         const double bound = ldexp(fabs(expected), -23) + ldexp(1000.0 * (double)n * invstd, -52);
         const double came = t.out.of[OUT_WEIGHT_GRAD].data[c];
         tap_ok(fabs(came - expected) <= bound,
-               "%s, channel %zu: weight_grad %.9g, %.9g expected, off by %.2g of %.2g", device, c,
+               "%s, channel %zu: weight_grad %.9g, expected %.9g, off by %.2g of %.2g", device, c,
                came, expected, fabs(came - expected), bound);
     }
     trial_free(&t);

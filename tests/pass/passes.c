@@ -239,7 +239,7 @@ static void check_unwanted(const uint64_t right[BATCHES])
         }
     }
     tap_ok(come == 4 * REPLICAS && digest_batch(0) == right[0],
-           "%d events of %d came, and the same outputs", come, 4 * REPLICAS);
+           "expected %d events and the same outputs, got %d events", 4 * REPLICAS, come);
     sbn_saved_destroy(saved);
 }
 

@@ -161,7 +161,7 @@ static int has_moments(const trial *t, size_t c, char *why, size_t size)
     const double mean = ldexp((double)sum, -41) / (double)n;
     const double var = ldexp((double)(n * squares - sum * sum), -82) / (double)n / (double)n;
     const double came[] = {t->out.of[OUT_MEAN].data[c], t->out.of[OUT_VAR].data[c]};
-    snprintf(why, size, "channel %zu: mean %a, variance %a expected, %a, %a came", c, mean, var,
+    snprintf(why, size, "channel %zu: expected mean %a, variance %a, got %a, %a", c, mean, var,
              came[0], came[1]);
     return came[0] == (float)mean && came[1] == (float)var;
 }
@@ -180,7 +180,7 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
     const double invstd = 1 / sqrt(x * x + t->p.eps);
     const double expected[] = {ldexp((double)sum, -79), ldexp((double)product, -103) * invstd};
     const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
-    snprintf(why, size, "channel %zu: bias_grad %a, weight_grad %a expected, %a, %a came", c,
+    snprintf(why, size, "channel %zu: expected bias_grad %a, weight_grad %a, got %a, %a", c,
              expected[0], expected[1], came[0], came[1]);
     return came[0] == (float)expected[0] && came[1] == (float)expected[1];
 }

@@ -89,7 +89,7 @@ static int matches(const trial *t, size_t c, double invstd, int judge_dx, char *
                 {OUT_WEIGHT_GRAD, product * invstd}};
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i)
         if (of[list[i].id].data[c] != (float)list[i].expected) {
-            snprintf(why, size, "channel %zu: %s %a expected, %a came", c, output_names[list[i].id],
+            snprintf(why, size, "channel %zu: expected %s %a, got %a", c, output_names[list[i].id],
                      list[i].expected, of[list[i].id].data[c]);
             return 0;
         }
@@ -100,7 +100,7 @@ static int matches(const trial *t, size_t c, double invstd, int judge_dx, char *
             const double d = t->in.x[i] - mean;
             const double y = p * d + t->in.bias[c], dx = p * (t->in.dy[i] - dy_mean - k * d);
             if (of[OUT_Y].data[i] != (float)y || (judge_dx && of[OUT_DX].data[i] != (float)dx)) {
-                snprintf(why, size, "channel %zu, x %g: y %a, dx %a expected, %a, %a came", c,
+                snprintf(why, size, "channel %zu, x %g: expected y %a, dx %a, got %a, %a", c,
                          t->in.x[i], y, dx, of[OUT_Y].data[i], of[OUT_DX].data[i]);
                 return 0;
             }
@@ -162,8 +162,7 @@ static void faintest(runner *r, const char *device)
     if (mean == 0.0f)
         tap_ok(1, "%s: 2^-149 everywhere: a mean of 0, this device flushes denormals", device);
     else
-        tap_ok(!failed && mean == FLT_TRUE_MIN, "%s: 2^-149 everywhere: mean %a came", device,
-               mean);
+        tap_ok(!failed && mean == FLT_TRUE_MIN, "%s: 2^-149 everywhere: got mean %a", device, mean);
     trial_free(&t);
 }
 

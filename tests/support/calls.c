@@ -52,6 +52,6 @@ void calls_say(const char *what, call_of *of, int world_size, size_t place, cons
     const int status = sbn__mismatch_read(words, place, 1, world_size, sentence, sizeof sentence);
     tap_ok(!calls_agree(of, world_size) && !sbn__mismatch_goes_on(words, world_size) &&
                status == SBN_DISAGREEMENT && !strcmp(sentence, expected),
-           "%s: %s expected, %s came: %s", what, expected, sbn_strerror(status), sentence);
+           "%s: expected %s, got %s: %s", what, expected, sbn_strerror(status), sentence);
     free(words);
 }

@@ -253,6 +253,6 @@ int expect(int status, int expected, const char *words, const char *what)
     /* strerror's names are no calls that clear the sentence. */
     const char *sentence = sbn_last_error();
     const int spoken = expected == SBN_SUCCESS ? !*sentence : holds_words(sentence, words);
-    return tap_ok(status == expected && spoken, "%s: expected %s (%s), came %s: %s", what,
+    return tap_ok(status == expected && spoken, "%s: expected %s (%s), got %s: %s", what,
                   sbn_strerror(expected), words, sbn_strerror(status), sentence);
 }

@@ -55,11 +55,13 @@ wraps = \
 	$(wrap)clEnqueueReadBuffer \
 	$(wrap)clEnqueueWriteBuffer \
 	$(wrap)clEnqueueWriteBufferRect \
+	$(wrap)clFinish \
 	$(wrap)clFlush \
 	$(wrap)clGetDeviceInfo \
 	$(wrap)clGetEventInfo \
 	$(wrap)clRetainEvent \
 	$(wrap)clSetKernelArg \
+	$(wrap)clWaitForEvents \
 	$(wrap)sbn__allocate
 
 # Ranks as the processes of an MPI job; no thread can take their place unnoticed.

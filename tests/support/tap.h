@@ -11,7 +11,7 @@
 /* Says beforehand how many checks there will be: one that is left out is then a failure. */
 void tap_plan(int checks);
 
-/* One check. What it says should name the case, the value expected and the value that came. */
+/* One check. What it says should name the case, the value expected and the value got. */
 int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
 
 /*

@@ -44,7 +44,7 @@ runner *trial_runner(const char *const names[][2], const char *build_options, ch
 {
     enum { MOST = 4 };
     cl_device_id ids[MOST];
-    runner_config config = {ids, 0, SBN_FORM_AUTO, build_options, NULL};
+    runner_config config = {.devices = ids, .build_options = build_options};
     device_list list;
     runner *made = NULL;
     int usable = 1;
@@ -75,7 +75,7 @@ int trial_every_device(trial_check *check)
     int failed = devices_list(&list), checked = 0;
     for (size_t i = 0; i < list.devices && !failed; ++i) {
         const device_info *d = &list.device[i];
-        const runner_config config = {&d->id, 1, SBN_FORM_AUTO, NULL, NULL};
+        const runner_config config = {.devices = &d->id, .num_devices = 1};
         runner *r;
         if (!d->usable)
             continue;

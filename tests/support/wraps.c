@@ -24,6 +24,8 @@ const char *const wraps_names[WRAPS] = {
     "clEnqueueMapBuffer",
     "clEnqueueWriteBufferRect",
     "clRetainEvent",
+    "clWaitForEvents",
+    "clFinish",
 };
 
 static atomic_long calls[WRAPS];
@@ -264,6 +266,18 @@ WRAP(void *, clEnqueueMapBuffer,
 WRAP(cl_int, clRetainEvent, (cl_event event))
 {
     return fails(WRAP_RETAIN_EVENT) ? CL_OUT_OF_HOST_MEMORY : __real_clRetainEvent(event);
+}
+
+WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
+{
+    atomic_fetch_add(&calls[WRAP_WAIT], 1);
+    return __real_clWaitForEvents(count, list);
+}
+
+WRAP(cl_int, clFinish, (cl_command_queue queue))
+{
+    atomic_fetch_add(&calls[WRAP_FINISH], 1);
+    return __real_clFinish(queue);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))

@@ -27,6 +27,8 @@ enum {
     WRAP_MAP,
     WRAP_WRITE_RECT,
     WRAP_RETAIN_EVENT,
+    WRAP_WAIT, /* these two never fail */
+    WRAP_FINISH,
     WRAPS,
     WRAP_ANY = WRAPS
 };

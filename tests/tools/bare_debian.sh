@@ -92,7 +92,7 @@ status_is() { # STATUS COMMAND...
     shift
     "$@"
     came=$?
-    [ $came -eq "$wanted" ] || echo "status $came, $wanted was expected"
+    [ $came -eq "$wanted" ] || echo "expected status $wanted, got $came"
     [ $came -eq "$wanted" ]
 }
 

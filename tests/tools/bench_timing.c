@@ -10,7 +10,7 @@ static void check_spread(const char *what, spread s, size_t count, double least,
 {
     tap_ok(s.count == count && s.least == least && s.quartile1 == quartile1 && s.median == median &&
                s.quartile3 == quartile3 && s.most == most,
-           "%s: %zu values %g %g %g %g %g expected, %zu values %g %g %g %g %g came", what, count,
+           "%s: expected %zu values %g %g %g %g %g, got %zu values %g %g %g %g %g", what, count,
            least, quartile1, median, quartile3, most, s.count, s.least, s.quartile1, s.median,
            s.quartile3, s.most);
 }
@@ -30,7 +30,7 @@ static void check_spreads(void)
     check_spread("scaled", spread_times(spread_of(even, 4), 2), 4, 2, 3.5, 5, 6.5, 8);
     spread empty = spread_of(none, 2);
     tap_ok(empty.count == 0 && isnan(empty.median) && isnan(empty.least) && isnan(empty.most),
-           "nothing measured: NaN expected, %g came", empty.median);
+           "nothing measured: expected NaN, got %g", empty.median);
     for (size_t i = 0; i < SPREAD_MAX; ++i)
         many[i] = (double)((i * 7) % SPREAD_MAX);
     check_spread("as many as fit", spread_of(many, SPREAD_MAX), SPREAD_MAX, 0, 255.75, 511.5,
@@ -52,6 +52,15 @@ static int run(void *self, bench_pass pass)
     if (ran < 4096)
         order[ran++] = f->number;
     return ++f->runs == f->fails_at ? SBN_OUT_OF_MEMORY : SBN_SUCCESS;
+}
+
+static int finished;
+
+static int finish(void *self)
+{
+    (void)self;
+    ++finished;
+    return SBN_SUCCESS;
 }
 
 enum { FAKES = 4 };
@@ -99,7 +108,7 @@ static void check_budget(void)
     fake fakes[FAKES] = {{.runs = 0}};
     size_t rounds;
     int status = time_fakes(fakes, &(timing_budget){.seconds = 0}, list, contenders, &rounds);
-    tap_ok(!status && rounds == TIMING_LEAST, "no time left: %d rounds expected, %zu came",
+    tap_ok(!status && rounds == TIMING_LEAST, "no time left: expected %d rounds, got %zu",
            TIMING_LEAST, rounds);
 
     fake failing[FAKES] = {[2] = {.fails_at = 5}};
@@ -108,10 +117,34 @@ static void check_budget(void)
            "a run that fails ends the timing: status %d after %zu rounds", status, rounds);
 }
 
+/* Where the call returns before its pass has ended, both times are kept. */
+static void check_returned(void)
+{
+    static series list[2];
+    fake fakes[2] = {{.number = 0}, {.number = 1}};
+    const contender contenders[] = {
+        {.name = "waits", .self = &fakes[0], .run = run},
+        {.name = "returns", .self = &fakes[1], .run = run, .finish = finish},
+    };
+    size_t rounds;
+    int ordered = 1;
+    for (int i = 0; i < 2; ++i)
+        list[i] = (series){.of = &contenders[i], .pass = BENCH_FORWARD};
+    int status = timing_run(list, 2, &(timing_budget){.rounds = 9}, &rounds);
+    for (size_t i = 0; i < rounds; ++i)
+        ordered &= list[1].returned[i] >= 0 && list[1].returned[i] <= list[1].seconds[i];
+    tap_ok(!status && rounds == 9 && finished == 10, "a pass is finished in each round: %d times",
+           finished);
+    tap_ok(ordered, "its call returns before its end");
+    tap_ok(spread_of(list[0].returned, rounds).count == 0,
+           "a call that waits for the end has no such time");
+}
+
 int main(void)
 {
     check_spreads();
     check_rounds();
     check_budget();
+    check_returned();
     return tap_done();
 }

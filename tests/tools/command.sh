@@ -83,6 +83,8 @@ for command in devices check bench inspect; do
     check "$command: an unknown letter" refuses "$command has no option -x; $see" "$command" -x
     check "$command: a value that is missing" refuses "--json lacks its value; $see" "$command" --json
     check "$command: a value too many" refuses "--help takes no value; $see" "$command" --help=3
+    check "$command: an unknown option that colours a terminal" \
+        refuses "$command has no option --?[31m; $see" "$command" "$(printf '%s\033[31m' --)"
     check "$command: an option for a file" \
         refuses '--json --help: expected a file'"'"'s name, or - for standard output' \
         "$command" --json --help
@@ -167,6 +169,10 @@ for command in $commands; do
     check 'refused before anything runs' [ ! -s "$work/out" ]
     check 'with one sentence' [ "$(cat "$work/err")" = \
         "syncbn: --json $work/none/file: it cannot be written: No such file or directory" ]
+    check "$command: one whose name colours a terminal" \
+        of 1 --json "$(printf '%s/\033[31m/file' "$work")"
+    check 'which stays as it is' [ "$(cat "$work/err")" = \
+        "syncbn: --json $work/?[31m/file: it cannot be written: No such file or directory" ]
     check "$command: a folder for a file" of 1 --json "$work"
     check 'refused before anything runs' [ ! -s "$work/out" ]
     if [ -w /dev/full ]; then
@@ -174,7 +180,7 @@ for command in $commands; do
         check 'is said' grep -q '^syncbn: --json /dev/full: it cannot be written: No space' "$work/err"
         "$SYNCBN" "$command" $(arguments "$command") > /dev/full 2> "$work/err"
         status=$?
-        check "$command: no space on standard output: exit status 1, $status came" [ $status -eq 1 ]
+        check "$command: no space on standard output: expected exit status 1, got $status" [ $status -eq 1 ]
         check 'is said' grep -q '^syncbn: standard output cannot be written' "$work/err"
     fi
 done

@@ -55,7 +55,7 @@ refuses() {
     if [ $status -eq "$expected" ] && [ "$(wc -l < "$out")" -eq 1 ] && grep -qF -- "$words" "$out"; then
         echo "ok $count - $* is refused: $(cat "$out")"
     else
-        echo "not ok $count - $*: status $status, $expected was expected, and: $words"
+        echo "not ok $count - $*: expected status $expected and: $words, got status $status"
         sed 's/^/# /' "$out"
     fi
 }

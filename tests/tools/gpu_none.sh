@@ -37,7 +37,7 @@ gpu() {
     shift
     sh "$srcdir/tests/gpu.sh" "$@" > "$work/out" 2> "$work/err" < /dev/null
     status=$?
-    result "gpu.sh $1: exit status $expected, $status came" [ $status -eq "$expected" ]
+    result "gpu.sh $1: expected exit status $expected, got $status" [ $status -eq "$expected" ]
 }
 
 says() {

@@ -55,6 +55,7 @@ int bench_open(const bench_config *config, bench **made, char *error)
         ids[i] = config->devices[i]->id;
     int status = queues_open(&(runner_config){.devices = ids,
                                               .num_devices = config->num_devices,
+                                              .one_context = 1,
                                               .build_options = config->build_options},
                              &b->queues);
     if (status) {

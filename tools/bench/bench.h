@@ -11,7 +11,7 @@
 enum { BENCH_MAX_SERIES = 64, BENCH_MAX_CONTENDERS = 32 };
 
 typedef struct bench_config {
-    const device_info *const *devices; /* one context each; the first is measured alone */
+    const device_info *const *devices; /* of a platform, one context; the first is measured alone */
     size_t num_devices;
     const char *build_options; /* for the library, or NULL */
     timing_budget budget;

@@ -20,7 +20,7 @@ spread bench_share_of_copy(const bench_result *result, const series *s)
     return spread_times(spread_of_quotients(copy->seconds, s->seconds, result->rounds), moves);
 }
 
-/* Whom a contender is compared with, by name; NULL: with nobody. */
+/* The name of the contender that `name` is compared with, or NULL. */
 static const char *counterpart(const char *name)
 {
     return strcmp(name, "synchronised") == 0                           ? "apart"
@@ -37,7 +37,7 @@ size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_CO
         const series *with = other ? bench_series(result, other, s->pass) : NULL;
         if (!with)
             continue;
-        /* The library comes first; of the replicas, those that are synchronised. */
+        /* The library is the first of the two; of the replicas, the synchronised ones. */
         int swap = strcmp(other, "syncbn") == 0;
         const series *a = swap ? with : s, *b = swap ? s : with;
         list[count++] = (comparison_of){.pass = s->pass,

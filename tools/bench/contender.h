@@ -40,10 +40,12 @@ typedef struct contender {
     unsigned passes; /* bits 1 << bench_pass */
     void *self;
     /*
-     * Runs a pass from its start to its end on the device. These functions return SBN_SUCCESS or
-     * a status, and then a sentence in the scene's error.
+     * Runs a pass from its start to its end on the device; or, where there is a `finish`, until its
+     * call returns, and `finish` waits for the end. These functions return SBN_SUCCESS or a status,
+     * and then a sentence in the scene's error.
      */
     int (*run)(void *self, bench_pass pass);
+    int (*finish)(void *self);
     /* After the timing: overwrites outputs, runs every pass again and judges what they leave. */
     int (*check)(void *self);
     void (*close)(void *self);

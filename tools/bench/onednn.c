@@ -1,4 +1,4 @@
-/* oneDNN, through the C interface of its version 2. */
+/* oneDNN, through its C interface. */
 #include "bench/onednn.h"
 
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "bench/judge.h"
 #include "bench/onednn_shared.h"
+#include "bench/onednn_version.h"
 
 typedef struct layout {
     const char *name;
@@ -21,7 +22,7 @@ static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_
 typedef struct onednn {
     onednn_shared *shared;
     const layout *layout;
-    dnnl_memory_t tensor[ONEDNN_TENSORS], mean, var, weights, weights_grads;
+    dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
     dnnl_primitive_t forward, backward;
 } onednn;
 
@@ -39,47 +40,38 @@ static int run(void *self, bench_pass pass)
     onednn *o = self;
     const dnnl_exec_arg_t forward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
                                        {DNNL_ARG_DST, o->tensor[ONEDNN_Y]},
-                                       {DNNL_ARG_MEAN, o->mean},
-                                       {DNNL_ARG_VARIANCE, o->var},
-                                       {DNNL_ARG_SCALE_SHIFT, o->weights}};
+                                       {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
+                                       {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
+                                       {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
+                                       {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
     const dnnl_exec_arg_t backward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
                                         {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
                                         {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
-                                        {DNNL_ARG_MEAN, o->mean},
-                                        {DNNL_ARG_VARIANCE, o->var},
-                                        {DNNL_ARG_SCALE_SHIFT, o->weights},
-                                        {DNNL_ARG_DIFF_SCALE_SHIFT, o->weights_grads}};
+                                        {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
+                                        {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
+                                        {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
+                                        {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]},
+                                        {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
+                                        {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]}};
     int affine = o->shared->scene->p.affine;
-    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, affine ? 5 : 4)
-                                 : execute(o, o->backward, backward, affine ? 7 : 5);
+    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, affine ? 6 : 4)
+                                 : execute(o, o->backward, backward, affine ? 9 : 5);
 }
 
 /* Between nchw, as the scene's inputs are, and this layout. */
 static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout)
 {
     onednn_shared *sh = o->shared;
-    dnnl_memory_desc_t desc;
     dnnl_memory_t nchw = NULL;
-    dnnl_primitive_desc_t primitive_desc = NULL;
     dnnl_primitive_t primitive = NULL;
-    const dnnl_memory_desc_t *there;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&desc, 4, sh->dims, dnnl_f32, dnnl_nchw);
-    status = status ? status : dnnl_memory_create(&nchw, &desc, sh->engine, plain);
-    status = status ? status : dnnl_memory_get_memory_desc(o->tensor[which], &there);
-    status = status
-                 ? status
-                 : dnnl_reorder_primitive_desc_create(&primitive_desc, into_layout ? &desc : there,
-                                                      sh->engine, into_layout ? there : &desc,
-                                                      sh->engine, NULL);
-    status = status ? status : dnnl_primitive_create(&primitive, primitive_desc);
-    int result =
-        status ? onednn_failed(sh->scene, "preparing a reorder", status)
-               : execute(o, primitive,
-                         (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, into_layout ? nchw : o->tensor[which]},
-                                             {DNNL_ARG_TO, into_layout ? o->tensor[which] : nchw}},
-                         2);
+    dnnl_status_t status = onednn_memory(sh, 4, sh->dims, dnnl_nchw, plain, &nchw);
+    const dnnl_memory_t from = into_layout ? nchw : o->tensor[which];
+    const dnnl_memory_t to = into_layout ? o->tensor[which] : nchw;
+    status = status ? status : onednn_reorder(sh, from, to, &primitive);
+    int result = status ? onednn_failed(sh->scene, "preparing a reorder", status)
+                        : execute(o, primitive,
+                                  (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, 2);
     dnnl_primitive_destroy(primitive);
-    dnnl_primitive_desc_destroy(primitive_desc);
     dnnl_memory_destroy(nchw);
     return result;
 }
@@ -99,8 +91,8 @@ static int check(void *self)
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < sh->bytes / sizeof(float); ++i)
         sh->tensor[ONEDNN_Y][i] = sh->tensor[ONEDNN_DX][i] = spoilt;
-    for (size_t c = 0; c < 2 * s->g.channels; ++c)
-        sh->weights_grads[c] = spoilt;
+    for (size_t c = 0; c < s->g.channels; ++c)
+        sh->vector[ONEDNN_WEIGHT_GRAD][c] = sh->vector[ONEDNN_BIAS_GRAD][c] = spoilt;
     int status = reorder(o, s->in.x, ONEDNN_X, 1);
     status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
     status = status ? status : run(o, BENCH_FORWARD);
@@ -111,9 +103,10 @@ static int check(void *self)
     }
     free(plain);
     if (!status && s->p.affine) {
-        status = bench_judge_numbers(s, o->layout->name, sh->weights_grads, OUT_WEIGHT_GRAD);
+        status = bench_judge_numbers(s, o->layout->name, sh->vector[ONEDNN_WEIGHT_GRAD],
+                                     OUT_WEIGHT_GRAD);
         status = status ? status
-                        : bench_judge_numbers(s, o->layout->name, sh->weights_grads + s->g.channels,
+                        : bench_judge_numbers(s, o->layout->name, sh->vector[ONEDNN_BIAS_GRAD],
                                               OUT_BIAS_GRAD);
     }
     return status;
@@ -124,69 +117,37 @@ static void close(void *self)
     onednn *o = self;
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         dnnl_memory_destroy(o->tensor[i]);
-    dnnl_memory_destroy(o->mean);
-    dnnl_memory_destroy(o->var);
-    dnnl_memory_destroy(o->weights);
-    dnnl_memory_destroy(o->weights_grads);
+    for (int i = 0; i < ONEDNN_VECTORS; ++i)
+        dnnl_memory_destroy(o->vector[i]);
     dnnl_primitive_destroy(o->forward);
     dnnl_primitive_destroy(o->backward);
     onednn_shared_release(o->shared);
     free(o);
 }
 
-static dnnl_status_t make_memories(onednn *o, const dnnl_memory_desc_t *data)
+static dnnl_status_t make_memories(onednn *o)
 {
     onednn_shared *sh = o->shared;
-    dnnl_dims_t channels = {sh->dims[1]}, both = {2, sh->dims[1]};
-    dnnl_memory_desc_t vector, pair;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&vector, 1, channels, dnnl_f32, dnnl_a);
-    status = status ? status : dnnl_memory_desc_init_by_tag(&pair, 2, both, dnnl_f32, dnnl_ab);
+    const dnnl_dims_t channels = {sh->dims[1]};
+    dnnl_status_t status = dnnl_success;
     for (int i = 0; i < ONEDNN_TENSORS && !status; ++i)
-        status = dnnl_memory_create(&o->tensor[i], data, sh->engine, sh->tensor[i]);
-    status = status ? status : dnnl_memory_create(&o->mean, &vector, sh->engine, sh->mean);
-    status = status ? status : dnnl_memory_create(&o->var, &vector, sh->engine, sh->var);
-    status = status ? status : dnnl_memory_create(&o->weights, &pair, sh->engine, sh->weights);
-    return status ? status
-                  : dnnl_memory_create(&o->weights_grads, &pair, sh->engine, sh->weights_grads);
-}
-
-/* dnnl_unimplemented: this CPU has no such layout. */
-static dnnl_status_t make_primitives(onednn *o, const dnnl_memory_desc_t *data)
-{
-    onednn_shared *sh = o->shared;
-    float eps = (float)sh->scene->p.eps;
-    unsigned flags = sh->scene->p.affine ? dnnl_use_scaleshift : dnnl_normalization_flags_none;
-    dnnl_batch_normalization_desc_t desc;
-    dnnl_primitive_desc_t hint = NULL, backward = NULL;
-    dnnl_status_t status = dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_training,
-                                                                      data, eps, flags);
-    status = status ? status : dnnl_primitive_desc_create(&hint, &desc, NULL, sh->engine, NULL);
-    status = status ? status : dnnl_primitive_create(&o->forward, hint);
-    status = status ? status
-                    : dnnl_batch_normalization_backward_desc_init(&desc,
-                                                                  sh->scene->p.affine
-                                                                      ? dnnl_backward
-                                                                      : dnnl_backward_data,
-                                                                  data, data, eps, flags);
-    status = status ? status : dnnl_primitive_desc_create(&backward, &desc, NULL, sh->engine, hint);
-    status = status ? status : dnnl_primitive_create(&o->backward, backward);
-    dnnl_primitive_desc_destroy(hint);
-    dnnl_primitive_desc_destroy(backward);
+        status = onednn_memory(sh, 4, sh->dims, o->layout->tag, sh->tensor[i], &o->tensor[i]);
+    for (int i = 0; i < ONEDNN_VECTORS && !status; ++i)
+        status = onednn_memory(sh, 1, channels, dnnl_a, sh->vector[i], &o->vector[i]);
     return status;
 }
 
 static int open_layout(onednn_shared *sh, const layout *of, contender *made, size_t *count)
 {
-    dnnl_memory_desc_t data;
     onednn *o = calloc(1, sizeof *o);
     if (!o)
         return job_failed_here(sh->scene->error, of->name, SBN_OUT_OF_MEMORY);
     o->shared = sh;
     o->layout = of;
     ++sh->users;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&data, 4, sh->dims, dnnl_f32, of->tag);
-    status = status ? status : make_memories(o, &data);
-    status = status ? status : make_primitives(o, &data);
+    dnnl_status_t status = make_memories(o);
+    status = status ? status : onednn_batch_normalization(sh, of->tag, &o->forward, &o->backward);
+    /* Not on this CPU. */
     if (status) {
         close(o);
         return status == dnnl_unimplemented

@@ -19,10 +19,8 @@ void onednn_shared_release(onednn_shared *sh)
         return;
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         free(sh->tensor[i]);
-    free(sh->mean);
-    free(sh->var);
-    free(sh->weights);
-    free(sh->weights_grads);
+    for (int i = 0; i < ONEDNN_VECTORS; ++i)
+        free(sh->vector[i]);
     dnnl_stream_destroy(sh->stream);
     dnnl_engine_destroy(sh->engine);
     free(sh);
@@ -48,16 +46,14 @@ static int fill(onednn_shared *sh)
     sh->bytes = s->g.samples * padded * s->g.plane[0] * sizeof(float);
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         missing |= !(sh->tensor[i] = floats(sh->bytes));
-    missing |= !(sh->mean = floats(vector));
-    missing |= !(sh->var = floats(vector));
-    missing |= !(sh->weights = floats(2 * vector));
-    missing |= !(sh->weights_grads = floats(2 * vector));
+    for (int i = 0; i < ONEDNN_VECTORS; ++i)
+        missing |= !(sh->vector[i] = floats(vector));
     if (missing)
         return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
     memcpy(sh->tensor[ONEDNN_X], s->in.x, s->g.elements * sizeof(float));
     memcpy(sh->tensor[ONEDNN_DY], s->in.dy, s->g.elements * sizeof(float));
-    memcpy(sh->weights, s->in.weight, vector);
-    memcpy(sh->weights + channels, s->in.bias, vector);
+    memcpy(sh->vector[ONEDNN_WEIGHT], s->in.weight, vector);
+    memcpy(sh->vector[ONEDNN_BIAS], s->in.bias, vector);
     dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);
     if (!status)
         status = dnnl_stream_create(&sh->stream, sh->engine, dnnl_stream_default_flags);

@@ -14,6 +14,16 @@ typedef enum onednn_tensor {
     ONEDNN_TENSORS
 } onednn_tensor;
 
+typedef enum onednn_vector {
+    ONEDNN_MEAN,
+    ONEDNN_VAR,
+    ONEDNN_WEIGHT,
+    ONEDNN_BIAS,
+    ONEDNN_WEIGHT_GRAD,
+    ONEDNN_BIAS_GRAD,
+    ONEDNN_VECTORS
+} onednn_vector;
+
 /* One memory for all layouts, since times do not depend on what lies in it. */
 typedef struct onednn_shared {
     scene *scene;
@@ -23,8 +33,7 @@ typedef struct onednn_shared {
     dnnl_dims_t dims; /* N, C, H, W */
     size_t bytes;     /* of a tensor, in the layout that pads most */
     float *tensor[ONEDNN_TENSORS];
-    float *mean, *var;              /* `channels` each */
-    float *weights, *weights_grads; /* weight, then bias */
+    float *vector[ONEDNN_VECTORS]; /* `channels` each */
 } onednn_shared;
 
 /* With one user; statuses as of a contender's functions. */

@@ -31,10 +31,13 @@ static void deal(const series *list, size_t count, uint64_t round, size_t *order
     }
 }
 
-static int run_once(const series *s, double *seconds)
+static int run_once(const series *s, double *seconds, double *returned)
 {
     double start = check_clock();
     int status = s->of->run(s->of->self, s->pass);
+    *returned = s->of->finish ? check_clock() - start : NAN;
+    if (!status && s->of->finish)
+        status = s->of->finish(s->of->self);
     *seconds = check_clock() - start;
     return status;
 }
@@ -58,7 +61,7 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
     *rounds = 0;
     count = count < MAX_SERIES ? count : MAX_SERIES;
     for (size_t i = 0; i < count && !status; ++i)
-        status = run_once(&list[i], &ignored);
+        status = run_once(&list[i], &ignored, &ignored);
     settle(list, count);
     start = check_clock();
     for (size_t round = 0; round < most && !status; ++round) {
@@ -67,13 +70,13 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
             break;
         deal(list, count, round, order);
         for (size_t i = 0; i < count; ++i)
-            list[i].seconds[round] = NAN;
+            list[i].seconds[round] = list[i].returned[round] = NAN;
         for (size_t i = 0; i < count && !status; ++i) {
             series *s = &list[order[i]];
             double *at = &s->seconds[round];
             if (budget->rounds || round < TIMING_LEAST ||
                 spent[order[i]] <= 2 * elapsed / (double)count) {
-                status = run_once(s, at);
+                status = run_once(s, at, &s->returned[round]);
                 spent[order[i]] += *at;
             }
         }

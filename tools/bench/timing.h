@@ -9,11 +9,14 @@
 #include "bench/contender.h"
 #include "bench/spread.h"
 
-/* One contender's one pass, and its seconds in each round; NaN where it sat out. */
+/*
+ * One contender's one pass, and its seconds in each round; NaN where it sat out. Those until its call
+ * returned are NaN where the contender does not tell.
+ */
 typedef struct series {
     const contender *of;
     bench_pass pass;
-    double seconds[SPREAD_MAX];
+    double seconds[SPREAD_MAX], returned[SPREAD_MAX];
 } series;
 
 typedef struct timing_budget {

@@ -109,9 +109,9 @@ int digests_differ(const digests *recorded, const digests *here, char *text, siz
     }
     if (recorded->inputs != here->inputs) {
         snprintf(text, size,
-                 "the inputs are not those of the digests: %016" PRIx64 " came, %016" PRIx64
-                 " was recorded",
-                 here->inputs, recorded->inputs);
+                 "the inputs are not those of the digests: expected %016" PRIx64
+                 ", got %016" PRIx64,
+                 recorded->inputs, here->inputs);
         return 1;
     }
     for (int id = 0; id < OUTPUTS && used < size; ++id) {

@@ -32,7 +32,7 @@ typedef struct outputs {
     output of[OUTPUTS];
     uint64_t count; /* sbn_saved's values per channel */
     int64_t batches;
-    int wide; /* a pass needed the wide format */
+    int wide; /* a pass needed the wide format; -1: not known, devices have decided */
 } outputs;
 
 /* "mean", "y", ...: indexed by output_id. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Groups kept at once; one more starts afresh. */
+/* At most so many groups are kept; then all are dropped. */
 enum { KEPT = 16 };
 
 typedef struct kept_group {
@@ -18,13 +18,55 @@ typedef struct kept_group {
 struct queues {
     size_t devices;
     cl_device_id *device;
-    cl_context *context; /* a device that is named twice has one context */
+    cl_context *context; /* per device; some share theirs */
     sbn_kernel_form form;
     char *build_options;
     const runner_ranks *ranks;
     size_t groups;
     kept_group kept[KEPT];
 };
+
+static cl_platform_id platform_of(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    return platform;
+}
+
+/* 1 if two devices share a context. */
+static int share_context(const runner_config *config, size_t a, size_t b)
+{
+    return config->devices[a] == config->devices[b] ||
+           (config->one_context &&
+            platform_of(config->devices[a]) == platform_of(config->devices[b]));
+}
+
+/* The context of device i: an earlier device's, or a new one for all that share it. */
+static cl_int open_context(queues *q, size_t i, const runner_config *config)
+{
+    cl_device_id *sharing = NULL;
+    cl_uint count = 0;
+    cl_int status = CL_SUCCESS;
+    for (size_t first = 0; first < i; ++first) {
+        if (share_context(config, first, i)) {
+            q->context[i] = q->context[first];
+            return clRetainContext(q->context[i]);
+        }
+    }
+    sharing = calloc(config->num_devices, sizeof *sharing);
+    if (!sharing)
+        return SBN_OUT_OF_MEMORY;
+    for (size_t j = i; j < config->num_devices; ++j) {
+        int known = 0;
+        for (cl_uint k = 0; k < count; ++k)
+            known |= sharing[k] == config->devices[j];
+        if (!known && share_context(config, i, j))
+            sharing[count++] = config->devices[j];
+    }
+    q->context[i] = clCreateContext(NULL, count, sharing, NULL, NULL, &status);
+    free(sharing);
+    return status;
+}
 
 int queues_open(const runner_config *config, queues **made)
 {
@@ -42,17 +84,10 @@ int queues_open(const runner_config *config, queues **made)
         queues_close(q);
         return SBN_OUT_OF_MEMORY;
     }
+    for (size_t i = 0; i < config->num_devices; ++i)
+        q->device[i] = config->devices[i];
     for (size_t i = 0; i < config->num_devices && !status; ++i) {
-        cl_device_id device = q->device[i] = config->devices[i];
-        size_t first = 0;
-        while (q->device[first] != device)
-            ++first;
-        if (first < i) {
-            q->context[i] = q->context[first];
-            status = clRetainContext(q->context[i]);
-        } else {
-            q->context[i] = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-        }
+        status = open_context(q, i, config);
         q->devices += !status;
     }
     if (status) {

@@ -52,7 +52,8 @@ static int run_passes(job *j)
         status = job_evaluate(j);
     if (!status && passes & PASS_RECOMPUTE)
         status = job_recompute(j);
-    j->out->wide = forward.wide || backward.wide;
+    /* Known where one is known to be, or both are known not to be. */
+    j->out->wide = forward.wide == 1 || backward.wide == 1 ? 1 : -(forward.wide || backward.wide);
     return status;
 }
 

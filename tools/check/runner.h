@@ -20,6 +20,7 @@ enum { RUNNER_ERROR = 1024 };
 typedef struct runner_config {
     const cl_device_id *devices;
     size_t num_devices;
+    int one_context;           /* of all devices of a platform; else each has its own */
     sbn_kernel_form form;      /* instead of the problem's, unless SBN_FORM_AUTO */
     const char *build_options; /* for the library, or NULL */
     const runner_ranks *ranks; /* NULL: this process alone */

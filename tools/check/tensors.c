@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements behind the contents that nobody may touch, and what they hold. */
+/* Guard elements after the contents, and their value. */
 enum { GUARD = 16 };
 static const float guard_value = -7.7777e33f;
 
@@ -15,14 +15,14 @@ static size_t contents(const placement *g, size_t r, tensor_id id)
     return vector ? g->channels : placement_shard_elements(g, r);
 }
 
-/* Has it contents before the passes? */
+/* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
     int gradient = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD;
     return id < TENSOR_WEIGHT_GRAD || (gradient && p->backward_flags & SBN_ACCUMULATE_GRADIENTS);
 }
 
-/* Does a pass of the problem touch it? */
+/* 1 if a pass of the problem uses it. */
 static int is_used(const problem *p, tensor_id id)
 {
     static const unsigned by[TENSORS] = {
@@ -128,7 +128,7 @@ int tensors_overwrite(const tensors *t, tensor_id id)
     return status ? status : clFinish(t->queue);
 }
 
-/* Is anything but the guard in so many elements from there on? */
+/* Checks the guard elements from there on. */
 static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count, int *spoilt)
 {
     float guard[GUARD];

@@ -21,6 +21,9 @@ static void print_series(const bench_result *result, const series *s)
     } else if (s->of->name == result->copy) {
         printf("  the fastest copy");
     }
+    const spread returned = spread_of(s->returned, result->rounds);
+    if (returned.count)
+        printf("  returned after %.1f us", 1e6 * returned.median);
     putchar('\n');
 }
 

@@ -72,6 +72,9 @@ static json_t *series_json(const bench_result *result, const series *s)
     json_object_set_new(object, "contender", json_string(s->of->name));
     json_object_set_new(object, "pass", json_string(bench_pass_names[s->pass]));
     json_object_set_new(object, "seconds", spread_json(seconds));
+    const spread returned = spread_of(s->returned, result->rounds);
+    if (returned.count)
+        json_object_set_new(object, "returned", spread_json(returned));
     json_object_set_new(object, "gb_per_s",
                         json_number_or_name(1e-9 * bench_bytes(result, s->pass) / seconds.median));
     json_object_set_new(object, "share_of_copy", spread_json(bench_share_of_copy(result, s)));

@@ -3,7 +3,7 @@
 
 #include "syncbn/bench_options.h"
 #include "syncbn/bench_report.h"
-#include "syncbn/command.h"
+#include "syncbn/command_run.h"
 #include "syncbn/progress.h"
 
 static int run_list(bench *b, const bench_options *o, bench_json *json, int table)
@@ -14,7 +14,7 @@ static int run_list(bench *b, const bench_options *o, bench_json *json, int tabl
         char line[PROBLEM_LINE];
         bench_result result;
         problem_print(p, line, sizeof line);
-        /* A table is seen to grow. */
+        /* The growing table shows the progress itself. */
         progress_show(i + 1, o->list.count, failed, line, !table);
         bench_run(b, p, &result);
         progress_clear();
@@ -29,8 +29,9 @@ static int run_list(bench *b, const bench_options *o, bench_json *json, int tabl
     return failed ? EXIT_FAILED : 0;
 }
 
-static int run(const device_list *list, const bench_options *o, json_output *out)
+static int run(const device_list *list, const void *options, json_output *out)
 {
+    const bench_options *o = options;
     size_t chosen[DEVICE_CHOICE_MAX];
     const device_info *devices[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
@@ -76,20 +77,7 @@ int command_bench(int argc, char **argv)
     int ended = bench_options_read(argc, argv, &options);
     if (ended)
         return ended - 1;
-    device_list list;
-    json_output json;
-    int exit_status = json_output_open(&json, options.json);
-    if (!exit_status) {
-        int status = devices_list(&list);
-        if (status) {
-            fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-            exit_status = EXIT_FAILED;
-        } else {
-            exit_status = run(&list, &options, &json);
-            devices_free(&list);
-        }
-        json_output_close(&json);
-    }
+    const int exit_status = command_run(options.json, run, &options);
     bench_options_free(&options);
     return exit_status;
 }

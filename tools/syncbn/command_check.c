@@ -1,11 +1,12 @@
 /* syncbn check */
 #include <stdio.h>
 
-#include "syncbn/command.h"
+#include "syncbn/command_run.h"
 #include "syncbn/report.h"
 
-static int run_list(const device_list *list, const check_options *o, json_output *json)
+static int run(const device_list *list, const void *options, json_output *json)
 {
+    const check_options *o = options;
     size_t chosen[DEVICE_CHOICE_MAX], count;
     cl_device_id ids[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
@@ -31,7 +32,7 @@ static int run_list(const device_list *list, const check_options *o, json_output
     for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;
         report_progress(&to, &o->list.problems[i]);
-        /* New digests are made whatever the list has. */
+        /* New digests are not compared with those of the list. */
         check_run(r, &o->list.problems[i],
                   o->format == REPORT_DIGESTS ? NULL : &o->list.recorded[i], &result);
         report_result(&to, &o->list.problems[i], &result);
@@ -47,20 +48,7 @@ int command_check(int argc, char **argv)
     int ended = options_read(argc, argv, &options);
     if (ended)
         return ended - 1;
-    device_list list;
-    json_output json;
-    int exit_status = json_output_open(&json, options.json);
-    if (!exit_status) {
-        int status = devices_list(&list);
-        if (status) {
-            fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-            exit_status = EXIT_FAILED;
-        } else {
-            exit_status = run_list(&list, &options, &json);
-            devices_free(&list);
-        }
-        json_output_close(&json);
-    }
+    const int exit_status = command_run(options.json, run, &options);
     options_free(&options);
     return exit_status;
 }

@@ -2,11 +2,9 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "syncbn/command.h"
-#include "check/devices.h"
+#include "syncbn/command_run.h"
 #include "syncbn/driver_advice.h"
 #include "syncbn/json.h"
-#include "syncbn/json_output.h"
 #include "check/problem.h"
 
 static const char help[] =
@@ -93,23 +91,16 @@ static json_t *list_json(const device_list *list)
     return all;
 }
 
-static int run(json_output *json)
+static int run(const device_list *list, const void *options, json_output *json)
 {
-    device_list list;
-    int status = devices_list(&list);
-    if (status) {
-        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-        return EXIT_FAILED;
-    }
-    const int failed = !any_usable(&list);
+    (void)options;
+    const int failed = !any_usable(list);
     if (!json_output_is_stdout(json)) {
-        print_list(&list);
+        print_list(list);
         if (failed)
             fputs(driver_advice, stdout);
     }
-    int exit_status = json_output_write(json, list_json(&list)) | failed;
-    devices_free(&list);
-    return exit_status;
+    return json_output_write(json, list_json(list)) | failed;
 }
 
 int command_devices(int argc, char **argv)
@@ -131,11 +122,5 @@ int command_devices(int argc, char **argv)
         failed = usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
                              argv[optind]);
     }
-    json_output json;
-    failed = failed ? failed : json_output_open(&json, path);
-    if (!failed) {
-        failed = run(&json);
-        json_output_close(&json);
-    }
-    return failed;
+    return failed ? failed : command_run(path, run, NULL);
 }

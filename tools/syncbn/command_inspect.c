@@ -7,8 +7,8 @@
 #include "syncbn/command.h"
 #include "syncbn/inspect.h"
 #include "syncbn/json.h"
-#include "base/text.h"
 #include "syncbn/json_output.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/standard_input.h"
 
 static const char help[] =
@@ -37,16 +37,9 @@ static const char *range_text(char text[48], const tensor_range *range, int ther
     return text;
 }
 
-/* The file may be anybody's: see src/base/text.h for what reaches the terminal. */
-static void print_safely(const char *text, int width)
+static void print_padded(const char *text, int width)
 {
-    int printed = 0;
-    char character[5];
-    while (*text) {
-        text += sbn__printable(text, character);
-        fputs(character, stdout);
-        ++printed;
-    }
+    const int printed = safe_print(stdout, text);
     printf("%*s", printed < width ? width - printed : 0, "");
 }
 
@@ -55,13 +48,13 @@ static void print_layer(const layer_report *r, int width)
     char weight[48], mean[48], var[48], batches[24] = "-";
     if (r->readable && r->layer.tracked)
         snprintf(batches, sizeof batches, "%lld", (long long)r->batches);
-    print_safely(*r->layer.name ? r->layer.name : "(the network)", width);
+    print_padded(*r->layer.name ? r->layer.name : "(the network)", width);
     printf("  %8zu  %-4s  %-22s  %-22s  %-22s  %8s", r->layer.channels, r->layer.type,
            range_text(weight, &r->weight, r->readable && r->layer.affine),
            range_text(mean, &r->mean, r->readable), range_text(var, &r->var, r->readable), batches);
     if (*r->problems) {
         printf("  ! ");
-        print_safely(r->problems, 0);
+        safe_print(stdout, r->problems);
     }
     putchar('\n');
 }
@@ -113,11 +106,11 @@ static void say(const char *path, const char *shown, int status)
     const char *sentence = sbn_last_error();
     const size_t length = strlen(path);
     if (!*sentence)
-        fprintf(stderr, "syncbn: %s: %s\n", shown, sbn_strerror(status));
+        safe_error("%s: %s", shown, sbn_strerror(status));
     else if (strncmp(sentence, path, length) == 0)
-        fprintf(stderr, "syncbn: %s%s\n", shown, sentence + length);
+        safe_error("%s%s", shown, sentence + length);
     else
-        fprintf(stderr, "syncbn: %s\n", sentence);
+        safe_error("%s", sentence);
 }
 
 /* Every layer as a line and into the array; returns how many look wrong, or a negative status. */
@@ -186,7 +179,7 @@ int command_inspect(int argc, char **argv)
         }
     }
     if (!failed && argc - optind != 1) {
-        failed = usage_error("inspect takes one file, %d came; see syncbn inspect --help",
+        failed = usage_error("inspect: expected one file, got %d; see syncbn inspect --help",
                              argc - optind);
     }
     failed = failed ? failed : json_output_open(&json, json_path);

@@ -11,7 +11,7 @@ static tensor_range range_of(const float *values, size_t count)
     tensor_range range = {NAN, NAN, 0};
     for (size_t i = 0; i < count; ++i) {
         if (isfinite(values[i])) {
-            /* fmin leaves out a NaN. */
+            /* fmin ignores NaN. */
             range.least = fminf(range.least, values[i]);
             range.most = fmaxf(range.most, values[i]);
         } else {
@@ -62,7 +62,7 @@ static void judge(layer_report *report, const float *var)
         add_problem(report, "variance: 0 in %zu of %zu channels", zero, report->layer.channels);
     if (report->batches < 0)
         add_problem(report, "num_batches_tracked: %lld", (long long)report->batches);
-    /* As it is made: without a count only the values tell. */
+    /* The values of a new layer; without a count only they can tell that it was never trained. */
     const int fresh = report->mean.least == 0 && report->mean.most == 0 && report->var.least == 1 &&
                       report->var.most == 1 && !report->mean.not_finite && !report->var.not_finite;
     if (report->batches == 0 && fresh)

@@ -1,6 +1,6 @@
 /*
- * Without memory, jansson leaves values out, or fails in ways that it does not survive: a report that
- * lacks a part must not look whole.
+ * Without memory, jansson omits values or crashes. A report that lacks a part must not look
+ * complete.
  */
 #ifndef TOOLS_SYNCBN_JSON_MEMORY_H
 #define TOOLS_SYNCBN_JSON_MEMORY_H

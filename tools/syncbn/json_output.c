@@ -9,10 +9,11 @@
 #include <jansson.h>
 
 #include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 
 static int fail(const json_output *out, int why)
 {
-    fprintf(stderr, "syncbn: --json %s: it cannot be written: %s\n", out->path, strerror(why));
+    safe_error("--json %s: it cannot be written: %s", out->path, strerror(why));
     return EXIT_FAILED;
 }
 
@@ -43,7 +44,7 @@ static FILE *open_temporary(json_output *out)
     return to;
 }
 
-/* Could it be written? Nothing is left where the program is ended before it is. */
+/* Checks that it can be written, and leaves nothing behind if the program ends early. */
 static int try_temporary(json_output *out)
 {
     out->target = realpath(out->path, NULL);

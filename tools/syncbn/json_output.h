@@ -12,13 +12,13 @@ typedef struct json_output {
     FILE *to;                 /* or it is written as it is */
 } json_output;
 
-/* Is the option's value a FILE? 0, or EXIT_USAGE after a sentence: another option is none. */
+/* Reads the value of --json. 0, or EXIT_USAGE after a sentence if it is another option. */
 int json_output_read(const char *value, const char **path);
 
 /* `path`: a file, "-" for standard output, or NULL. 0, or EXIT_FAILED after a sentence. */
 int json_output_open(json_output *out, const char *path);
 
-/* Does JSON take standard output, so that nothing else may be written there? */
+/* 1 if JSON goes to standard output, so that nothing else may be written there. */
 int json_output_is_stdout(const json_output *out);
 
 /* Writes the value, which is released. 0, or EXIT_FAILED after a sentence. */

@@ -11,6 +11,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
 	tools/syncbn/command_inspect.c \
+	tools/syncbn/command_run.c \
+	tools/syncbn/command_run.h \
 	tools/syncbn/inspect.c \
 	tools/syncbn/inspect.h \
 	tools/syncbn/device_choice.c \
@@ -32,6 +34,8 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
 	tools/syncbn/report_json.c \
+	tools/syncbn/safe_text.c \
+	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \
 	tools/syncbn/standard_input.h \
 	tools/syncbn/usage.c \

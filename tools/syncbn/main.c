@@ -1,4 +1,4 @@
-/* The command `syncbn`: which part is meant. */
+/* The command `syncbn`: finds the subcommand. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "syncbn/command.h"
 #include "syncbn/json_memory.h"
+#include "syncbn/safe_text.h"
 
 static const char help[] =
     "usage: syncbn devices [options]\n"
@@ -52,9 +53,7 @@ int usage_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("syncbn: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    safe_verror(format, arguments);
     va_end(arguments);
     return EXIT_USAGE;
 }

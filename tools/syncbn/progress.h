@@ -1,4 +1,4 @@
-/* Where a list of problems has got to, on standard error. */
+/* The progress of a list of problems, on standard error. */
 #ifndef TOOLS_SYNCBN_PROGRESS_H
 #define TOOLS_SYNCBN_PROGRESS_H
 

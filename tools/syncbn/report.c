@@ -9,7 +9,7 @@
 
 enum { LINE = PROBLEM_LINE + 512 };
 
-/* Seconds after which a terminal is told where we are. */
+/* Seconds after which a terminal shows the progress. */
 static const double progress_after = 1.0;
 
 void report_rerun(const report *r, const problem *p, char *text, size_t size)
@@ -79,7 +79,7 @@ static void explain(const report *r, const problem *p, const check_result *resul
     if (*result->error) {
         printf("%s%s\n", prefix, result->error);
     } else if (!result->comparison.counts_ok) {
-        printf("%scount %" PRIu64 ", %zu expected, or batches tracked %" PRId64 " wrong\n", prefix,
+        printf("%scount %" PRIu64 ", expected %zu, or batches tracked %" PRId64 " wrong\n", prefix,
                result->outputs.count, result->placement.values, result->outputs.batches);
     }
     for (int id = 0; id < OUTPUTS; ++id) {

@@ -41,7 +41,9 @@ void report_json_result(report *r, const problem *p, const check_result *result)
         json_object_set_new(object, "error", json_text(result->error));
     json_object_set_new(object, "bits_compared", json_boolean(result->bits_known));
     json_object_set_new(object, "seconds", json_real(result->seconds));
-    json_object_set_new(object, "wide", json_boolean(result->outputs.wide));
+    json_object_set_new(object, "wide",
+                        result->outputs.wide < 0 ? json_null()
+                                                 : json_boolean(result->outputs.wide));
     report_rerun(r, p, text, sizeof text);
     json_object_set_new(object, "again", json_string(text));
     for (int id = 0; id < OUTPUTS; ++id)

@@ -1,4 +1,4 @@
-/* What is wrong with an option of a command line, each mistake in its own words. */
+/* Sentences for wrong options of a command line. */
 #include <getopt.h>
 #include <string.h>
 

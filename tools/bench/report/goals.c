@@ -23,6 +23,7 @@ typedef struct goal {
     int (*about)(const json_t *problem);
     layouts layouts;
     const char *pass; /* NULL: both */
+    int half;         /* enough if half of the values meet it */
 } goal;
 
 static int from_16_mb(const json_t *problem)
@@ -35,16 +36,24 @@ static int above_4_mb(const json_t *problem)
     return results_bytes(problem) > 4 * mega;
 }
 
+static int from_0_4_mb(const json_t *problem)
+{
+    return results_bytes(problem) >= 0.4 * mega;
+}
+
+static int up_to_4_mb(const json_t *problem)
+{
+    return from_0_4_mb(problem) && !above_4_mb(problem);
+}
+
+static int from_3_mb(const json_t *problem)
+{
+    return results_bytes(problem) >= 3 * mega;
+}
+
 static int from_64_mb(const json_t *problem)
 {
     return results_bytes(problem) >= 64 * mega;
-}
-
-/* Of batch 32 and more: with 2 images there is nothing but the fixed cost. */
-static int small_planes(const json_t *problem)
-{
-    size_t plane = results_extent(problem, "ih") * results_extent(problem, "iw");
-    return plane <= 49 && results_bytes(problem) >= 2 * mega;
 }
 
 static int tiny(const json_t *problem, size_t channels)
@@ -79,9 +88,10 @@ static double onednn_best(const json_t *problem, const char *pass)
     return fastest ? 1 / results_quotient(problem, LIBRARY, fastest, pass) : NAN;
 }
 
-static double onednn_nchw(const json_t *problem, const char *pass)
+static double onednn_same(const json_t *problem, const char *pass)
 {
-    return 1 / results_quotient(problem, LIBRARY, "onednn nchw", pass);
+    const char *layout = results_is_last(problem) ? "onednn nhwc" : "onednn nchw";
+    return 1 / results_quotient(problem, LIBRARY, layout, pass);
 }
 
 static double baseline(const json_t *problem, const char *pass)
@@ -99,6 +109,11 @@ static double exactness(const json_t *problem, const char *pass)
     return 100 * (results_quotient(problem, LIBRARY, "unordered", pass) - 1);
 }
 
+static double until_return(const json_t *problem, const char *pass)
+{
+    return 1e6 * results_returned(problem, LIBRARY, pass);
+}
+
 static double beyond_kernels(const json_t *problem, const char *pass)
 {
     return 1e6 * results_difference(problem, LIBRARY, "unordered", pass);
@@ -112,47 +127,51 @@ static double workspace(const json_t *problem, const char *pass)
 }
 
 static const goal on_a_cpu[] = {
-    {"forward against three passes of a copy, >= 16 MB, channels first", "", 0.90, 1, share,
-     from_16_mb, FIRST, "forward"},
+    {"against oneDNN given the same layout, >= 0.4 MB", " x", 1, 1, onednn_same, from_0_4_mb, BOTH,
+     NULL, 0},
+    {"against oneDNN's best layout, > 4 MB", " x", 0.9, 1, onednn_best, above_4_mb, BOTH, NULL, 0},
+    {"the same, on half of them", " x", 1, 1, onednn_best, above_4_mb, BOTH, NULL, 1},
+    {"against oneDNN's best layout, 0.4 to 4 MB", " x", 0.7, 1, onednn_best, up_to_4_mb, BOTH, NULL,
+     0},
+    {"exact sums against unordered ones, >= 16 MB, cost", " %", 10, 0, exactness, from_16_mb, BOTH,
+     NULL, 0},
+    {"exact sums against unordered ones, >= 0.4 MB, cost", " %", 25, 0, exactness, from_0_4_mb,
+     BOTH, NULL, 0},
+    {"forward against three passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
+     from_16_mb, FIRST, "forward", 0},
     {"forward against three passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
-     from_16_mb, LAST, "forward"},
+     from_16_mb, LAST, "forward", 0},
     {"backward against five passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
-     from_16_mb, FIRST, "backward"},
-    {"backward against five passes of a copy, >= 16 MB, channels last", "", 0.75, 1, share,
-     from_16_mb, LAST, "backward"},
-    {"the same for 7x7 planes and (1024,1024), forward", "", 0.60, 1, share, small_planes, BOTH,
-     "forward"},
-    {"the same for 7x7 planes and (1024,1024), backward", "", 0.60, 1, share, small_planes, BOTH,
-     "backward"},
-    {"against oneDNN's best layout, > 4 MB, forward", " x", 1, 1, onednn_best, above_4_mb, BOTH,
-     "forward"},
-    {"against oneDNN's best layout, > 4 MB, backward", " x", 1, 1, onednn_best, above_4_mb, BOTH,
-     "backward"},
-    {"against oneDNN given nchw, > 4 MB", " x", 4, 1, onednn_nchw, above_4_mb, BOTH, NULL},
-    {"against the plain baseline kernel, > 4 MB", " x", 5, 1, baseline, above_4_mb, BOTH, NULL},
-    {"synchronising two devices, >= 16 MB, costs", " %", 3, 0, synchronising, from_16_mb, BOTH,
-     NULL},
-    {"exact sums against unordered ones, >= 16 MB, cost", " %", 5, 0, exactness, from_16_mb, BOTH,
-     NULL},
-    {"fixed cost of a pass beyond its kernels, 64 channels", " us", 60, 0, beyond_kernels, tiny_64,
-     BOTH, NULL},
-    {"fixed cost of a pass beyond its kernels, 2048 channels", " us", 150, 0, beyond_kernels,
-     tiny_2048, BOTH, NULL},
+     from_16_mb, FIRST, "backward", 0},
+    {"backward against five passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
+     from_16_mb, LAST, "backward", 0},
+    {"fixed cost of a pass beyond its kernels, 64 channels", " us", 20, 0, beyond_kernels, tiny_64,
+     BOTH, NULL, 0},
+    {"fixed cost of a pass beyond its kernels, 2048 channels", " us", 40, 0, beyond_kernels,
+     tiny_2048, BOTH, NULL, 0},
+    {"time until a pass returns, 64 channels", " us", 30, 0, until_return, tiny_64, BOTH, NULL, 0},
+    {"time until a pass returns, 2048 channels", " us", 30, 0, until_return, tiny_2048, BOTH, NULL,
+     0},
+    {"synchronising two devices of a context, >= 16 MB, costs", " %", 2, 0, synchronising,
+     from_16_mb, BOTH, NULL, 0},
+    {"synchronising two devices of a context, >= 3 MB, costs", " %", 10, 0, synchronising,
+     from_3_mb, BOTH, NULL, 0},
+    {"against the plain baseline kernel, > 4 MB", " x", 5, 1, baseline, above_4_mb, BOTH, NULL, 0},
     {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
-     "forward"},
+     "forward", 0},
 };
 
 static const goal on_a_gpu[] = {
     {"forward against three passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
-     from_64_mb, FIRST, "forward"},
+     from_64_mb, FIRST, "forward", 0},
     {"forward against three passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
-     from_64_mb, LAST, "forward"},
+     from_64_mb, LAST, "forward", 0},
     {"backward against five passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
-     from_64_mb, FIRST, "backward"},
+     from_64_mb, FIRST, "backward", 0},
     {"backward against five passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
-     from_64_mb, LAST, "backward"},
+     from_64_mb, LAST, "backward", 0},
     {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
-     "forward"},
+     "forward", 0},
 };
 
 /* The worst value so far, and how many met the goal. */
@@ -203,7 +222,8 @@ static void print(const goal *g, const tally *t)
         return;
     }
     printf("%-66s %8.2f%-3s  goal %s %g%-3s  %s", g->what, t->worst, g->unit,
-           g->at_least ? ">=" : "<=", g->limit, g->unit, t->met == t->values ? "met   " : "missed");
+           g->at_least ? ">=" : "<=", g->limit, g->unit,
+           t->met >= (g->half ? (t->values + 1) / 2 : t->values) ? "met   " : "missed");
     printf("  %zu of %zu; worst: %s %s\n", t->met, t->values, t->pass, t->problem);
 }
 

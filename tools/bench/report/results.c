@@ -59,11 +59,22 @@ static double median(const json_t *list, const char *const keys[3], const char *
     return NAN;
 }
 
-double results_share_of_copy(const json_t *problem, const char *contender, const char *pass)
+static double measured(const json_t *problem, const char *contender, const char *pass,
+                       const char *key)
 {
     return median(json_object_get(problem, "series"),
                   (const char *const[]){"contender", "pass", NULL},
-                  (const char *const[]){contender, pass, NULL}, "share_of_copy");
+                  (const char *const[]){contender, pass, NULL}, key);
+}
+
+double results_share_of_copy(const json_t *problem, const char *contender, const char *pass)
+{
+    return measured(problem, contender, pass, "share_of_copy");
+}
+
+double results_returned(const json_t *problem, const char *contender, const char *pass)
+{
+    return measured(problem, contender, pass, "returned");
 }
 
 static double compared(const json_t *problem, const char *of, const char *with, const char *pass,

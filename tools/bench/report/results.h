@@ -12,7 +12,7 @@
 /* Problems of a report; NULL if it has none. */
 const json_t *results_problems(const json_t *report);
 
-/* Is the first device, on which all but the replicas run, of this type ("cpu", "gpu")? */
+/* 1 if the first device, which all but the replicas use, is of this type ("cpu", "gpu"). */
 int results_first_device_is(const json_t *report, const char *type);
 
 const char *results_line(const json_t *problem);
@@ -25,6 +25,7 @@ size_t results_extent(const json_t *problem, const char *key);
 /* Medians; NaN where it was not measured. */
 double results_share_of_copy(const json_t *problem, const char *contender, const char *pass);
 double results_quotient(const json_t *problem, const char *of, const char *with, const char *pass);
+double results_returned(const json_t *problem, const char *contender, const char *pass);
 double results_difference(const json_t *problem, const char *of, const char *with,
                           const char *pass);
 

@@ -12,7 +12,7 @@ tools_bench_scaling_scaling_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tools_bench_scaling_scaling_LDADD = libsyncbn_bench.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
 
 # For Linux alone, so made when asked for.
-EXTRA_PROGRAMS = tools/bench/scaling/switch
+EXTRA_PROGRAMS += tools/bench/scaling/switch
 tools_bench_scaling_switch_SOURCES = tools/bench/scaling/switch.c
 tools_bench_scaling_switch_LDADD =
 

@@ -100,7 +100,7 @@ static void print_rows(scaling_rank *r, size_t rounds)
     fflush(stdout);
 }
 
-/* As many rounds as fit the time, by rank 0's clock and the rounds that come before. */
+/* As many rounds as fit the time, estimated by rank 0 from the warm-up. */
 static void measure(scaling_rank *r, double budget)
 {
     enum { LEAST = 9, BEFORE = 4 };

@@ -76,7 +76,7 @@ function fit_sums(    p, c, P, n) {
     beta = result[3]
 }
 
-# What the host does for other members: a transport that answers at once against none.
+# What the host does for other ranks: a transport that answers at once against none.
 function fit_host(pass,    c, C, y, n, sx, sy, sxx, sxy) {
     for (c = 1; c <= C_count["ranks"]; c++) {
         C = C_of["ranks", c]
@@ -183,7 +183,7 @@ function step_cost(P, a, b, what,    n, i, list, total) {
 function carry_on(name, a, b,    i, n, P, list) {
     n = split("2 8 32 128 1250 4095 10000", list, " ")
     printf "\n%s: alpha %.3g us, beta %.3g us a KB\n\n", name, a, 1024 * b
-    print "| members | headers | latency | bytes | host | in all, headers hidden |"
+    print "| ranks | headers | latency | bytes | host | in all, headers hidden |"
     print "|---|---|---|---|---|---|"
     for (i = 1; i <= n; i++) {
         P = list[i]

@@ -1,0 +1,155 @@
+/* Commands on a replica's queue, their events, and the buffers that they work on. */
+#include "base/memory.h"
+#include "device/device.h"
+
+void sbn__wait_add(sbn_wait *wait, cl_event event)
+{
+    if (event)
+        wait->events[wait->count++] = event;
+}
+
+static const cl_event *list_of(const sbn_wait *wait)
+{
+    return wait->count ? wait->events : NULL;
+}
+
+int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
+                size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
+                cl_event *event)
+{
+    size_t global[3];
+    const int fixed = kernel->local[0] != 0;
+    for (cl_uint i = 0; i < dimensions; ++i)
+        global[i] = work_groups[i] * (fixed ? kernel->local[i] : 1);
+    cl_int code = CL_SUCCESS;
+    for (size_t i = 0; i < count && code == CL_SUCCESS; ++i)
+        code = clSetKernelArg(kernel->kernel, (cl_uint)i, arguments[i].size, arguments[i].value);
+    if (code == CL_SUCCESS)
+        code = clEnqueueNDRangeKernel(replica->queue, kernel->kernel, dimensions, NULL, global,
+                                      fixed ? kernel->local : NULL, wait->count, list_of(wait),
+                                      event);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, kernel->name, code);
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
+int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
+              cl_event *event)
+{
+    const cl_int code = clEnqueueReadBuffer(replica->queue, buffer, CL_FALSE, 0, size, out,
+                                            wait->count, list_of(wait), event);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
+int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
+                       size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
+                       cl_event *event)
+{
+    const size_t origin[] = {offset, 0, 0}, region[] = {size, rows, 1};
+    const int whole = size == pitch;
+    const cl_int code = whole
+                            ? clEnqueueWriteBuffer(replica->queue, buffer, CL_FALSE, 0, rows * size,
+                                                   in, wait->count, list_of(wait), event)
+                            : clEnqueueWriteBufferRect(replica->queue, buffer, CL_FALSE, origin,
+                                                       origin, region, pitch, 0, pitch, 0, in,
+                                                       wait->count, list_of(wait), event);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, whole ? "clEnqueueWriteBuffer" : "clEnqueueWriteBufferRect",
+                            code);
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
+int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
+{
+    const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,
+                                                    event);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clEnqueueMarkerWithWaitList", code);
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
+int sbn__flush(sbn_replica *replica)
+{
+    const cl_int code = clFlush(replica->queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFlush", code);
+}
+
+int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)
+{
+    const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
+                                       state, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clGetEventInfo", code);
+}
+
+int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
+{
+    cl_int state;
+    const int status = sbn__event_state(replica, event, &state);
+    if (status)
+        return status;
+    *done = state == CL_COMPLETE;
+    return state < 0 ? sbn__fail_cl(replica, "a command failed on the device", state) : SBN_SUCCESS;
+}
+
+void sbn__release_event(cl_event *event)
+{
+    if (*event) {
+        clReleaseEvent(*event);
+        sbn__handle_closed();
+        *event = NULL;
+    }
+}
+
+void sbn__move_event(cl_event *slot, cl_event *event)
+{
+    sbn__release_event(slot);
+    *slot = *event;
+    *event = NULL;
+}
+
+int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event)
+{
+    const cl_int code = event ? clRetainEvent(event) : CL_SUCCESS;
+    sbn__release_event(slot);
+    if (code != CL_SUCCESS) {
+        clWaitForEvents(1, &event);
+        return sbn__fail_cl(replica, "clRetainEvent", code);
+    }
+    if (event)
+        sbn__handle_opened();
+    *slot = event;
+    return SBN_SUCCESS;
+}
+
+int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
+{
+    if (buffer->mem && buffer->size >= size)
+        return SBN_SUCCESS;
+    sbn__release_buffer(buffer);
+    cl_int code;
+    buffer->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    if (code != CL_SUCCESS) {
+        buffer->mem = NULL;
+        return sbn__fail_cl(replica, "clCreateBuffer", code);
+    }
+    sbn__handle_opened();
+    sbn__device_memory_made(size);
+    buffer->size = size;
+    return SBN_SUCCESS;
+}
+
+void sbn__release_buffer(sbn_device_buffer *buffer)
+{
+    if (buffer->mem) {
+        clReleaseMemObject(buffer->mem);
+        sbn__handle_closed();
+        sbn__device_memory_released(buffer->size);
+    }
+    *buffer = (sbn_device_buffer){NULL, 0};
+}

@@ -1,0 +1,84 @@
+#include "device/program_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "device/kernel_constants.h"
+#include "device/kernels.h"
+#include "device/program.h"
+
+/*
+ * The sources of a program, by name. The file of a pass precedes the kernels that both passes
+ * share. The CPU form has kernels of its own for step 1, and for whole passes.
+ */
+static const char *const gpu_reduce_sources[] = {
+    "common.cl",          "accumulator.cl", "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",  "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl", "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw.cl", "reduce_nhwc.cl",
+    "reduce_backward.cl", "reduce_nchw.cl", "reduce_nhwc.cl",
+};
+static const char *const cpu_reduce_sources[] = {
+    "common.cl",          "accumulator.cl",     "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",      "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl",     "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw_cpu.cl", "reduce_nhwc_cpu.cl",
+    "reduce_backward.cl", "reduce_nchw_cpu.cl", "reduce_nhwc_cpu.cl",
+    "apply_walk.cl",      "apply_forward.cl",   "apply_backward.cl",
+    "store_gradients.cl", "whole_forward.cl",   "whole_backward.cl",
+};
+static const char *const apply_sources[] = {
+    "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
+    "reduce_slices.cl", "store_gradients.cl", "channels.cl",      "self_test.cl",
+};
+
+/* Characters; sbn_program_text has room for them and the library's own. */
+#define MAX_BUILD_OPTIONS 1000
+
+static const sbn_kernel_source *find_source(const char *name)
+{
+    const sbn_kernel_source *source = sbn_kernel_sources;
+    while (strcmp(source->name, name) != 0)
+        ++source;
+    return source;
+}
+
+static void add_sources(sbn_sources *sources, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const sbn_kernel_source *source = find_source(names[i]);
+        sources->texts[sources->count] = source->text;
+        sources->lengths[sources->count++] = source->length;
+    }
+}
+
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more)
+{
+    char summation[512], sizes[512], forward[512] = "", backward[512] = "", wide[16] = "";
+    sbn__summation_macros(summation, sizeof summation);
+    sbn__kernel_macros(form, sizes, sizeof sizes);
+    text->sources.count = 0;
+    const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
+    snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
+    if (program == SBN_PROGRAM_APPLY) {
+        add_sources(&text->sources, apply_sources, sizeof apply_sources / sizeof *apply_sources);
+    } else {
+        if (form == SBN_FORM_CPU)
+            add_sources(&text->sources, cpu_reduce_sources,
+                        sizeof cpu_reduce_sources / sizeof *cpu_reduce_sources);
+        else
+            add_sources(&text->sources, gpu_reduce_sources,
+                        sizeof gpu_reduce_sources / sizeof *gpu_reduce_sources);
+        sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
+        sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
+    }
+    /* The library's macros come last, because the later of two definitions holds. */
+    const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s%s%s%s%s",
+                                more, summation, sizes, wide, forward, backward);
+    if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "build_options: expected at most %d characters, got %zu",
+                         MAX_BUILD_OPTIONS, strlen(more));
+    return SBN_SUCCESS;
+}

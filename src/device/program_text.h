@@ -1,0 +1,30 @@
+/*
+ * The source texts and options of each program. The library compiles them on a device;
+ * tools/offline compiles the same without one.
+ */
+#ifndef SBN_DEVICE_PROGRAM_TEXT_H
+#define SBN_DEVICE_PROGRAM_TEXT_H
+
+#include <syncbn/group.h>
+
+#include "device/opencl.h"
+
+/* Step 1 in the formats, in their order, and all the rest. */
+enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
+
+/* Texts that are compiled together. */
+typedef struct sbn_sources {
+    const char *texts[24];
+    size_t lengths[24];
+    cl_uint count;
+} sbn_sources;
+
+typedef struct sbn_program_text {
+    sbn_sources sources;
+    char options[4096];
+} sbn_program_text;
+
+/* `more`: the caller's options, which precede the library's. */
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more);
+
+#endif

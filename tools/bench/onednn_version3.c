@@ -1,0 +1,57 @@
+/* oneDNN 3: descriptors of memory are handles, operations have none. */
+#include "bench/onednn_version.h"
+
+dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,
+                            dnnl_format_tag_t tag, float *at, dnnl_memory_t *made)
+{
+    dnnl_memory_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&desc, count, dims, dnnl_f32, tag);
+    status = status ? status : dnnl_memory_create(made, desc, sh->engine, at);
+    dnnl_memory_desc_destroy(desc);
+    return status;
+}
+
+dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
+                             dnnl_primitive_t *made)
+{
+    const_dnnl_memory_desc_t source, target;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_memory_get_memory_desc(from, &source);
+    status = status ? status : dnnl_memory_get_memory_desc(to, &target);
+    status = status ? status
+                    : dnnl_reorder_primitive_desc_create(&desc, source, sh->engine, target,
+                                                         sh->engine, NULL);
+    status = status ? status : dnnl_primitive_create(made, desc);
+    dnnl_primitive_desc_destroy(desc);
+    return status;
+}
+
+dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_tag_t tag,
+                                         dnnl_primitive_t *forward, dnnl_primitive_t *backward)
+{
+    const int affine = sh->scene->p.affine;
+    const float eps = (float)sh->scene->p.eps;
+    const unsigned flags = affine ? dnnl_use_scale | dnnl_use_shift : dnnl_normalization_flags_none;
+    dnnl_memory_desc_t data = NULL;
+    dnnl_primitive_desc_t hint = NULL, back = NULL;
+    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&data, 4, sh->dims, dnnl_f32, tag);
+    status = status ? status
+                    : dnnl_batch_normalization_forward_primitive_desc_create(&hint, sh->engine,
+                                                                             dnnl_forward_training,
+                                                                             data, data, eps, flags,
+                                                                             NULL);
+    status = status ? status : dnnl_primitive_create(forward, hint);
+    status = status
+                 ? status
+                 : dnnl_batch_normalization_backward_primitive_desc_create(&back, sh->engine,
+                                                                           affine
+                                                                               ? dnnl_backward
+                                                                               : dnnl_backward_data,
+                                                                           data, data, data, eps,
+                                                                           flags, hint, NULL);
+    status = status ? status : dnnl_primitive_create(backward, back);
+    dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_desc_destroy(back);
+    dnnl_memory_desc_destroy(data);
+    return status;
+}

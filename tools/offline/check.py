@@ -1,0 +1,145 @@
+"""make check-offline: the kernels of the GPU form through the vendors' code generators.
+
+  check.py --library PROGRAM --tools FOLDER --out FOLDER --limits FILE [--targets 'sm_90 gfx90a']
+
+Prints TAP: a line for each program of a target (it compiles, without warnings, and nothing in it
+may be contracted or is a division or a root), one for each kernel of a target (what it takes), one
+for each step on a device (what the model says), each with its limits from FILE. OUT/table.md has
+the same as tables.
+"""
+import argparse
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import planted
+import table
+import walk
+from compile import Program, Tools, compile_program, front_end_faults
+from devices import DEVICES, SHAPES
+from facts import apply_facts, kernel_facts, step_facts
+from limits import Limits
+from targets import TARGETS
+
+PROGRAMS = ['narrow', 'wide', 'apply']
+
+
+class Tap:
+    def __init__(self):
+        self.number = self.failed = 0
+
+    def line(self, what, faults):
+        self.number += 1
+        self.failed += bool(faults)
+        print('%sok %d - %s' % ('not ' if faults else '', self.number, what))
+        for fault in faults:
+            print('# ' + fault)
+
+
+def plans_of(library, out):
+    """Plans by (device, problem, kernel)."""
+    path = os.path.join(out, 'plans.in')
+    with open(path, 'w', encoding='ascii') as file:
+        for device in DEVICES:
+            file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
+        for problem in SHAPES:
+            file.write('shape %s\n' % problem)
+    done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
+    plans = {}
+    for line in done.stdout.splitlines():
+        device, problem, kernel, *rest = line.split()
+        plan = dict(word.split('=') for word in rest)
+        x, y = plan.pop('groups').split('x')
+        plan = {key: int(value) for key, value in plan.items()}
+        plans[device, problem, kernel] = dict(plan, groups=int(x) * int(y))
+    return plans
+
+
+def compile_all(tools, targets, programs, out):
+    """Kernels by (target, program name), and what is wrong."""
+    jobs = [(target, program) for target in targets for program in programs]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda job: compile_program(tools, *job, out), jobs)
+        return {(target.name, program.name): result
+                for (target, program), result in zip(jobs, results)}
+
+
+def check_front_end(tap, tools, programs):
+    for program in programs:
+        faults = front_end_faults(tools, program)
+        tap.line('%s: nothing may be contracted, no division, no root' % program.name, faults)
+
+
+def check_targets(tap, limits, targets, compiled):
+    """The facts of all kernels."""
+    all_facts = []
+    for target in targets:
+        for name in PROGRAMS:
+            kernels, faults = compiled[target.name, name]
+            if not kernels and not faults:
+                faults = ['no kernels']
+            tap.line('%s %s: compiled without warnings' % (target.name, name), faults)
+            for kernel in kernels.values():
+                if kernel.name == 'self_test':
+                    continue
+                facts = kernel_facts(target, kernel)
+                all_facts.append(facts)
+                tap.line(facts.sentence(), limits.broken(facts))
+    return all_facts
+
+
+def check_devices(tap, limits, compiled, plans):
+    """What the model says of the devices whose target was compiled."""
+    all_steps = []
+    for device in DEVICES:
+        target = TARGETS[device.target]
+        narrow, apply = (compiled.get((target.name, name), ({}, []))[0]
+                         for name in ('narrow', 'apply'))
+        if not narrow or not apply:
+            continue
+        for problem in SHAPES:
+            shape = walk.shape_of(problem)
+            for (name, which, kernel_name), plan in plans.items():
+                if (name, which) != (device.name, problem):
+                    continue
+                if 'apply' in kernel_name:
+                    step = apply_facts(device, target, apply[kernel_name], shape, plan)
+                else:
+                    step = step_facts(device, target, narrow[kernel_name],
+                                      apply['add_slices'], shape, plan)
+                step.problem = problem
+                all_steps.append(step)
+                tap.line(step.sentence(), limits.broken(step))
+    return all_steps
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ('library', 'tools', 'out', 'limits'):
+        parser.add_argument('--' + name, required=True)
+    parser.add_argument('--targets', default='')
+    arguments = parser.parse_args()
+    unknown = set(arguments.targets.split()) - set(TARGETS)
+    if unknown:
+        sys.exit('check-offline: TARGETS: expected some of %s, got %s' %
+                 (' '.join(TARGETS), ' '.join(sorted(unknown))))
+    names = arguments.targets.split() or list(TARGETS)
+    targets = [TARGETS[name] for name in names]
+    tap, limits = Tap(), Limits(arguments.limits)
+    os.makedirs(arguments.out, exist_ok=True)
+    subprocess.run([arguments.library, 'texts', arguments.out], check=True)
+    tools = Tools(arguments.tools)
+    programs = [Program(name, arguments.out) for name in PROGRAMS]
+    planted.check(tap, tools, names, arguments.out)
+    check_front_end(tap, tools, programs)
+    compiled = compile_all(tools, targets, programs, arguments.out)
+    facts = check_targets(tap, limits, targets, compiled)
+    steps = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
+    table.write(os.path.join(arguments.out, 'table.md'), facts, steps)
+    print('1..%d' % tap.number)
+    print('# %d of %d failed' % (tap.failed, tap.number))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,229 @@
+"""Compiles a program for a target and gives its kernels, and what is wrong with them."""
+import os
+import re
+import struct
+import subprocess
+
+import amd
+import intel
+import nvidia
+
+# The functions of OpenCL whose rounding is the device's.
+LOOSE_CALLS = re.compile(r'@_Z\d+(\w*(?:sqrt|divide|recip|pow|exp|log|mad))(?:[DSfUP]|v)')
+
+
+class Tools:
+    """The folder that install.sh has filled."""
+
+    def __init__(self, folder):
+        debian = os.path.join(os.path.abspath(folder), 'debian', 'usr')
+        pypi = os.path.join(os.path.abspath(folder), 'pypi', 'nvidia')
+        self.libraries = os.path.join(debian, 'lib', 'x86_64-linux-gnu')
+        self.clang = os.path.join(debian, 'lib', 'llvm-19', 'bin', 'clang')
+        self.libclc = os.path.join(debian, 'lib', 'clc', 'nvptx64--nvidiacl.bc')
+        self.ocloc = os.path.join(debian, 'bin', 'ocloc')
+        self.iga = os.path.join(debian, 'bin', 'iga64')
+        self.ptxas = os.path.join(pypi, 'cuda_nvcc', 'bin', 'ptxas')
+        self.nvdisasm = os.path.join(pypi, 'cu13', 'bin', 'nvdisasm')
+
+    def run(self, command, **more):
+        """Standard output and error; an exit status other than 0 is an error."""
+        environment = dict(os.environ, LD_LIBRARY_PATH=self.libraries)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True,
+                              errors='replace', check=False, **more)
+        if done.returncode != 0:
+            said = (done.stderr + done.stdout).strip().splitlines()
+            raise OSError('%s: exit status %d: %s' % (os.path.basename(command[0]),
+                                                      done.returncode, ' / '.join(said[:3])))
+        return done.stdout, done.stderr
+
+
+class Program:
+    """A text and its options, as the library hands them to a compiler."""
+
+    def __init__(self, name, folder):
+        self.name = name
+        self.source = os.path.join(folder, name + '.cl')
+        with open(os.path.join(folder, name + '.options'), encoding='ascii') as file:
+            self.options = file.read().split()
+        self.options = re.sub(r'-D +', '-D', ' '.join(self.options)).split()
+
+
+def warnings_of(messages):
+    """Warnings of clang or ocloc, the same one once."""
+    found = re.findall(r'warning: (.*)', messages)
+    return ['warning: ' + text for text in dict.fromkeys(found)]
+
+
+def front_end_faults(tools, program):
+    """
+    What clang's front end lets later stages contract, or rounds as a device likes. Divisions and
+    roots of doubles are rounded correctly by OpenCL's rules; the kernels that combine need them.
+    """
+    try:
+        text, _ = tools.run([tools.clang, '-x', 'cl', *program.options, '-target',
+                             'amdgcn-amd-amdhsa', '-mcpu=gfx90a', '-nogpulib', '-Xclang',
+                             '-disable-llvm-passes', '-S', '-emit-llvm', '-o', '-',
+                             program.source])
+    except OSError as error:
+        return ['not compiled: %s' % error]
+    faults = []
+    for what, pattern in [('contraction', r'llvm\.fmuladd|\bf\w+ (?:\w+ )*contract\b'),
+                          ('fast arithmetic', r'\bf\w+ (?:\w+ )*(?:fast|reassoc|arcp|afn|nnan)\b'),
+                          ('division', r'= (?:frem|fdiv (?:<\d+ x )?(?:float|half))\b')]:
+        number = len(re.findall(pattern, text))
+        if number:
+            faults.append('%s: %d in LLVM code' % (what, number))
+    calls = sorted(set(LOOSE_CALLS.findall(text)))
+    if calls:
+        faults.append('calls of ' + ', '.join(calls))
+    return faults
+
+
+def ptx_faults(text):
+    """ptxas may contract what does not say how it rounds."""
+    faults = []
+    loose = re.findall(r'\b(?:add|sub|mul|mad)\.(?:ftz\.)?f(?:32|64)\b', text)
+    if loose:
+        faults.append('contraction: %d of %s in PTX' % (len(loose), loose[0]))
+    rough = re.findall(r'\b(?:div|sqrt|rsqrt|rcp)\.(?!rn\.f64\b)[\w.]*f(?:32|64)\b', text)
+    if rough:
+        faults.append('division or root: %d of %s in PTX' % (len(rough), rough[0]))
+    return faults
+
+
+def spirv_faults(path):
+    """Entry points without ContractionOff; divisions, roots and mad."""
+    with open(path, 'rb') as file:
+        words = struct.unpack('<%dI' % (os.path.getsize(path) // 4), file.read())
+    entries, off, faults, doubles, at = {}, set(), [], set(), 5
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xffff
+        if opcode == 15:
+            name = struct.pack('<%dI' % (length - 3), *words[at + 3:at + length])
+            entries[words[at + 2]] = name.split(b'\0')[0].decode()
+        elif opcode == 16 and words[at + 2] == 31:
+            off.add(words[at + 1])
+        elif opcode == 22 and words[at + 2] == 64:
+            doubles.add(words[at + 1])
+        elif opcode in (136, 140, 141) and (opcode != 136 or words[at + 1] not in doubles):
+            faults.append('division in SPIR-V')
+        elif opcode == 12 and words[at + 4] in (42, 56, 61) and (
+                words[at + 4] != 61 or words[at + 1] not in doubles):
+            faults.append('mad or root in SPIR-V')
+        at += max(length, 1)
+    # add_slices has integers alone, and clang says nothing of it.
+    loose = [name for entry, name in entries.items()
+             if entry not in off and name != 'add_slices']
+    if loose:
+        faults.append('contraction: allowed in ' + ', '.join(loose))
+    return list(dict.fromkeys(faults))
+
+
+def nvidia_ptx(tools, program, out):
+    path = os.path.join(out, program.name + '.ptx')
+    _, messages = tools.run([
+        tools.clang, '-x', 'cl', *program.options, '-target', 'nvptx64-nvidia-nvcl', '-Xclang',
+        '-target-cpu', '-Xclang', 'sm_70', '-O3', '-S', '-Wno-linker-warnings', '-Xclang',
+        '-mlink-bitcode-file', '-Xclang', tools.libclc, '-o', path, program.source])
+    return path, warnings_of(messages)
+
+
+def compile_nvidia(tools, target, program, out):
+    path, faults = nvidia_ptx(tools, program, out)
+    with open(path, encoding='ascii') as file:
+        ptx = file.read()
+    cubin = os.path.join(out, program.name + '.cubin')
+    _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, '-o', cubin, path])
+    kernels = nvidia.resources(messages)
+    sizes = nvidia.items(ptx)
+    for name, kernel in kernels.items():
+        kernel.items = sizes[name]
+    if target.name == 'sm_70':
+        # PyPI's nvdisasm begins at sm_75.
+        for kernel in kernels.values():
+            kernel.disassembled = False
+    else:
+        text, _ = tools.run([tools.nvdisasm, '-c', cubin])
+        nvidia.disassembly(text, kernels)
+    return kernels, faults + ptx_faults(ptx)
+
+
+def amd_faults(kernels):
+    """
+    Divisions, roots and mad, which rounds twice. The self-test has a division of integers; those of
+    doubles are what the compiler makes a correctly rounded one of.
+    """
+    faults = []
+    for kernel in kernels.values():
+        rough = [i.text for i in kernel.code
+                 if re.match(r'(?!v_\w*f64)v_(?:div_|sqrt_|rsq_|rcp_f|ma[dc]\w*_f32)', i.text)]
+        if rough and kernel.name != 'self_test':
+            faults.append('division, root or mad in %s: %s' % (kernel.name, rough[0]))
+    return faults
+
+
+def compile_amd(tools, target, program, out):
+    wave = 'on' if target.lanes == 64 else 'off'
+    names = ['opencl', 'ocml', 'ockl', 'oclc_isa_version_' + target.isa,
+             'oclc_wavefrontsize64_' + wave, 'oclc_daz_opt_off', 'oclc_unsafe_math_off',
+             'oclc_finite_only_off', 'oclc_correctly_rounded_sqrt_off', 'oclc_abi_version_500']
+    libraries = []
+    for name in names:
+        path = os.path.join(tools.libraries, 'amdgcn', 'bitcode', name + '.bc')
+        libraries += ['-Xclang', '-mlink-builtin-bitcode', '-Xclang', path]
+    path = os.path.join(out, program.name + '.s')
+    _, messages = tools.run([
+        tools.clang, '-x', 'cl', *program.options, '-target', 'amdgcn-amd-amdhsa',
+        '-mcpu=' + target.name, '-mcode-object-version=5', '-nogpulib', *libraries, '-O3', '-S',
+        '-o', path, program.source])
+    with open(path, encoding='utf-8') as file:
+        text = file.read()
+    kernels = amd.kernels_of(text)
+    return kernels, warnings_of(messages) + amd_faults(kernels)
+
+
+def sections(path):
+    """The sections of an ELF file, 64 bits, by name."""
+    with open(path, 'rb') as file:
+        data = file.read()
+    offset, = struct.unpack_from('<Q', data, 40)
+    size, number, names = struct.unpack_from('<HHH', data, 58)
+    headers = [struct.unpack_from('<IIQQQQ', data, offset + i * size) for i in range(number)]
+    table = data[headers[names][4]:headers[names][4] + headers[names][5]]
+    return {table[h[0]:table.index(b'\0', h[0])].decode(): data[h[4]:h[4] + h[5]]
+            for h in headers}
+
+
+def compile_intel(tools, target, program, out):
+    device = {'dg2': 'dg2-g10'}.get(target.name, target.name)
+    said, messages = tools.run([
+        tools.ocloc, 'compile', '-file', program.source, '-device', device, '-options',
+        ' '.join(program.options), '--format', 'zebin', '-output', program.name,
+        '-output_no_suffix', '-out_dir', out])
+    binary = sections(os.path.join(out, program.name))
+    kernels = intel.resources(binary['.ze_info'].decode())
+    for name, kernel in kernels.items():
+        path = os.path.join(out, program.name + '.' + name)
+        with open(path, 'wb') as file:
+            file.write(binary['.text.' + name])
+        text, _ = tools.run([tools.iga, '-d', '-p=' + target.isa, path])
+        intel.code(text, kernel)
+    return kernels, (warnings_of(said + messages) +
+                     spirv_faults(os.path.join(out, program.name + '.spv')))
+
+
+COMPILERS = {'nvidia': compile_nvidia, 'amd': compile_amd, 'intel': compile_intel}
+
+
+def compile_program(tools, target, program, folder):
+    """(kernels by name, faults). A tool that is missing or fails is a fault."""
+    out = os.path.join(folder, target.name)
+    os.makedirs(out, exist_ok=True)
+    try:
+        kernels, faults = COMPILERS[target.vendor](tools, target, program, out)
+    except OSError as error:
+        return {}, ['not compiled: %s' % error]
+    for kernel in kernels.values():
+        kernel.program = program.name
+    return kernels, faults

@@ -1,0 +1,105 @@
+"""What the check knows of a kernel on a target, and of a step on a device: each has a sentence,
+and values that limits are set for."""
+from dataclasses import dataclass
+
+import isa
+import model
+import walk
+from targets import resident_groups, resident_share
+
+
+@dataclass
+class KernelFacts:
+    target: str
+    kernel: isa.Kernel
+    resident: float      # warps, of those that a unit can have
+    in_flight: float     # loads of a float in flight
+    per_float: float     # instructions for each that an apply kernel stores; None of others
+
+    @property
+    def name(self):
+        return '%s/%s' % (self.kernel.program, self.kernel.name)
+
+    @property
+    def place(self):
+        return self.target
+
+    @property
+    def values(self):
+        values = {'stack': self.kernel.stack, 'spills': self.kernel.spills,
+                  'resident': self.resident}
+        if self.per_float is not None:
+            values['instructions'] = self.per_float
+        return values
+
+    def sentence(self):
+        k = self.kernel
+        text = '%s %s: %d registers, %d B stack, %d B spills, %d B local, resident %.2f' % (
+            self.target, self.name, k.registers, k.stack, k.spills, k.local, self.resident)
+        if k.simd:
+            text += ', SIMD%d' % k.simd
+        if k.disassembled and self.in_flight:
+            text += ', %.1f loads in flight' % self.in_flight
+        if self.per_float is not None:
+            text += ', %.1f instructions a float' % self.per_float
+        return text
+
+
+def kernel_facts(target, kernel):
+    tensors = 2 if kernel.name.startswith('backward') else 1
+    in_flight, per_float = 0, None
+    if kernel.disassembled:
+        in_flight = model.loads_in_flight(kernel, tensors)
+        if 'apply' in kernel.name:
+            _, elements, instructions = model.trip(kernel, model.Walk(1, tensors=tensors), 1200, 3)
+            per_float = instructions / elements
+    return KernelFacts(target.name, kernel, resident_share(target, kernel), in_flight, per_float)
+
+
+@dataclass
+class StepFacts:
+    device: str
+    kernel: str
+    groups: int
+    resident: float  # groups that are resident on a unit
+    megabytes: float
+    time: model.Time
+    problem: str = ''
+
+    @property
+    def name(self):
+        return self.kernel
+
+    @property
+    def place(self):
+        return '%s/%s' % (self.device, self.problem)
+
+    @property
+    def values(self):
+        return {'share': self.time.share}
+
+    def sentence(self):
+        return ('%s %s %s: %d groups, %.1f us (memory %.1f, issue %.1f, latency %.1f), '
+                '%.3f of peak' % (self.device, self.problem, self.kernel, self.groups,
+                                  self.time.total, self.time.memory, self.time.issue,
+                                  self.time.latency, self.time.share))
+
+
+def step(device, target, kernel, time, way):
+    resident = resident_groups(target, kernel) / target.group_units
+    return StepFacts(device.name, kernel.name, way.groups, resident, way.bytes / 1e6, time)
+
+
+def apply_facts(device, target, kernel, shape, plan):
+    way = walk.walk_of(kernel.name, shape, plan, kernel.items)
+    return step(device, target, kernel, model.time_of(device, target, kernel, way), way)
+
+
+def step_facts(device, target, kernel, add_slices, shape, plan):
+    """A reduction, and where it leaves several slices, the kernel that adds them."""
+    way = walk.walk_of(kernel.name, shape, plan, kernel.items)
+    time = model.time_of(device, target, kernel, way)
+    if plan['slices'] > 1:
+        behind = walk.add_slices(kernel.name, shape, plan)
+        time = model.together(device, time, model.time_of(device, target, add_slices, behind))
+    return step(device, target, kernel, time, way)

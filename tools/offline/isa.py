@@ -1,0 +1,97 @@
+"""What disassemblers of three vendors say, in one form: instructions, loops, loads in flight."""
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Instruction:
+    text: str
+    kind: str = 'other'  # load, store (global memory), local, private, barrier, branch, wait
+    bytes: int = 0       # of a work-item: load, store
+    defines: tuple = ()  # registers, or tokens, that a load fills
+    uses: frozenset = frozenset()
+    outstanding: int = 0    # wait: so many loads may still be under way
+    target: str = ''        # branch
+    weight: float = 1       # Intel: a thread's instruction may be for some of its work-items
+
+
+@dataclass
+class Kernel:
+    name: str
+    program: str = ''
+    items: int = 0      # of a work-group
+    registers: int = 0
+    stack: int = 0      # bytes of private memory of a work-item, or scratch
+    spills: int = 0
+    local: int = 0
+    simd: int = 0
+    code: list = field(default_factory=list)
+    labels: dict = field(default_factory=dict)  # name -> index into code
+    disassembled: bool = True
+
+    def count(self, kind, first=0, last=None):
+        return sum(i.kind == kind for i in self.code[first:last])
+
+
+def loops_of(kernel):
+    """Ranges (first, last) of instructions, one for each label that is jumped back to."""
+    ends = {}
+    for at, instruction in enumerate(kernel.code):
+        if instruction.kind == 'branch' and instruction.target in kernel.labels:
+            to = kernel.labels[instruction.target]
+            if to <= at:
+                ends[to] = max(ends.get(to, at), at)
+    return sorted(ends.items())
+
+
+def contains(outer, inner):
+    return outer != inner and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def loaded(kernel, first, last):
+    return sum(i.bytes for i in kernel.code[first:last + 1] if i.kind == 'load')
+
+
+def main_loop(kernel):
+    """The innermost loop that loads the most, or None: the kernel has no loop with loads. What a
+    reduction loads and stores in one loop are accumulators, not tensors."""
+    loops = [l for l in loops_of(kernel) if loaded(kernel, *l) and
+             ('reduce' not in kernel.name or not kernel.count('store', l[0], l[1] + 1))]
+    innermost = [l for l in loops if not any(contains(l, m) for m in loops)]
+    return max(innermost, key=lambda l: (loaded(kernel, *l), l[0] - l[1]), default=None)
+
+
+def outermost_loop(kernel, loop):
+    """The largest loop around a loop, or the loop."""
+    around = [l for l in loops_of(kernel) if contains(l, loop)]
+    return max(around, key=lambda l: l[1] - l[0], default=loop)
+
+
+def instructions(kernel, first, last):
+    return sum(i.weight for i in kernel.code[first:last + 1])
+
+
+def trip_time(kernel, first, last, latency, issue):
+    """Cycles that one trip takes a warp that is alone: an instruction every `issue` cycles, a load
+    there after `latency`; who needs what is not there waits. The second of two trips, so that
+    loads ahead of their use count."""
+    now, ends = 0.0, []
+    ready = {}
+    for _ in range(3):
+        for instruction in kernel.code[first:last + 1]:
+            needed = [ready[r] for r in instruction.uses if r in ready]
+            if needed:
+                now = max([now] + needed)
+                for register in instruction.uses:
+                    ready.pop(register, None)
+            if instruction.kind == 'wait':
+                under_way = sorted(set(ready.values()))
+                done = under_way[:len(under_way) - instruction.outstanding]
+                if done:
+                    now = max(now, done[-1])
+                    ready = {r: t for r, t in ready.items() if t > now}
+            if instruction.kind == 'load':
+                for register in instruction.defines or (len(ready), ):
+                    ready[register] = now + latency
+            now += issue * instruction.weight
+        ends.append(now)
+    return ends[2] - ends[1]

@@ -1,0 +1,140 @@
+/*
+ * What the library does with a GPU, asked without one:
+ *
+ *   library texts FOLDER    writes each program of the GPU form as FOLDER/NAME.cl, NAME.options
+ *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
+ *
+ * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
+ * is planned for every device, forward and backward, in the narrow format.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/problem.h"
+#include "device/launch_plan.h"
+#include "device/program_text.h"
+
+static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
+
+static int fail(const char *what, const char *why)
+{
+    fprintf(stderr, "library: %s: %s\n", what, why);
+    return 1;
+}
+
+static FILE *open_in(const char *folder, const char *name, const char *ending)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        perror(path);
+    return file;
+}
+
+static int close_written(FILE *file)
+{
+    const int failed = ferror(file);
+    return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
+}
+
+static int write_text(const char *folder, int program)
+{
+    sbn_program_text text;
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, ""))
+        return fail("texts", sbn_last_error());
+    FILE *source = open_in(folder, program_names[program], "cl");
+    if (!source)
+        return 1;
+    for (cl_uint i = 0; i < text.sources.count; ++i)
+        fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
+    if (close_written(source))
+        return 1;
+    FILE *options = open_in(folder, program_names[program], "options");
+    if (!options)
+        return 1;
+    fputs(text.options, options);
+    return close_written(options);
+}
+
+static int write_texts(const char *folder)
+{
+    int status = 0;
+    for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
+        status = write_text(folder, program);
+    return status;
+}
+
+enum { MOST = 64 };
+
+static int shape_of(sbn_shape *shape, const char *line)
+{
+    problem p;
+    char error[256];
+    if (problem_parse(line, &p, error, sizeof error))
+        return fail(line, error);
+    sbn_shard shard = {.size = sizeof shard,
+                       .dims = 2 + p.space_dims,
+                       .shape = {p.samples, p.channels, p.space[0], p.space[1], p.space[2]}};
+    return sbn__shape_of(shape, &shard, p.channels, p.layout, line) ? fail(line, sbn_last_error())
+                                                                    : 0;
+}
+
+/* A line for each kernel of a pass: its name, its work-groups, what each of them takes. */
+static void print_plans(const char *device, const char *line, const sbn_shape *shape,
+                        const sbn_replica *replica)
+{
+    static const char *const passes[] = {"forward", "backward"};
+    static const char *const layouts[] = {"nchw", "nhwc"}, *const walks[] = {"flat", "rows"};
+    const sbn_format *formats[] = {&sbn_forward_narrow, &sbn_backward_narrow};
+    for (int pass = 0; pass < 2; ++pass) {
+        const size_t length = sbn__accumulator_length(formats[pass]);
+        const sbn_reduce_plan reduce = sbn__plan_reduce(shape, replica, length);
+        printf("%s %s %s_reduce_%s groups=%zux%zu strip=%u slices=%u per_slice=%u\n", device, line,
+               passes[pass], layouts[shape->layout == SBN_LAYOUT_NHWC], reduce.work_groups[0],
+               reduce.work_groups[1], reduce.strip, reduce.slices, reduce.per_slice);
+        const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
+        printf("%s %s %s_apply_%s groups=%zux%zu length=%llu per_work_group=%u\n", device, line,
+               passes[pass], walks[apply.walk], apply.work_groups[0], apply.work_groups[1],
+               (unsigned long long)apply.length, apply.per_work_group);
+    }
+}
+
+static int print_all(FILE *file)
+{
+    char devices[MOST][64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
+    size_t units[MOST], count = 0;
+    unsigned long long caches[MOST];
+    while (fgets(line, sizeof line, file)) {
+        sbn_shape shape;
+        if (count < MOST && sscanf(line, "device %63s %zu %llu", devices[count], &units[count],
+                                   &caches[count]) == 3) {
+            ++count;
+            continue;
+        }
+        if (sscanf(line, "shape %1023s", word) != 1)
+            return fail(line, "expected \"device NAME UNITS CACHE\" or \"shape PROBLEM\"");
+        if (shape_of(&shape, word))
+            return 1;
+        for (size_t i = 0; i < count; ++i) {
+            const sbn_replica replica = {.compute_units = units[i],
+                                         .cache_size = caches[i],
+                                         .form = SBN_FORM_GPU};
+            print_plans(devices[i], word, &shape, &replica);
+        }
+    }
+    return ferror(file) ? fail("plans", "cannot be read") : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "texts") == 0)
+        return write_texts(argv[2]);
+    FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
+    if (!file)
+        return fail("usage", "library texts FOLDER | library plans FILE");
+    const int status = print_all(file);
+    fclose(file);
+    return status;
+}

@@ -1,0 +1,32 @@
+# make check-offline: the GPU form through the code generators of NVIDIA, AMD and Intel, without a
+# GPU; see doc/devices.md. TARGETS='sm_90 gfx942' chooses some of them.
+EXTRA_PROGRAMS += tools/offline/library
+tools_offline_library_SOURCES = tools/offline/library.c
+tools_offline_library_LDADD = libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
+CLEANFILES += tools/offline/library check-offline.log
+
+EXTRA_DIST += \
+	tools/offline/amd.py \
+	tools/offline/check.py \
+	tools/offline/check.sh \
+	tools/offline/compile.py \
+	tools/offline/devices.py \
+	tools/offline/facts.py \
+	tools/offline/install.sh \
+	tools/offline/intel.py \
+	tools/offline/isa.py \
+	tools/offline/limits \
+	tools/offline/limits.py \
+	tools/offline/model.py \
+	tools/offline/nvidia.py \
+	tools/offline/planted.py \
+	tools/offline/table.py \
+	tools/offline/targets.py \
+	tools/offline/walk.py
+
+TARGETS =
+check-offline: tools/offline/library
+	+TARGETS='$(TARGETS)' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tools/offline/check.sh \
+	  TEST_SUITE_LOG=$@.log
+
+.PHONY: check-offline

@@ -1,0 +1,43 @@
+"""The facts as tables in Markdown."""
+
+
+def rows(title, head, lines):
+    text = ['', title, '', '| ' + ' | '.join(head) + ' |', '|' + '---|' * len(head)]
+    return text + ['| ' + ' | '.join(line) + ' |' for line in lines]
+
+
+def cell(facts):
+    kernel = facts.kernel
+    text = '%d / %d' % (kernel.registers, kernel.stack + kernel.spills)
+    text += ' / %.0f %%' % (100 * facts.resident)
+    if kernel.simd:
+        text = 'SIMD%d / %d / %.0f %%' % (kernel.simd, kernel.stack + kernel.spills,
+                                          100 * facts.resident)
+    if not kernel.disassembled:
+        return text + ' / -'
+    return text + (' / %.1f' % facts.in_flight) + (
+        ' / %.1f' % facts.per_float if facts.per_float is not None else '')
+
+
+def write(path, facts, steps):
+    text = []
+    for vendor, title in [('sm_', 'NVIDIA: registers'), ('gfx', 'AMD: vector registers'),
+                          ('', 'Intel: SIMD width')]:
+        chosen = [f for f in facts if f.target.startswith(vendor) and
+                  (vendor or not f.target.startswith(('sm_', 'gfx')))]
+        targets = list(dict.fromkeys(f.target for f in chosen))
+        names = sorted(dict.fromkeys(f.name for f in chosen))
+        cells = {(f.name, f.target): cell(f) for f in chosen}
+        text += rows(title + ' / bytes of stack and spills / resident warps / loads in flight '
+                     '(/ instructions a float)', ['kernel', *targets],
+                     [[name] + [cells.get((name, t), '') for t in targets] for name in names])
+    devices = list(dict.fromkeys(s.device for s in steps))
+    cells = {(s.problem, s.kernel.split('_')[0], 'apply' in s.kernel, s.device):
+             '%.1f %%, %.0f us, %d' % (100 * s.time.share, s.time.total, s.groups) for s in steps}
+    keys = list(dict.fromkeys(key[:3] for key in cells))
+    text += rows('Modelled share of peak bandwidth, time, work-groups', ['step', *devices],
+                 [['%s %s %s' % (problem, way, 'apply' if applies else 'reduce')] +
+                  [cells.get((problem, way, applies, device), '') for device in devices]
+                  for problem, way, applies in keys])
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('\n'.join(text) + '\n')
