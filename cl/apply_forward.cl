@@ -32,8 +32,8 @@ static float forward_shift(global const float *coefficients, global const float 
 
 #if CPU_FORM
 /*
- * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at `coefficients`,
- * `weight` and `bias`: the first is of channel `at`, and `within` its plane.
+ * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at
+ * `coefficients`, `weight` and `bias`: the first is of channel `at`, and `within` its plane.
  */
 static void forward_apply_run(global const float *px, global float *py, ulong begin, ulong end,
                               ulong run_length, uint at, uint within, uint channels, uint plane,

@@ -1,12 +1,12 @@
 /*
  * Step 2 on a device: the accumulators of a group's replicas, all of one context, are added; from
- * their sums come the rows that step 3 reads. Every replica's device does it for itself and gets the
- * same bits, so that none reads what another computes later. Narrow format: all channels, and
+ * their sums come the rows that step 3 reads. Every replica's device does it for itself and gets
+ * the same bits, so that none reads what another computes later. Narrow format: all channels, and
  * `repeat` tells which of them do not fit. Wide format: those channels alone.
  *
  * There are up to four sources, a replica each: `slices` accumulators of each of `channels`
- * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these begin
- * at `first`:
+ * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these
+ * begin at `first`:
  *
  *   coefficients  the table of src/layer/coefficients.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
@@ -186,7 +186,9 @@ static void track(uint c, uint count, uint total, global const double *moments,
     }
 }
 
-/* Of the sources' channels from `begin` to before `end`: their statistics, and which are to repeat. */
+/*
+ * Of the sources' channels from `begin` to before `end`: their statistics, and which are to repeat.
+ */
 static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
                             uint channels, uint first, uint total, global uchar *repeat,
                             ulong count, double eps, uint clamps, global float *coefficients,

@@ -90,7 +90,10 @@ typedef VECTOR(long) wides;
 typedef VECTOR(ulong) uwides;
 
 #if CPU_FORM
-/* WIDTH floats at any address. PoCL takes vload16 and vstore16 to pieces, which do not always meet again. */
+/*
+ * WIDTH floats at any address. PoCL takes vload16 and vstore16 to pieces, which do not always meet
+ * again.
+ */
 #if NATIVE
 typedef real __attribute__((aligned(4))) unaligned_real;
 

@@ -1,11 +1,12 @@
 /*
- * Step 1, channels first, CPU form: as reduce_nchw.cl has it. A work-item takes the blocks of a batch
- * one after the other, straight on in memory, and then adds all of them at once (reduce_batch.cl).
+ * Step 1, channels first, CPU form: as reduce_nchw.cl has it. A work-item takes the blocks of a
+ * batch one after the other, straight on in memory, and then adds all of them at once
+ * (reduce_batch.cl).
  */
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
- * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the first
- * to channel c; 0: all to c.
+ * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
+ * first to channel c; 0: all to c.
  */
 static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
                             uint blocks, uint plane, float last_reciprocal,
@@ -37,8 +38,9 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
 }
 
 /*
- * Sums `channels` channels of a tensor of `total`, from c on, and writes their accumulators to `out`:
- * of a single channel the blocks of all samples from `begin` to before `stop`, of several the samples.
+ * Sums `channels` channels of a tensor of `total`, from c on, and writes their accumulators to
+ * `out`: of a single channel the blocks of all samples from `begin` to before `stop`, of several
+ * the samples.
  */
 static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint channels, uint total,
                              uint plane, uint blocks, uint single, uint begin, uint stop,

@@ -58,7 +58,9 @@ static ulong next_lines(private tile_lines *lines, uint count)
     return place;
 }
 
-/* Those of block `number` of a strip that begins at channel c; from `stop` on always the same ones. */
+/*
+ * Those of block `number` of a strip that begins at channel c; from `stop` on always the same ones.
+ */
 static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
                            uint stride)
 {

@@ -1,6 +1,7 @@
 /*
- * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule of
- * src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that file's order:
+ * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule
+ * of src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that
+ * file's order:
  *
  *   reals:    [row][3][CASES], real_results [row][CASES]
  *   integers: [row][2][CASES], integer_results [row][CASES]

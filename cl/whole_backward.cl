@@ -1,7 +1,8 @@
 /*
- * A whole backward pass in one launch, for a replica that is alone: as whole_forward.cl has it. dx may
- * be missing (has_dx is 0), and so may the gradients of weight and bias, which enter the caller's
- * buffers once: in the narrow format unless the channel is to be repeated in the wide one.
+ * A whole backward pass in one launch, for a replica that is alone: as whole_forward.cl has it. dx
+ * may be missing (has_dx is 0), and so may the gradients of weight and bias, which enter the
+ * caller's buffers once: in the narrow format unless the channel is to be repeated in the wide
+ * one.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))

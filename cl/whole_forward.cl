@@ -1,11 +1,11 @@
 /*
- * A whole forward pass in one launch, for a replica that is alone: a work-item has a strip of channels,
- * of all samples, which it reduces, combines and applies to, so that its second reading comes from the
- * core's own cache. CPU form; `last`: channels are last.
+ * A whole forward pass in one launch, for a replica that is alone: a work-item has a strip of
+ * channels, of all samples, which it reduces, combines and applies to, so that its second reading
+ * comes from the core's own cache. CPU form; `last`: channels are last.
  *
- * In the wide format a strip is done again where the narrow one did not hold a channel; the running
- * statistics, with `tracks`, are updated then. Arguments: reduce_nchw.cl, combine.cl, apply_forward.cl;
- * `accumulators` has room for all channels.
+ * In the wide format a strip is done again where the narrow one did not hold a channel; the
+ * running statistics, with `tracks`, are updated then. Arguments: reduce_nchw.cl, combine.cl,
+ * apply_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))

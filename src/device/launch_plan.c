@@ -122,8 +122,9 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 }
 
 /*
- * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces of
- * rows; fewer where that would leave units idle. In the GPU form each channel has its work-item.
+ * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces
+ * of rows; fewer where that would leave units idle. In the GPU form each channel has its
+ * work-item.
  */
 static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
 {
@@ -209,9 +210,9 @@ static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
 }
 
 /*
- * Bytes of a result beyond which it is stored past the caches. A store into them first reads the line;
- * below this that costs less than reading the result from memory later. The last-level cache that a
- * device tells of may be that of a whole host, of which other guests have most.
+ * Bytes of a result beyond which it is stored past the caches. A store into them first reads the
+ * line; below this that costs less than reading the result from memory later. The last-level cache
+ * that a device tells of may be that of a whole host, of which other guests have most.
  */
 static size_t cached_result(const sbn_replica *replica)
 {
@@ -267,10 +268,10 @@ static size_t channels_of_batches(size_t blocks, size_t batch)
 }
 
 /*
- * Channels first: as many channels as keep what is read in a unit's own caches, so that a work-group's
- * start costs little; their blocks of a sample have integers of their own, fill batches and begin at a
- * cache line's beginning, where the tensor does. Else one channel, whose blocks are numbered over all
- * samples.
+ * Channels first: as many channels as keep what is read in a unit's own caches, so that a
+ * work-group's start costs little; their blocks of a sample have integers of their own, fill
+ * batches and begin at a cache line's beginning, where the tensor does. Else one channel, whose
+ * blocks are numbered over all samples.
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
@@ -287,8 +288,8 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
 }
 
 /*
- * Channels last: pieces of rows far apart, which pays only where launches weigh more, in a tensor that
- * the units' own caches hold, and not backward.
+ * Channels last: pieces of rows far apart, which pays only where launches weigh more, in a tensor
+ * that the units' own caches hold, and not backward.
  */
 static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {

@@ -32,7 +32,10 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
     return SBN_SUCCESS;
 }
 
-/* Creates the kernels that combine, or do all of a pass, unless the device has no doubles: then there are none. */
+/*
+ * Creates the kernels that combine, or do all of a pass, unless the device has no doubles: then
+ * there are none.
+ */
 static int create_combine(sbn_kernels *kernels, const sbn_program *program)
 {
     int status = SBN_SUCCESS;

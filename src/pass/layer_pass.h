@@ -73,7 +73,9 @@ struct sbn_layer_pass {
     int pending;  /* its accumulators are to be combined, or combined once more */
     size_t at;    /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
-    /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
+    /*
+     * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.
+     */
     const char *enqueued;
     char enqueued_of[64];
 
