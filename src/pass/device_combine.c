@@ -97,7 +97,8 @@ static int launch_forward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replic
         SBN_ARG(tracks),   SBN_ARG(weight),
         SBN_ARG(unbiased), SBN_ARG(batches),
     };
-    int status = sbn__channel_table_wait_to_write(table, replica, chunk->first, wait);
+    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)
@@ -126,7 +127,8 @@ static int launch_backward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_repli
         COMMON_ARGUMENTS, SBN_ARG(moments),    SBN_ARG(table->device[r].mem),
         SBN_ARG(own.mem), SBN_ARG(own.slices), SBN_ARG(is_own),
     };
-    int status = sbn__channel_table_wait_to_write(table, replica, chunk->first, wait);
+    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (!status)
