@@ -45,9 +45,9 @@ void backward_whole(global const float *restrict x, ulong x_offset,
                             non_temporal);
     /* What was read last comes first. */
     for (uint s = has_dx && !last ? samples : 0; s > 0; --s) {
-        const ulong run = (s - 1) * row + (ulong)c * plane, length = (ulong)width * plane;
-        backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, length,
-                           length, 0, 0, width, plane, coefficients + c, gradients + c, channels,
+        const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+        backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,
+                           size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
                            weights + weight_offset + c, affine, 0, 0, non_temporal);
     }
 }

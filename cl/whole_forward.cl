@@ -39,8 +39,8 @@ void forward_whole(global const float *restrict x, ulong x_offset, global float 
                                non_temporal);
         /* What was read last comes first. */
         for (uint s = last ? 0 : samples; s > 0; --s) {
-            const ulong run = (s - 1) * row + (ulong)c * plane, length = (ulong)width * plane;
-            forward_apply_run(x + x_offset + run, y + y_offset + run, 0, length, length, 0, 0, width,
+            const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+            forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,
                               biases + bias_offset + c, affine, 0, 0, 0, non_temporal);
         }
