@@ -11,6 +11,7 @@ SH_LOG_COMPILER = $(SHELL)
 TEST_UNDER =
 TEST_ICD = $(OCL_ICD_VENDORS)
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
+FAULT_POINTS = 12
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
 	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
@@ -20,13 +21,19 @@ AM_TESTS_ENVIRONMENT = \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \
 	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \
+	SBN_CFLAGS='$(SBN_CFLAGS)'; export SBN_CFLAGS; SBN_LDFLAGS='$(SBN_LDFLAGS)'; export SBN_LDFLAGS; \
+	ABIDW='$(ABIDW)'; export ABIDW; VERSION_INFO='$(SBN_VERSION_INFO)'; export VERSION_INFO; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
+	FAULT_POINTS='$(FAULT_POINTS)'; export FAULT_POINTS; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan cross deb fuzz openmpi tsan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz openmpi tsan
+CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
 CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 
@@ -97,6 +104,7 @@ check-asan:
 	  echo 'make $@: $(CC) cannot link with $(sanitize); install its sanitizer libraries' >&2; exit 1; }
 	@cd asan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    --disable-hardening \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer $(sanitize)'"; }; }
 	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here TEST_CACHE='$(TEST_CACHE)'
 
@@ -106,21 +114,40 @@ check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan
 
 # --- make check-fuzz ----------------------------------------------------------------
-# libFuzzer, with the sanitizers, on what reads headers of safetensors files: FUZZ_SECONDS
-# from a corpus of the tests' files, whose beginnings are small. What it finds stays in fuzz/.
-FUZZ_SECONDS = 30
-fuzzed = base/error base/memory base/text model/file_kind model/json_reader model/radix_sort \
-	model/safetensors_header model/safetensors_metadata model/safetensors_parse \
-	model/safetensors_shown model/safetensors_text
+# libFuzzer, with the sanitizers, on what reads what others wrote, and on sequences of calls
+# (tests/fuzz): FUZZ_SECONDS for each. Built in fuzz/, where what it finds and learns stays. The
+# corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
+FUZZ_SECONDS = 10
+fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
+	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls
 check-fuzz:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
 	@test -n '$(CLANG)' || { \
 	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }
-	@$(MKDIR_P) fuzz/corpus && cp $(srcdir)/tests/model/data/*.safetensors fuzz/corpus
-	$(CLANG) -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-	  $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) -o fuzz/safetensors $(srcdir)/tests/model/fuzz_safetensors.c \
-	  $(fuzzed:%=$(srcdir)/src/%.c)
-	cd fuzz && ./safetensors -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=1024 \
-	  -timeout=10 -dict='$(abs_srcdir)/tests/model/safetensors.dict' -print_final_stats=1 corpus
+	@$(MKDIR_P) fuzz && cd fuzz && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    'CC=$(CLANG)' 'CFLAGS=-g -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	    -fno-sanitize-recover=undefined'"; }; }
+	cd fuzz && $(MAKE) $(AM_MAKEFLAGS) check-fuzz-here TEST_CACHE='$(TEST_CACHE)'
+
+# Standard output is the options' help; a fuzzer speaks on the other one.
+check-fuzz-here: $(fuzz_programs)
+	@$(AM_TESTS_ENVIRONMENT) \
+	test ! -e $(pocl_icd) || { OCL_ICD_VENDORS=$(pocl_icd); export OCL_ICD_VENDORS; }; \
+	test ! -w /dev/shm || { TMPDIR=/dev/shm; export TMPDIR; }; \
+	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0'; \
+	srcdir='$(srcdir)' SBN_TEST_UNDER=asan; export LSAN_OPTIONS SBN_TEST_UNDER srcdir; \
+	for seeds in $(fuzz_seeds); do \
+	  name=$${seeds%%=*} from='$(srcdir)'/$${seeds#*=}; dict='$(srcdir)'/tests/fuzz/$$name.dict; \
+	  test -f "$$dict" || dict=/dev/null; \
+	  $(MKDIR_P) learnt/$$name && \
+	  ./tests/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=2048 \
+	    -timeout=20 -dict="$$dict" -close_fd_mask=1 -artifact_prefix=$$name- learnt/$$name "$$from" \
+	    2> $$name.log || { cat $$name.log; echo "make $@: $$name has found something" >&2; exit 1; }; \
+	  sed -n "s/^#\\([0-9]*\\)\tDONE .*/$$name: \\1 executions/p" $$name.log; \
+	done
 
 # --- make check-tsan --------------------------------------------------------------
 # The same under ThreadSanitizer, in tsan/: what threads share.
@@ -134,6 +161,7 @@ check-tsan:
 	  exit 1; }
 	@cd tsan && { test -f config.status || { \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    --disable-hardening \
 	    'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'"; }; }
 	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here TEST_CACHE='$(TEST_CACHE)'
 
@@ -185,3 +213,40 @@ soak: $(check_PROGRAMS)
 
 .PHONY: check-asan check-asan-here check-bare check-fuzz check-intel check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind soak
+# --- make check-faults ------------------------------------------------------------------
+# Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
+# a quarter of an hour. make check tries FAULT_POINTS.
+FAULTS = 0
+check-faults: $(faults_programs) $(faults_mpi_programs)
+	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
+	  FAULT_POINTS='$(FAULTS)'
+	@sed -n 's/^# \([0-9].* points, and .*\)/\1/p; s/^ok [0-9]* - \(.* points, .* of two .*\)/\1/p' \
+	  $(addsuffix .log,$(faults_tests:.sh=))
+CLEANFILES += check-faults.log
+
+# --- make coverage ----------------------------------------------------------------------
+# Which lines and branches of the library the tests execute (gcov), in coverage/ of this build
+# directory. What they do not execute has a reason in tests/coverage.reasons.
+GCOV = gcov
+COVERAGE_FAULTS = 30
+EXTRA_DIST += build-aux/coverage.sh tests/coverage.reasons
+coverage:
+	@test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
+	@$(MKDIR_P) coverage && cd coverage && { test -f config.status || { \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
+	    'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'"; }; }
+	cd coverage && $(MAKE) $(AM_MAKEFLAGS) coverage-here TEST_CACHE='$(TEST_CACHE)'
+
+# The command is a program of its own, and a benchmark's result says nothing here.
+coverage_tests = $(filter-out %.sh tests/tools/% tests/pass/memory tests/pass/soak_sixteen,$(TESTS)) \
+	$(filter tests/mpi/%.sh tests/faults/%.sh,$(TESTS))
+coverage-here: $(check_PROGRAMS)
+	find . -name '*.gcda' -exec rm -f {} +
+	-$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
+	  FAULT_POINTS='$(COVERAGE_FAULTS)'
+	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)'
+
+.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-oclgrind check-openmpi check-openmpi-here \
+	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

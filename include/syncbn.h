@@ -66,7 +66,21 @@
  * sbn_group_abort while the group exists; sbn_last_error and sbn_set_last_error,
  * which are the calling thread's own; and sbn_version, sbn_strerror,
  * sbn_device_check, sbn_device_memory, sbn_*_init and sbn_sampler_*. Of a hub,
- * sbn_hub_transport may be called by several threads at the same time.
+ * sbn_hub_transport may be called by several threads at the same time. The library
+ * has no threads of its own. A thread must not be cancelled (pthread_cancel) within a
+ * call, and a callback must return: no longjmp and no C++ exception may leave it.
+ *
+ * Fork. Once a process has called OpenCL or the library, its children (fork) may call
+ * only sbn_version, sbn_strerror, sbn_status_name, sbn_last_error, sbn_set_last_error,
+ * sbn_*_init and sbn_sampler_*, which take no locks, until they run another program:
+ * OpenCL drivers have threads, which a child does not have. A process that forks first
+ * may use the library in the parent and in the children. The library's files are not
+ * open in a program that a child runs (O_CLOEXEC).
+ *
+ * Signals. No function may be called by a signal handler, sbn_group_abort included: let
+ * a thread wait for the signal, and call it. A handler may interrupt any call; reading,
+ * writing and waiting go on afterwards. The library installs no handlers, changes no
+ * masks, and raises no signals. (Drivers and MPI may.)
  *
  * OpenCL. These headers neither include <CL/cl.h> nor define
  * CL_TARGET_OPENCL_VERSION: see <syncbn/tensor.h>.

@@ -1,15 +1,32 @@
-# SBN_PROBE_FLAGS(VARIABLE, FLAGS)
-# Appends to VARIABLE each flag the compiler takes, after those before it, without a
-# warning.
+# SBN_PROBE_FLAGS(VARIABLE, FLAGS, [PROLOGUE])
+# Appends to VARIABLE each flag the compiler takes, after those before it and for a program that
+# begins with PROLOGUE, without a warning.
 AC_DEFUN([SBN_PROBE_FLAGS], [
   for sbn_flag in $2; do
     AS_VAR_PUSHDEF([sbn_cache], [sbn_cv_cflag_$sbn_flag])
     AC_CACHE_CHECK([whether $CC takes $sbn_flag], [sbn_cache], [
       sbn_save_CFLAGS=$CFLAGS
       CFLAGS="$CFLAGS $$1 -Werror $sbn_flag"
-      AC_COMPILE_IFELSE([AC_LANG_PROGRAM], [AS_VAR_SET([sbn_cache], [yes])],
+      AC_COMPILE_IFELSE([AC_LANG_PROGRAM([$3])], [AS_VAR_SET([sbn_cache], [yes])],
         [AS_VAR_SET([sbn_cache], [no])])
       CFLAGS=$sbn_save_CFLAGS
+    ])
+    AS_VAR_IF([sbn_cache], [yes], [AS_VAR_APPEND([$1], [" $sbn_flag"])])
+    AS_VAR_POPDEF([sbn_cache])
+  done
+])
+
+# SBN_PROBE_LINK_FLAGS(VARIABLE, FLAGS)
+# Appends to VARIABLE each flag that the compiler takes, without a warning, to link a program.
+AC_DEFUN([SBN_PROBE_LINK_FLAGS], [
+  for sbn_flag in $2; do
+    AS_VAR_PUSHDEF([sbn_cache], [sbn_cv_ldflag_$sbn_flag])
+    AC_CACHE_CHECK([whether $CC links with $sbn_flag], [sbn_cache], [
+      sbn_save_CFLAGS=$CFLAGS sbn_save_LDFLAGS=$LDFLAGS
+      CFLAGS="$CFLAGS $SBN_CFLAGS -Werror" LDFLAGS="$LDFLAGS $sbn_flag"
+      AC_LINK_IFELSE([AC_LANG_PROGRAM], [AS_VAR_SET([sbn_cache], [yes])],
+        [AS_VAR_SET([sbn_cache], [no])])
+      CFLAGS=$sbn_save_CFLAGS LDFLAGS=$sbn_save_LDFLAGS
     ])
     AS_VAR_IF([sbn_cache], [yes], [AS_VAR_APPEND([$1], [" $sbn_flag"])])
     AS_VAR_POPDEF([sbn_cache])

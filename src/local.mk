@@ -182,4 +182,9 @@ libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 lib_LTLIBRARIES += libsyncbn.la
 libsyncbn_la_SOURCES =
 libsyncbn_la_LIBADD = libsyncbn_core.la
-libsyncbn_la_LDFLAGS = -version-info $(SBN_VERSION_INFO) -no-undefined
+libsyncbn_la_LDFLAGS = $(SBN_LDFLAGS) -version-info $(SBN_VERSION_INFO) -no-undefined
+EXTRA_DIST += packaging/libsyncbn.map
+if HAVE_VERSION_SCRIPT
+libsyncbn_la_LDFLAGS += -Wl,--version-script=$(srcdir)/packaging/libsyncbn.map
+EXTRA_libsyncbn_la_DEPENDENCIES = packaging/libsyncbn.map
+endif

@@ -30,6 +30,7 @@ typedef enum sbn_average {
     SBN_AVERAGE_CUMULATIVE = 1 /* the plain mean of all batches: PyTorch's momentum=None */
 } sbn_average;
 
+/* The settings of a layer. */
 typedef struct sbn_batchnorm_config {
     size_t size;      /* sizeof(sbn_batchnorm_config) */
     const char *name; /* in error sentences; the same on all ranks; NULL: "batchnorm" */

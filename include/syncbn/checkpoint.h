@@ -49,6 +49,7 @@ typedef enum sbn_key_problem {
 typedef void (*sbn_key_report_fn)(void *context, sbn_key_problem problem, const char *key,
                                   const char *sentence);
 
+/* How a checkpoint is loaded. */
 typedef struct sbn_load_config {
     size_t size; /* sizeof(sbn_load_config) */
     int strict;  /* 1: missing and unexpected keys are errors; wrong shapes always are */

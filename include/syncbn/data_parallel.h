@@ -22,6 +22,7 @@ extern "C" {
 
 typedef struct sbn_data_parallel sbn_data_parallel;
 
+/* The settings of exchanges. */
 typedef struct sbn_data_parallel_config {
     size_t size;         /* sizeof(sbn_data_parallel_config) */
     size_t bucket_bytes; /* of one replica's tensors that are sent together; 4096 ... 2^30 */

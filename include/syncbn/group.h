@@ -52,6 +52,7 @@ typedef enum sbn_kernel_form {
     SBN_FORM_GPU = 2   /* work-groups with local memory */
 } sbn_kernel_form;
 
+/* The settings of a group. */
 typedef struct sbn_group_config {
     size_t size; /* sizeof(sbn_group_config) */
     /* A const cl_command_queue *: one queue per replica, retained by the group. */

@@ -72,7 +72,7 @@ SBN_API int sbn_model_set_frozen(sbn_model *model, int frozen);
 /*
  * Copies a layer's weight and bias out of the first replica's buffers: `channels` floats
  * each, NULL leaves one out. Blocks until the replica's queue is empty and the copy is
- * made. SBN_INVALID_ARGUMENT if the model does not know the buffers, or if this rank
+ * made; after an error of OpenCL what was copied is undefined. SBN_INVALID_ARGUMENT if the model does not know the buffers, or if this rank
  * has no replica.
  */
 SBN_API int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias);
@@ -111,7 +111,9 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
  * The first replica's weights and biases are written to every replica of the new group,
  * into the buffers that `replicate` names; `context` is passed to it. With NULL for
  * `replicate` the buffers stay the same; the new group must then have as many replicas,
- * of the same contexts.
+ * of the same contexts. (A layer that sbn_batchnorm_set_group has moved by itself, to a
+ * group with another number of replicas, is SBN_INVALID_ARGUMENT for all calls that read
+ * or write weights and biases.)
  *
  * After an error every layer is in its former group with its former buffers; except
  * after an error of OpenCL in the last copies, when all layers are in the new group

@@ -36,8 +36,11 @@ int sbn__header_agrees(const int64_t *header, int world_size)
 {
     if (header[0] != 0)
         return 0;
-    for (int i = 1; i < SBN_HEADER_WORDS; i += 2)
-        if (world_size * header[i + 1] != header[i] * header[i])
+    /* Other ranks' words may be anything: products wrap around. */
+    for (int i = 1; i < SBN_HEADER_WORDS; i += 2) {
+        const uint64_t sum = (uint64_t)header[i], squares = (uint64_t)header[i + 1];
+        if ((uint64_t)world_size * squares != sum * sum)
             return 0;
+    }
     return 1;
 }

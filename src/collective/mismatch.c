@@ -164,7 +164,7 @@ static void write_trait(writer *w, int trait, int64_t word)
     switch (trait) {
     case NUMBER:
     case SAVED: say(w, "%lld", (long long)word); break;
-    case SAVED_PLACE: say(w, "%lld", (long long)word + 1); break;
+    case SAVED_PLACE: say(w, "%lld", (long long)((uint64_t)word + 1)); break;
     case FLAGS: write_flags(w, word); break;
     default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); say(w, "%s", text);
     }

@@ -1,7 +1,10 @@
 #include "collective/split.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <syncbn/group.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
@@ -71,6 +74,16 @@ static int agree(splitting *s, sbn_call *call)
     return status && call->error ? sbn__fail(call->error, "%s", own) : status;
 }
 
+/* Words that no rank can have sent: what is addressed by them is not touched. */
+static int impossible(splitting *s, int rank)
+{
+    return sbn__communicator_die(
+        s->whole, sbn__fail(SBN_TRANSPORT_ERROR,
+                            "rank %d: the transport's sums in %s give rank %d impossible colours",
+                            sbn__communicator_name(s->whole, sbn__communicator_rank(s->whole)),
+                            s->operation, sbn__communicator_name(s->whole, rank)));
+}
+
 /* How many colours each rank has. */
 static int exchange_counts(splitting *s)
 {
@@ -84,10 +97,30 @@ static int exchange_counts(splitting *s)
     s->request.words[sbn__communicator_rank(s->whole)] = (int64_t)s->count;
     status = add(s, SBN_TAG_WORDS, (size_t)world_size);
     for (int rank = 0; rank < world_size && !status; ++rank) {
-        s->counts[rank] = s->request.words[rank];
-        s->pairs += (size_t)s->counts[rank];
+        const int64_t word = s->request.words[rank];
+        const int own = rank == sbn__communicator_rank(s->whole);
+        if (word < 0 || word > SBN_MAX_REPLICAS || (own && word != (int64_t)s->count))
+            status = impossible(s, rank);
+        s->counts[rank] = word;
+        s->pairs += (size_t)word;
     }
     return status;
+}
+
+/* Colours ascend within each rank, and this rank's are its own. */
+static int read_colours(splitting *s)
+{
+    size_t own = 0;
+    for (size_t at = 0; at < s->pairs; ++at) {
+        const int64_t word = s->request.words[at];
+        const int again = at > 0 && s->owners[at] == s->owners[at - 1];
+        if (word < 0 || word > INT_MAX || (again && word <= s->colours[at - 1]))
+            return impossible(s, s->owners[at]);
+        if (s->owners[at] == sbn__communicator_rank(s->whole) && word != s->subsets[own++].colour)
+            return impossible(s, s->owners[at]);
+        s->colours[at] = (int)word;
+    }
+    return SBN_SUCCESS;
 }
 
 /* All ranks' colours: pairs of a rank and one of its colours, by rank. */
@@ -115,9 +148,7 @@ static int exchange_colours(splitting *s)
                 s->request.words[at] = s->subsets[i].colour;
         }
     status = add(s, SBN_TAG_WORDS, s->pairs);
-    for (size_t at = 0; at < s->pairs && !status; ++at)
-        s->colours[at] = (int)s->request.words[at];
-    return status;
+    return status ? status : read_colours(s);
 }
 
 /* Joins a subset to the other ranks that have its colour. */

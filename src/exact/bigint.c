@@ -29,7 +29,8 @@ void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count,
     int64_t carry = 0;
     int place = 0;
     for (int k = 0; k < count; ++k, place += bits) {
-        carry += limbs[k];
+        /* Limbs that other ranks have spoilt wrap around. */
+        carry = (int64_t)((uint64_t)carry + (uint64_t)limbs[k]);
         /* bits is a multiple of 16, so a limb of up to 48 reaches at most two limbs. */
         const uint64_t part = ((uint64_t)carry & mask) << (place % 32);
         result->limb[place / 32] |= (uint32_t)part;

@@ -200,7 +200,13 @@ static int reset_parameters(const sbn_entry *entry)
 
 int sbn_model_reset_parameters(sbn_model *model)
 {
-    int status = sbn_model_reset_running_stats(model);
+    sbn__error_clear();
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    for (size_t i = 0; !status && i < model->size; ++i)
+        if (model->entries[i].parameters)
+            status = sbn__check_replicas(&model->entries[i]);
+    if (!status)
+        status = sbn_model_reset_running_stats(model);
     for (size_t i = 0; !status && i < model->size; ++i)
         if (model->entries[i].parameters)
             status = reset_parameters(&model->entries[i]);

@@ -30,6 +30,9 @@ void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas);
 /* Fails unless the model has the buffers of all its affine layers. */
 int sbn__check_known(const sbn_model *model);
 
+/* Is the layer in a group of as many replicas as there are buffers? It may have moved by itself. */
+int sbn__check_replicas(const sbn_entry *entry);
+
 /* Blocking copies of an entry's weight and bias; NULL leaves one out. */
 int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias);
 int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias);

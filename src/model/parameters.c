@@ -95,7 +95,7 @@ static int finish(const sbn_entry *entry, size_t replica)
 
 int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias)
 {
-    if (entry->replicas == 0)
+    if (entry->replicas == 0 || entry->layer->group->replica_count == 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": weight and bias cannot be read: this rank has no replica",
                          entry->name);
@@ -138,13 +138,24 @@ int sbn__parameters_write(const sbn_entry *entry, const float *weight, const flo
     return status;
 }
 
+int sbn__check_replicas(const sbn_entry *entry)
+{
+    const size_t replicas = entry->layer->group->replica_count;
+    if (entry->replicas != replicas)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\": expected a group of %zu replicas, whose buffers the model "
+                         "knows, got one of %zu; move it by sbn_model_set_group",
+                         entry->name, entry->replicas, replicas);
+    return SBN_SUCCESS;
+}
+
 static int check_entry(const sbn_entry *entry)
 {
     if (entry->layer->affine && !entry->parameters && entry->replicas > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": the model was not told where its weight and bias lie",
                          entry->name);
-    return SBN_SUCCESS;
+    return entry->layer->affine ? sbn__check_replicas(entry) : SBN_SUCCESS;
 }
 
 int sbn__check_known(const sbn_model *model)

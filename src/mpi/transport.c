@@ -32,16 +32,19 @@ static void free_communicators(sbn_mpi *mpi)
 static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 {
     int status = sbn__mpi_result(MPI_Comm_dup(comm, copy), "MPI_Comm_dup");
-    if (status)
+    if (status) {
         *copy = MPI_COMM_NULL;
-    else
-        status = sbn__mpi_result(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN),
-                                 "MPI_Comm_set_errhandler");
+        return status;
+    }
+    status = sbn__mpi_result(MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN),
+                             "MPI_Comm_set_errhandler");
+    if (status)
+        MPI_Comm_free(copy);
     return status;
 }
 
-/* Checks that every rank of the first duplicate has the memory it needs. */
-static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
+/* Checks that every rank of the first duplicate has what it needs. */
+static int agree(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
     const int status = sbn__mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
@@ -49,7 +52,8 @@ static int agree_on_memory(const sbn_mpi *mpi, MPI_Comm comm)
                                        "MPI_Allreduce");
     if (!status && !good)
         return sbn__mpi_fail(SBN_OUT_OF_MEMORY,
-                             "a rank's host has no memory left for an MPI transport");
+                             "a rank's host has no memory left for an MPI transport, or MPI fails "
+                             "there");
     return status;
 }
 
@@ -61,12 +65,15 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     int status = duplicate(comm, &first);
     if (status)
         return status;
-    MPI_Comm_rank(first, &rank);
-    MPI_Comm_size(first, &world_size);
-    sbn_mpi *mpi = calloc(1, sizeof *mpi);
+    const int of_rank = MPI_Comm_rank(first, &rank), of_size = MPI_Comm_size(first, &world_size);
+    const int known = of_rank == MPI_SUCCESS && of_size == MPI_SUCCESS;
+    sbn_mpi *mpi = known ? calloc(1, sizeof *mpi) : NULL;
     if (mpi)
         mpi->heard = calloc((size_t)world_size * SBN_TAGS, sizeof *mpi->heard);
-    status = agree_on_memory(mpi, first);
+    status = agree(mpi, first);
+    if (!known)
+        status = of_rank != MPI_SUCCESS ? sbn__mpi_result(of_rank, "MPI_Comm_rank")
+                                        : sbn__mpi_result(of_size, "MPI_Comm_size");
     if (status) {
         MPI_Comm_free(&first);
         if (mpi)

@@ -130,7 +130,13 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
             return sbn__fail(SBN_REMOTE_ERROR,
                              "rank %d called sbn_data_parallel_create and reported %s",
                              sbn__communicator_name(c, rank), sbn_status_name((int)its[FAILED]));
-        if (rank == sbn__communicator_rank(c))
+        const int own = rank == sbn__communicator_rank(c);
+        if (its[REPLICAS] < 1 || its[REPLICAS] > SBN_MAX_REPLICAS ||
+            (own && its[REPLICAS] != (int64_t)made->replica_count))
+            return sbn__fail(SBN_TRANSPORT_ERROR,
+                             "the transport's sums in %s give rank %d %lld replicas", operation,
+                             sbn__communicator_name(c, rank), (long long)its[REPLICAS]);
+        if (own)
             made->first = made->total;
         made->total += (size_t)its[REPLICAS];
     }

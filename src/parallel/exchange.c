@@ -189,6 +189,14 @@ static void withdraw_events(const sbn_exchange *e)
     }
 }
 
+/* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
+static void wait_for_copies(const sbn_exchange *e)
+{
+    for (size_t r = 0; r < e->parallel->replica_count; ++r)
+        if (e->written[r])
+            clWaitForEvents(1, &e->written[r]);
+}
+
 int sbn_exchange_end(sbn_exchange *e)
 {
     sbn__error_clear();
@@ -210,6 +218,8 @@ int sbn_exchange_end(sbn_exchange *e)
             sbn__communicator_fail(&e->parallel->communicator, status);
         }
     }
+    if (status)
+        wait_for_copies(e);
     sbn__exchange_release(e);
     return status;
 }

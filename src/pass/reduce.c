@@ -93,22 +93,20 @@ int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repl
     const sbn_shape *shape = &chunk->shapes[replica->index];
     const size_t length = sbn__accumulator_length(fixed);
     sbn_work *work = &chunk->work[replica->index];
-    sbn_device_buffer *out = format == SBN_WIDE ? &work->wide : &work->partial;
     work->reduced.slices = 0;
     if (shape->values == 0)
         return SBN_SUCCESS;
     const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
-    const int status = sbn__reserve(replica, out,
+    const int status = sbn__reserve(replica, &work->partial,
                                     sizeof(int64_t) * length * chunk->channels * plan.slices);
     if (status)
         return status;
-    work->reduced = (sbn_reduced){out->mem, plan.slices};
+    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
     work->repeats = work->repeat.mem;
-    /* What another replica's device may still read, from the pass before; or this one's decision. */
+    /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        if (format == SBN_NARROW || r == replica->index)
-            sbn__wait_add(&wait, chunk->work[r].last);
+        sbn__wait_add(&wait, chunk->work[r].last);
     return layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &work->next);
 }

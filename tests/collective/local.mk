@@ -1,8 +1,10 @@
 # Ranks that meet: in the hub, and over a transport of the tests' own; sixteen threads at once;
-# ranks that come late or not at all; ranks that disagree, and in what.
+# ranks that come late or not at all; ranks that disagree, and in what;
+# ranks whose words are not to be trusted.
 collective_tests = \
 	tests/collective/abort \
 	tests/collective/agreement \
+	tests/collective/foreign_words \
 	tests/collective/group_split \
 	tests/collective/hub \
 	tests/collective/hub_threads \

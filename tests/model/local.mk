@@ -18,16 +18,6 @@ model_tests = \
 check_PROGRAMS += $(model_tests)
 tests_model_model_faults_LDFLAGS = $(wraps)
 tests_model_file_memory_LDFLAGS = $(wrap)sbn__allocate
-# Each call of the system that writes a file.
-system_wraps = \
-	$(wrap)close \
-	$(wrap)fchmod \
-	$(wrap)fchown \
-	$(wrap)fsync \
-	$(wrap)openat \
-	$(wrap)renameat \
-	$(wrap)unlinkat \
-	$(wrap)write
 tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
 tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_draft_places_SOURCES = tests/model/draft_places.c $(draft_sources)
@@ -53,9 +43,6 @@ EXTRA_DIST += \
 	tests/model/data/read_files.py \
 	tests/model/data/trained.safetensors \
 	tests/model/data/troubled.safetensors
-
-# make check-fuzz
-EXTRA_DIST += tests/model/fuzz_safetensors.c tests/model/safetensors.dict
 
 # The reference implementation reads what tests/model/rewrite wrote; the command's view of files.
 check_PROGRAMS += tests/model/rewrite

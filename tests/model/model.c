@@ -158,6 +158,28 @@ static void check_dimensions(sbn_group *group)
     slice_close(&s);
 }
 
+/* The model's buffers are one for each replica of the group that a layer was in. */
+static void check_moved_alone(sbn_group *three, sbn_group *one)
+{
+    static const char words[] = "layer \"stem\": expected a group of 3 replicas, whose buffers the "
+                                "model knows, got one of 1; move it by sbn_model_set_group";
+    float weight[CHANNELS] = {0}, bias[CHANNELS] = {0};
+    network n;
+    network_open(&n, &device, queue, three, REPLICAS);
+    must(sbn_batchnorm_set_group(n.layers[0], one), "sbn_batchnorm_set_group");
+    expect(sbn_model_set_parameters(n.model, 0, weight, bias), SBN_INVALID_ARGUMENT, words,
+           "setting a layer that was moved by itself");
+    expect(sbn_model_parameters(n.model, 0, weight, bias), SBN_INVALID_ARGUMENT, words, "getting");
+    expect(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL),
+           SBN_INVALID_ARGUMENT, words, "loading");
+    expect(sbn_model_save(n.model, "/nonexistent/file", NULL), SBN_INVALID_ARGUMENT, words,
+           "saving");
+    expect(sbn_model_reset_parameters(n.model), SBN_INVALID_ARGUMENT, words, "resetting");
+    must(sbn_batchnorm_set_group(n.layers[0], three), "sbn_batchnorm_set_group");
+    expect(sbn_model_set_parameters(n.model, 0, weight, bias), SBN_SUCCESS, "", "moved back");
+    network_close(&n);
+}
+
 static void checks(void)
 {
     sbn_group *group = network_group(queue, 1);
@@ -166,6 +188,7 @@ static void checks(void)
     check_switches(group);
     check_parameters(three);
     check_dimensions(group);
+    check_moved_alone(three, group);
     sbn_group_destroy(group);
     sbn_group_destroy(three);
 }

@@ -27,7 +27,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/file_network.c \
 	tests/support/file_network.h \
 	tests/support/wraps.c \
-	tests/support/wraps.h
+	tests/support/wraps.h \
+	tests/support/wraps_count.c
 
 # Ranks as threads, and the hub between them. A program with a transport of its own takes the
 # threads alone.
@@ -55,14 +56,74 @@ wraps = \
 	$(wrap)clEnqueueReadBuffer \
 	$(wrap)clEnqueueWriteBuffer \
 	$(wrap)clEnqueueWriteBufferRect \
-	$(wrap)clFinish \
 	$(wrap)clFlush \
 	$(wrap)clGetDeviceInfo \
 	$(wrap)clGetEventInfo \
 	$(wrap)clRetainEvent \
 	$(wrap)clSetKernelArg \
-	$(wrap)clWaitForEvents \
 	$(wrap)sbn__allocate
+
+# What else the library asks, waits for and releases; the system's calls that write files, and those
+# that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.
+query_wraps = \
+	$(wrap)clCreateKernelsInProgram \
+	$(wrap)clEnqueueUnmapMemObject \
+	$(wrap)clFinish \
+	$(wrap)clGetCommandQueueInfo \
+	$(wrap)clGetKernelWorkGroupInfo \
+	$(wrap)clGetMemObjectInfo \
+	$(wrap)clGetPlatformInfo \
+	$(wrap)clGetProgramBuildInfo \
+	$(wrap)clGetProgramInfo \
+	$(wrap)clReleaseCommandQueue \
+	$(wrap)clReleaseEvent \
+	$(wrap)clReleaseKernel \
+	$(wrap)clReleaseMemObject \
+	$(wrap)clReleaseProgram \
+	$(wrap)clRetainCommandQueue \
+	$(wrap)clRetainMemObject \
+	$(wrap)clWaitForEvents \
+	$(wrap)sbn__free
+system_wraps = \
+	$(wrap)close \
+	$(wrap)fchmod \
+	$(wrap)fchown \
+	$(wrap)fsync \
+	$(wrap)openat \
+	$(wrap)renameat \
+	$(wrap)unlinkat \
+	$(wrap)write
+file_wraps = \
+	$(wrap)fstat \
+	$(wrap)fstatat \
+	$(wrap)lstat \
+	$(wrap)mkdir \
+	$(wrap)open \
+	$(wrap)pread \
+	$(wrap)read \
+	$(wrap)realpath
+
+mpi_wraps = \
+	$(wrap)MPI_Allreduce \
+	$(wrap)MPI_Comm_create_group \
+	$(wrap)MPI_Comm_dup \
+	$(wrap)MPI_Comm_free \
+	$(wrap)MPI_Comm_group \
+	$(wrap)MPI_Comm_set_errhandler \
+	$(wrap)MPI_Comm_rank \
+	$(wrap)MPI_Comm_size \
+	$(wrap)MPI_Comm_test_inter \
+	$(wrap)MPI_Group_incl \
+	$(wrap)MPI_Iallreduce \
+	$(wrap)MPI_Iprobe \
+	$(wrap)MPI_Is_thread_main \
+	$(wrap)MPI_Isend \
+	$(wrap)MPI_Recv \
+	$(wrap)MPI_Test
+memory_wraps = \
+	$(wrap)calloc \
+	$(wrap)free \
+	$(wrap)malloc
 
 # Ranks as the processes of an MPI job; no thread can take their place unnoticed.
 if HAVE_MPI

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/wraps.h"
+
 char system_calls[64], system_failing;
 int system_countdown, system_error;
 size_t system_most = SIZE_MAX;
@@ -17,8 +19,12 @@ void system_calls_forget(void)
     system_seen = system_last = 0;
 }
 
-static int fails(char letter)
+static int fails(char letter, int function)
 {
+    if (wraps_fails(function)) {
+        errno = EIO;
+        return 1;
+    }
     const size_t used = strlen(system_calls);
     if (used + 1 < sizeof system_calls)
         system_calls[used] = letter;
@@ -31,8 +37,10 @@ static int fails(char letter)
 static struct stat status_of(int file)
 {
     struct stat info = {0};
+    wraps_pause();
     if (fstat(file, &info) != 0)
         perror("fstat");
+    wraps_resume();
     return info;
 }
 
@@ -43,50 +51,56 @@ static struct stat status_of(int file)
 
 WRAP(int, openat, (int folder, const char *name, int flags, mode_t mode))
 {
-    const int file = fails('O') ? -1 : __real_openat(folder, name, flags, mode);
+    const int file = fails('O', WRAP_OPENAT) ? -1 : __real_openat(folder, name, flags, mode);
     if (file >= 0)
         system_seen |= status_of(file).st_mode & 0777;
+    wraps_hold(WRAPS_DESCRIPTORS, file >= 0);
     return file;
 }
 
 WRAP(ssize_t, write, (int file, const void *from, size_t size))
 {
     system_seen |= status_of(file).st_mode & 0777;
-    return fails('W') ? -1 : __real_write(file, from, size < system_most ? size : system_most);
+    return fails('W', WRAP_WRITE_FILE)
+               ? -1
+               : __real_write(file, from, size < system_most ? size : system_most);
 }
 
 WRAP(int, fchown, (int file, uid_t owner, gid_t group))
 {
-    return fails('N') ? -1 : __real_fchown(file, owner, group);
+    return fails('N', WRAP_CHOWN) ? -1 : __real_fchown(file, owner, group);
 }
 
 WRAP(int, fchmod, (int file, mode_t mode))
 {
-    return fails('M') ? -1 : __real_fchmod(file, mode);
+    return fails('M', WRAP_CHMOD) ? -1 : __real_fchmod(file, mode);
 }
 
 WRAP(int, fsync, (int file))
 {
-    return fails(S_ISDIR(status_of(file).st_mode) ? 'D' : 'S') ? -1 : __real_fsync(file);
+    return fails(S_ISDIR(status_of(file).st_mode) ? 'D' : 'S', WRAP_SYNC) ? -1 : __real_fsync(file);
 }
 
 WRAP(int, close, (int file))
 {
     const int folder = S_ISDIR(status_of(file).st_mode);
     const int result = __real_close(file);
-    return !folder && fails('C') ? -1 : result;
+    wraps_hold(WRAPS_DESCRIPTORS, result == 0 ? -1 : 0);
+    return !folder && fails('C', WRAP_CLOSE) ? -1 : result;
 }
 
 WRAP(int, renameat, (int from, const char *old, int to, const char *name))
 {
     struct stat info = {0};
+    wraps_pause();
     system_last = fstatat(from, old, &info, 0) == 0 ? info.st_mode & 0777 : 0;
-    return fails('R') ? -1 : __real_renameat(from, old, to, name);
+    wraps_resume();
+    return fails('R', WRAP_RENAME) ? -1 : __real_renameat(from, old, to, name);
 }
 
 WRAP(int, unlinkat, (int folder, const char *name, int flags))
 {
     /* What has gone before anything was written is of no interest. */
     system_seen = 0;
-    return fails('U') ? -1 : __real_unlinkat(folder, name, flags);
+    return fails('U', WRAP_UNLINK) ? -1 : __real_unlinkat(folder, name, flags);
 }

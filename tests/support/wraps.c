@@ -1,62 +1,9 @@
 #include "device/opencl.h"
 #include "support/wraps.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *const wraps_names[WRAPS] = {
-    "sbn__allocate",
-    "clCreateProgramWithSource",
-    "clBuildProgram",
-    "clCreateKernel",
-    "clCreateBuffer",
-    "clSetKernelArg",
-    "clEnqueueNDRangeKernel",
-    "clEnqueueReadBuffer",
-    "clEnqueueWriteBuffer",
-    "clEnqueueMarkerWithWaitList",
-    "clFlush",
-    "clGetEventInfo",
-    "clCreateProgramWithBinary",
-    "clCreateCommandQueue",
-    "clEnqueueMapBuffer",
-    "clEnqueueWriteBufferRect",
-    "clRetainEvent",
-    "clWaitForEvents",
-    "clFinish",
-};
-
-static atomic_long calls[WRAPS];
-static _Thread_local int wanted, countdown, failed = -1;
-
-long wraps_calls(int function)
-{
-    return atomic_load(&calls[function]);
-}
-
-void wraps_fail(int function, int n)
-{
-    wanted = function;
-    countdown = n;
-    failed = -1;
-}
-
-int wraps_failed(void)
-{
-    return failed;
-}
-
-/* Counts a call; 1 if this one is to fail. */
-static int fails(int function)
-{
-    atomic_fetch_add(&calls[function], 1);
-    if (countdown == 0 || (wanted != WRAP_ANY && wanted != function) || --countdown > 0)
-        return 0;
-    failed = function;
-    return 1;
-}
 
 /* __real_f is f; every f of the library is __wrap_f. Prototypes keep the compiler content. */
 #define WRAP(result, f, parameters) \
@@ -66,7 +13,16 @@ static int fails(int function)
 
 WRAP(void *, sbn__allocate, (size_t size))
 {
-    return fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
+    void *block = wraps_fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
+    wraps_hold(WRAPS_BLOCKS, block != NULL);
+    return block;
+}
+
+/* What a command returned, and perhaps the event that it made. */
+static cl_int enqueued(cl_int code, const cl_event *event)
+{
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
+    return code;
 }
 
 static const char *wanted_text, *text_instead, *more_options;
@@ -129,24 +85,29 @@ static cl_program create_replaced(cl_context context, cl_uint count, const char 
 WRAP(cl_program, clCreateProgramWithSource,
      (cl_context context, cl_uint count, const char **texts, const size_t *lengths, cl_int *code))
 {
-    if (fails(WRAP_CREATE_PROGRAM)) {
+    if (wraps_fails(WRAP_CREATE_PROGRAM)) {
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    return wanted_text ? create_replaced(context, count, texts, lengths, code)
-                       : __real_clCreateProgramWithSource(context, count, texts, lengths, code);
+    cl_program program = wanted_text ? create_replaced(context, count, texts, lengths, code)
+                                     : __real_clCreateProgramWithSource(context, count, texts,
+                                                                        lengths, code);
+    wraps_hold(WRAPS_REFERENCES, program != NULL);
+    return program;
 }
 
 WRAP(cl_program, clCreateProgramWithBinary,
      (cl_context context, cl_uint count, const cl_device_id *devices, const size_t *lengths,
       const unsigned char **binaries, cl_int *of_binaries, cl_int *code))
 {
-    if (fails(WRAP_CREATE_BINARY)) {
+    if (wraps_fails(WRAP_CREATE_BINARY)) {
         *code = CL_INVALID_BINARY;
         return NULL;
     }
-    return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, of_binaries,
-                                            code);
+    cl_program program = __real_clCreateProgramWithBinary(context, count, devices, lengths,
+                                                          binaries, of_binaries, code);
+    wraps_hold(WRAPS_REFERENCES, program != NULL);
+    return program;
 }
 
 typedef void(CL_CALLBACK *build_callback)(cl_program, void *);
@@ -155,7 +116,7 @@ WRAP(cl_int, clBuildProgram,
      (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
       build_callback notify, void *data))
 {
-    if (fails(WRAP_BUILD))
+    if (wraps_fails(WRAP_BUILD))
         return CL_BUILD_PROGRAM_FAILURE;
     char all[4096];
     if (more_options &&
@@ -167,27 +128,31 @@ WRAP(cl_int, clBuildProgram,
 
 WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))
 {
-    if (fails(WRAP_CREATE_KERNEL)) {
+    if (wraps_fails(WRAP_CREATE_KERNEL)) {
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    return __real_clCreateKernel(program, name, code);
+    cl_kernel kernel = __real_clCreateKernel(program, name, code);
+    wraps_hold(WRAPS_REFERENCES, kernel != NULL);
+    return kernel;
 }
 
 WRAP(cl_mem, clCreateBuffer,
      (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code))
 {
-    if (fails(WRAP_CREATE_BUFFER)) {
+    if (wraps_fails(WRAP_CREATE_BUFFER)) {
         *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return NULL;
     }
-    return __real_clCreateBuffer(context, flags, size, host, code);
+    cl_mem buffer = __real_clCreateBuffer(context, flags, size, host, code);
+    wraps_hold(WRAPS_REFERENCES, buffer != NULL);
+    return buffer;
 }
 
 WRAP(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))
 {
-    return fails(WRAP_SET_ARG) ? CL_OUT_OF_RESOURCES
-                               : __real_clSetKernelArg(kernel, index, size, value);
+    return wraps_fails(WRAP_SET_ARG) ? CL_OUT_OF_RESOURCES
+                                     : __real_clSetKernelArg(kernel, index, size, value);
 }
 
 WRAP(cl_int, clEnqueueNDRangeKernel,
@@ -195,30 +160,33 @@ WRAP(cl_int, clEnqueueNDRangeKernel,
       const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
       cl_event *event))
 {
-    if (fails(WRAP_LAUNCH))
+    if (wraps_fails(WRAP_LAUNCH))
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count,
-                                         list, event);
+    return enqueued(__real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                  count, list, event),
+                    event);
 }
 
 WRAP(cl_int, clEnqueueReadBuffer,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
       void *out, cl_uint count, const cl_event *list, cl_event *event))
 {
-    if (fails(WRAP_READ))
+    if (wraps_fails(WRAP_READ))
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, out, count, list,
-                                      event);
+    return enqueued(__real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, out, count,
+                                               list, event),
+                    event);
 }
 
 WRAP(cl_int, clEnqueueWriteBuffer,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
       const void *in, cl_uint count, const cl_event *list, cl_event *event))
 {
-    if (fails(WRAP_WRITE))
+    if (wraps_fails(WRAP_WRITE))
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count, list,
-                                       event);
+    return enqueued(__real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count,
+                                                list, event),
+                    event);
 }
 
 WRAP(cl_int, clEnqueueWriteBufferRect,
@@ -226,63 +194,59 @@ WRAP(cl_int, clEnqueueWriteBufferRect,
       const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice,
       const void *in, cl_uint count, const cl_event *list, cl_event *event))
 {
-    if (fails(WRAP_WRITE_RECT))
+    if (wraps_fails(WRAP_WRITE_RECT))
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueWriteBufferRect(queue, buffer, blocking, to, from, region, row, slice,
-                                           host_row, host_slice, in, count, list, event);
+    return enqueued(__real_clEnqueueWriteBufferRect(queue, buffer, blocking, to, from, region, row,
+                                                    slice, host_row, host_slice, in, count, list,
+                                                    event),
+                    event);
 }
 
 WRAP(cl_int, clEnqueueMarkerWithWaitList,
      (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
 {
-    if (fails(WRAP_MARKER))
+    if (wraps_fails(WRAP_MARKER))
         return CL_OUT_OF_RESOURCES;
-    return __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
+    return enqueued(__real_clEnqueueMarkerWithWaitList(queue, count, list, event), event);
 }
 
 WRAP(cl_command_queue, clCreateCommandQueue,
      (cl_context context, cl_device_id device, cl_command_queue_properties properties,
       cl_int *code))
 {
-    if (fails(WRAP_CREATE_QUEUE)) {
+    if (wraps_fails(WRAP_CREATE_QUEUE)) {
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    return __real_clCreateCommandQueue(context, device, properties, code);
+    cl_command_queue queue = __real_clCreateCommandQueue(context, device, properties, code);
+    wraps_hold(WRAPS_REFERENCES, queue != NULL);
+    return queue;
 }
 
 WRAP(void *, clEnqueueMapBuffer,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
       size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code))
 {
-    if (fails(WRAP_MAP)) {
+    if (wraps_fails(WRAP_MAP)) {
         *code = CL_MAP_FAILURE;
         return NULL;
     }
-    return __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
-                                     event, code);
+    void *at = __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
+                                         event, code);
+    wraps_hold(WRAPS_REFERENCES, at && event);
+    return at;
 }
 
 WRAP(cl_int, clRetainEvent, (cl_event event))
 {
-    return fails(WRAP_RETAIN_EVENT) ? CL_OUT_OF_HOST_MEMORY : __real_clRetainEvent(event);
-}
-
-WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
-{
-    atomic_fetch_add(&calls[WRAP_WAIT], 1);
-    return __real_clWaitForEvents(count, list);
-}
-
-WRAP(cl_int, clFinish, (cl_command_queue queue))
-{
-    atomic_fetch_add(&calls[WRAP_FINISH], 1);
-    return __real_clFinish(queue);
+    if (wraps_fails(WRAP_RETAIN_EVENT))
+        return CL_OUT_OF_HOST_MEMORY;
+    return enqueued(__real_clRetainEvent(event), &event);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))
 {
-    return fails(WRAP_FLUSH) ? CL_OUT_OF_RESOURCES : __real_clFlush(queue);
+    return wraps_fails(WRAP_FLUSH) ? CL_OUT_OF_RESOURCES : __real_clFlush(queue);
 }
 
 static _Thread_local int until_condemned;
@@ -302,7 +266,7 @@ int wraps_condemned(void)
 WRAP(cl_int, clGetEventInfo,
      (cl_event event, cl_event_info what, size_t size, void *value, size_t *needed))
 {
-    if (fails(WRAP_EVENT_INFO))
+    if (wraps_fails(WRAP_EVENT_INFO))
         return CL_OUT_OF_RESOURCES;
     const cl_int code = __real_clGetEventInfo(event, what, size, value, needed);
     if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
@@ -337,6 +301,8 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 WRAP(cl_int, clGetDeviceInfo,
      (cl_device_id device, cl_device_info what, size_t size, void *value, size_t *needed))
 {
+    if (wraps_fails(WRAP_DEVICE_INFO))
+        return CL_OUT_OF_HOST_MEMORY;
     size_t i = 0;
     while (i < answer_count && answers[i].question != what)
         ++i;

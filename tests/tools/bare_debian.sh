@@ -43,8 +43,9 @@ check() {
 }
 
 # in_root USER SCRIPT: in a mount namespace of its own, so that nothing stays mounted.
+network=
 in_root() {
-    unshare --mount sh -c '
+    unshare --mount $network sh -c '
         mount -t proc proc "$1/proc" && mount -t sysfs -o ro sysfs "$1/sys" &&
         mount -t tmpfs shm "$1/dev/shm" &&
         exec chroot "$1" su - "$2" -s /bin/sh -c "$3"' sh "$root" "$1" "$2"
@@ -185,7 +186,11 @@ fi
 check 'uninstalled' user "$(readme 'sudo make -C build uninstall')
     find /usr/local -name '*syncbn*' | tee left && [ ! -s left ]"
 
-# --- into a folder of the user's ------------------------------------------------------------
+# --- into a folder of the user's, without a network -------------------------------------------
+network=--net
+check 'there is no network' user '! getent hosts deb.debian.org'
+check 'nor git, autoconf, automake, doxygen or help2man' user \
+    '! command -v git autoconf automake libtoolize doxygen help2man'
 check 'a folder of one'"'"'s own' user "rm -rf build && $(readme \
     './configure --prefix="$HOME/.local" && make && make install' \
     'export PATH="$HOME/.local/bin:$PATH"' \
@@ -196,4 +201,7 @@ check 'a folder of one'"'"'s own' user "rm -rf build && $(readme \
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn)') && ./a.out
     unset LD_LIBRARY_PATH
     cc program.c \$(pkg-config --cflags --libs syncbn) -Wl,-rpath,\$HOME/.local/lib && ./a.out"
+check 'the man pages are installed' user 'ls $HOME/.local/share/man/man3/sbn_forward.3'
+check 'make dist' user 'make dist'
+check 'its archive is the same bytes' cmp "$ARCHIVE" "$root$tree/$(basename "$ARCHIVE")"
 echo "1..$count"

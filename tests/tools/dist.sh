@@ -1,10 +1,17 @@
 #!/bin/sh
 # make dist: what is in the archive is what is in the source, also where the build directory has
-# a folder of a file's name. Runs in the build directory. Environment: srcdir.
+# a folder of a file's name; two archives are the same bytes. Runs in the build directory.
+# Environment: srcdir.
 : "${srcdir:=.}"
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT
-decoy=
+trap 'rm -rf "$work" "$name" "$name.tar.gz"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT
+decoy= name=dist-test-$$
+
+# Without the tools of the man pages, and without pages made elsewhere, there is no archive.
+if [ ! -e doc/man/stamp ] && [ ! -e "$srcdir/doc/man/stamp" ]; then
+    echo '1..0 # SKIP configured without doxygen or help2man'
+    exit 0
+fi
 
 count=0
 result() { # WHAT CONDITION...: passes when the command does.
@@ -30,7 +37,29 @@ for file in quickstart configure README.md Makefile.in tests/pass/golden build-a
 done
 result 'quickstart can be run' [ -x "$work/syncbn/quickstart" ]
 result 'no folder of logs' [ ! -e "$work/syncbn/build" ]
+result 'it has the man pages' [ -s "$work/syncbn/doc/man/sbn_forward.3" ]
 rm -rf "$work/syncbn"
+
+# archive NAME COMMAND...: the archive, made by COMMAND.
+archive() {
+    to=$work/$1.tar.gz
+    shift
+    MAKEFLAGS='' MAKELEVEL='' "$@" make dist-gzip distdir="$name" > "$work/out" 2>&1 < /dev/null &&
+        mv "$name.tar.gz" "$to"
+}
+elsewhere() { # with another umask, another time zone, and files in another order
+    (umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 "$@")
+}
+result 'an archive' archive one env
+sleep 2
+result 'and another, two seconds later' archive two elsewhere env
+result 'which is the same bytes' cmp "$work/one.tar.gz" "$work/two.tar.gz"
+result 'with SOURCE_DATE_EPOCH' archive dated env SOURCE_DATE_EPOCH=86400
+result 'all files have that time' eval '[ -z "$(TZ=UTC tar -tvzf "$work/dated.tar.gz" |
+    grep -v " 1970-01-02 00:00 " | tee "$work/out")" ]'
+result 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$work/dated.tar.gz"'
+result 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
+    grep -v "^[-drwx]* 0/0 " | tee "$work/out")" ]'
 
 if [ "$srcdir" = . ] || [ -e quickstart ]; then
     count=$((count + 1))

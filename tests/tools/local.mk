@@ -24,6 +24,7 @@ VALGRIND_TESTS += tests/tools/bench_timing
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
 # doc/coming-from.md names tests and calls that there are.
 tools_scripts = \
+	tests/tools/abi.sh \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
@@ -35,8 +36,12 @@ tools_scripts = \
 	tests/tools/dist.sh \
 	tests/tools/exports.sh \
 	tests/tools/gpu_none.sh \
+	tests/tools/hardening.sh \
+	tests/tools/install.sh \
+	tests/tools/man.sh \
 	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
+	tests/tools/release.sh \
 	tests/tools/timeline.sh
 dist_check_SCRIPTS += $(tools_scripts)
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py

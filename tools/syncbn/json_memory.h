@@ -8,4 +8,7 @@
 /* From now on, an allocation of jansson's that fails ends the program with a sentence. */
 void json_memory_or_exit(void);
 
+/* A file that is removed then; NULL: none. */
+void json_memory_unfinished(const char *path);
+
 #endif

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "syncbn/command.h"
+#include "syncbn/json_memory.h"
 #include "syncbn/safe_text.h"
 
 static int fail(const json_output *out, int why)
@@ -94,8 +95,10 @@ int json_output_write(json_output *out, json_t *value)
     FILE *to = out->to ? out->to : open_temporary(out);
     int failed = !to;
     if (to) {
+        json_memory_unfinished(out->to ? NULL : out->temporary);
         failed = !value || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
                  fflush(to);
+        json_memory_unfinished(NULL);
     }
     if (to && !out->to) {
         failed |= fclose(to);

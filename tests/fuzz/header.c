@@ -8,33 +8,26 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "fuzz/fuzz.h"
 #include "model/file_kind.h"
 #include "model/safetensors.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-static void must(int condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void check(const sbn_tensor_header *header, uint64_t data_size)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < header->count; ++i) {
         const sbn_tensor *tensor = &header->tensors[i];
-        must(tensor->begin <= tensor->end && tensor->end <= data_size);
-        must((tensor->end - tensor->begin) * 8 == tensor->elements * tensor->type->bits);
-        must(sbn__tensor_header_find(header, tensor->name) == tensor);
-        must(i == 0 || strcmp(tensor[-1].name, tensor->name) < 0);
+        fuzz_must(tensor->begin <= tensor->end && tensor->end <= data_size);
+        fuzz_must((tensor->end - tensor->begin) * 8 == tensor->elements * tensor->type->bits);
+        fuzz_must(sbn__tensor_header_find(header, tensor->name) == tensor);
+        fuzz_must(i == 0 || strcmp(tensor[-1].name, tensor->name) < 0);
         total += tensor->end - tensor->begin;
         for (size_t j = 0; j < header->count && header->count < 64; ++j) {
             const sbn_tensor *other = &header->tensors[j];
-            must(j == i || tensor->end <= other->begin || other->end <= tensor->begin);
+            fuzz_must(j == i || tensor->end <= other->begin || other->end <= tensor->begin);
         }
     }
-    must(total == data_size);
+    fuzz_must(total == data_size);
 }
 
 /* Written and read again, it is the same. */
@@ -43,25 +36,25 @@ static void check_text(const sbn_tensor_header *header, uint64_t data_size)
     size_t length;
     sbn_tensor_header again;
     sbn_new_tensor *tensors = calloc(header->count + 1, sizeof *tensors);
-    must(tensors != NULL);
+    fuzz_must(tensors != NULL);
     for (size_t i = 0; i < header->count; ++i) {
         const sbn_tensor *old = &header->tensors[i];
         tensors[i] = (sbn_new_tensor){old->name, old->type, old->shape, old->end - old->begin,
                                       NULL,      old};
     }
     char *text = sbn__tensor_header_text(&header->metadata, tensors, header->count, &length);
-    must(text != NULL && length % 8 == 0);
-    must(!sbn__tensor_header_parse(&again, text, length, data_size, "again"));
-    must(again.count == header->count);
+    fuzz_must(text != NULL && length % 8 == 0);
+    fuzz_must(!sbn__tensor_header_parse(&again, text, length, data_size, "again"));
+    fuzz_must(again.count == header->count);
     for (size_t i = 0; i < header->count; ++i) {
         const sbn_tensor *a = &header->tensors[i], *b = &again.tensors[i];
-        must(strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0);
-        must(a->type == b->type && a->elements == b->elements);
+        fuzz_must(strcmp(a->name, b->name) == 0 && strcmp(a->shape, b->shape) == 0);
+        fuzz_must(a->type == b->type && a->elements == b->elements);
     }
     const char *a = header->metadata.strings, *b = again.metadata.strings;
-    must(!a == !b && header->metadata.count == again.metadata.count);
+    fuzz_must(!a == !b && header->metadata.count == again.metadata.count);
     for (size_t i = 0; i < 2 * again.metadata.count; ++i) {
-        must(strcmp(a, b) == 0);
+        fuzz_must(strcmp(a, b) == 0);
         a += strlen(a) + 1;
         b += strlen(b) + 1;
     }
@@ -78,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     /* An exact copy: what reads beyond it is caught. */
     char *text = malloc(length);
-    must(text != NULL);
+    fuzz_must(text != NULL);
     memcpy(text, bytes + 8, length);
     sbn_tensor_header header;
     if (!sbn__tensor_header_parse(&header, text, length, size - 8 - length, "fuzz")) {

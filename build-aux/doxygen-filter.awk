@@ -1,0 +1,82 @@
+# The public headers as doxygen reads them: their comments are plain C comments.
+#
+#   a comment on lines of its own          documents what follows
+#   the first one, and one before a blank line     documents the header
+#   a comment behind code                  documents that code
+#   lines of a comment indented by two or more     are shown as they are
+
+# The text of a comment: doxygen's special characters lose their meaning.
+function text(line)
+{
+    gsub(/[\\@<#]/, "\\\\&", line)
+    gsub(/\*[a-z_]/, "\\\\&", line)
+    return line
+}
+
+# One line of a comment on lines of its own, without its stars.
+function add(line,    shown)
+{
+    shown = line ~ /^  /
+    if (shown != was_shown && line != "" && !was_blank)
+        block = block "\n"
+    if (line != "") {
+        was_shown = shown
+        block = block (shown ? "    " line : text(line))
+    }
+    was_blank = line == ""
+    block = block "\n"
+}
+
+# Ends the block; `next_line` is what follows it.
+function flush_block(next_line)
+{
+    of_header = !blocks++ || next_line ~ /^$/
+    printf "%s/**%s\n%s%s*/\n", indent, of_header ? " @file" : "", block, indent
+    closed = 0
+}
+
+FNR == 1 { blocks = 0; open = closed = 0 }
+
+closed { flush_block($0) }
+
+open || /^ *\/\*/ {
+    line = $0
+    if (!open) {
+        indent = line
+        sub(/\/.*/, "", indent)
+        sub(/^ *\/\*/, "", line)
+        block = ""
+        was_shown = 0
+        was_blank = 1
+    } else {
+        sub(/^ *\*/, "", line)
+        if ($0 ~ /^ *\*\/$/)
+            line = "/"
+    }
+    open = line !~ /\*\/$/ && line != "/"
+    closed = !open
+    sub(/ *(\*\/|^\/)$/, "", line)
+    sub(/^ /, "", line)
+    if (line != "" || (open && block != ""))
+        add(line)
+    next
+}
+
+# Behind code, perhaps over several lines.
+behind || /[;,{a-zA-Z0-9] +\/\*/ {
+    line = $0
+    if (!behind) {
+        code = line
+        sub(/\/\*.*/, "", code)
+        line = substr(line, length(code) + 3)
+        printf "%s/**<", code
+    }
+    behind = line !~ /\*\/$/
+    sub(/\*\/$/, "", line)
+    print text(line) (behind ? "" : "*/")
+    next
+}
+
+{ print }
+
+END { if (closed) flush_block("") }

@@ -1,0 +1,48 @@
+#!/bin/sh
+# deb.sh ARCHIVE FOLDER: Debian packages of the release archive, source and binary, in FOLDER; then
+# lintian on them, and what each must contain. The archive's tests are not run.
+set -eu
+archive=$1 folder=$2
+name=$(basename "$archive" .tar.gz)
+version=${name#syncbn-}
+for tool in dpkg-buildpackage dh lintian; do
+    command -v $tool > /dev/null || {
+        echo "make deb: $tool is missing; install dpkg-dev, debhelper and lintian" >&2
+        exit 1
+    }
+done
+rm -rf "$folder"
+mkdir -p "$folder"
+cp "$archive" "$folder/syncbn_$version.orig.tar.gz"
+tar -xzf "$archive" -C "$folder"
+cd "$folder/$name"
+# A make of its own: dpkg-buildpackage chooses how many jobs there are.
+unset MAKEFLAGS MAKELEVEL MFLAGS
+DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" \
+    dpkg-buildpackage -us -uc
+cd ..
+
+lintian --allow-root --fail-on error --tag-display-limit 0 ./*.changes
+echo 'lintian: no errors'
+
+# holds PACKAGE FILE...: patterns of paths.
+holds() {
+    package=$1
+    shift
+    dpkg-deb -c "$package"_"$version"*.deb > contents
+    for file in "$@"; do
+        grep -qE " \./usr/$file( ->|\$)" contents || {
+            echo "make deb: $package lacks usr/$file" >&2
+            exit 1
+        }
+    done
+}
+holds libsyncbn0 'lib/[^/]*/libsyncbn\.so\.0'
+holds libsyncbn-mpi0 'lib/[^/]*/libsyncbn-mpi\.so\.0'
+holds libsyncbn-dev include/syncbn.h include/syncbn-mpi.h include/syncbn/pass.h \
+    'lib/[^/]*/libsyncbn\.so' 'lib/[^/]*/libsyncbn\.a' 'lib/[^/]*/pkgconfig/syncbn\.pc' \
+    'lib/[^/]*/cmake/syncbn/syncbn-config\.cmake' 'share/man/man3/sbn_forward\.3\.gz'
+holds syncbn-tools bin/syncbn 'share/man/man1/syncbn-check\.1\.gz' \
+    share/bash-completion/completions/syncbn
+dpkg-deb -I libsyncbn0_"$version"*.deb symbols
+ls ./*.deb

@@ -1,0 +1,265 @@
+/*
+ * Words from other ranks are not trusted: a transport that adds anything to this rank's words, from
+ * what well-behaved ranks send to arbitrary integers. Calls may then give wrong numbers or fail with
+ * a sentence; they must end, stay within their memory (the sanitizers watch), and call the
+ * transport as its header says.
+ */
+#include <syncbn/data_parallel.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/fixture.h"
+
+enum { WORLD_SIZE = 3, RANK = 1, CHANNELS = 3, SAMPLES = 2, PLANE = 5 };
+
+static fixture device;
+static cl_command_queue queue;
+static uint64_t state;
+static size_t succeeded, failed, broken_promises;
+
+static uint64_t next_random(void)
+{
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t below(uint64_t bound)
+{
+    return next_random() % bound;
+}
+
+/* --- the transport ------------------------------------------------------------------ */
+
+typedef struct fake {
+    int rank, world_size;
+    int64_t *words;
+    size_t count;
+} fake;
+
+static int64_t odd_word(void)
+{
+    static const int64_t words[] = {INT64_MIN, INT64_MAX, -1, 0, 1, 1 << 16, (int64_t)1 << 32};
+    switch (below(3)) {
+    case 0: return words[below(sizeof words / sizeof *words)];
+    case 1: return (int64_t)below(9) - 4;
+    default: return (int64_t)next_random();
+    }
+}
+
+/* As if all ranks had the same words. */
+static void multiply(const fake *f)
+{
+    for (size_t i = 0; i < f->count; ++i)
+        f->words[i] = (int64_t)((uint64_t)f->words[i] * (uint64_t)f->world_size);
+}
+
+static void replace(const fake *f, size_t words)
+{
+    for (size_t n = 0; n < words && f->count > 0; ++n)
+        f->words[below(f->count)] = odd_word();
+}
+
+/* As if each rank had words of its own: what this one leaves at 0 is theirs. */
+static void fill_gaps(const fake *f, uint64_t bound)
+{
+    for (size_t i = 0; i < f->count; ++i)
+        if (f->words[i] == 0)
+            f->words[i] = (int64_t)below(bound);
+}
+
+static void distort(const fake *f, int tag)
+{
+    const uint64_t kind = below(tag == SBN_TAG_HEADER ? 16 : 8);
+    switch (kind) {
+    case 0:
+        multiply(f);
+        replace(f, 1 + below(4));
+        break;
+    case 1: replace(f, f->count); break;
+    case 2: replace(f, 1 + below(2)); break;
+    case 3: fill_gaps(f, 2); break;
+    case 4: fill_gaps(f, 5); break;
+    case 5:
+        fill_gaps(f, 3);
+        replace(f, 1);
+        break;
+    default: multiply(f);
+    }
+}
+
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    fake *f = context;
+    f->words = words;
+    f->count = count;
+    distort(f, tag);
+    *request = f;
+    return 0;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)request;
+    (void)context;
+    *done = 1;
+    return 0;
+}
+
+static void end(void *context)
+{
+    free(context);
+}
+
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *part);
+
+static void fill_table(fake *f, sbn_transport *table)
+{
+    table->context = f;
+    table->rank = f->rank;
+    table->world_size = f->world_size;
+    table->start = start;
+    table->test = test;
+    table->split = split;
+    table->end = end;
+}
+
+/* Ascending, of this transport, and with this rank among them: so the header says. */
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
+{
+    const fake *f = context;
+    fake *made = malloc(sizeof *made);
+    int own = -1, right = count >= 1 && count <= f->world_size;
+    (void)number;
+    for (int i = 0; right && i < count; ++i) {
+        right = ranks[i] >= 0 && ranks[i] < f->world_size && (i == 0 || ranks[i] > ranks[i - 1]);
+        own = ranks[i] == f->rank ? i : own;
+    }
+    broken_promises += !right || own < 0;
+    if (!made)
+        return SBN_OUT_OF_MEMORY;
+    *made = (fake){.rank = own < 0 ? 0 : own, .world_size = count};
+    fill_table(made, part);
+    return 0;
+}
+
+/* --- calls -------------------------------------------------------------------------- */
+
+static void count(int status)
+{
+    const char *sentence = sbn_last_error();
+    succeeded += status == SBN_SUCCESS;
+    failed += status != SBN_SUCCESS;
+    broken_promises += (status == SBN_SUCCESS) != (*sentence == '\0');
+}
+
+static void pass_calls(sbn_batchnorm *layer, sbn_saved *saved, const slice *s)
+{
+    sbn_shard shard = s->shard;
+    count(sbn_forward(layer, &shard, saved, 0, NULL));
+    count(sbn_backward(layer, &shard, saved, SBN_GLOBAL_GRADIENTS, NULL));
+    sbn_branch branches[2] = {SBN_BRANCH_INIT, SBN_BRANCH_INIT};
+    slice second;
+    slice_open(&second, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    for (int i = 0; i < 2; ++i) {
+        branches[i].layer = layer;
+        branches[i].saved = saved;
+        branches[i].shards = i ? &second.shard : &shard;
+    }
+    sbn_saved *other = NULL;
+    if (sbn_saved_create(layer, &other) == SBN_SUCCESS) {
+        branches[1].saved = other;
+        count(sbn_forward_branches(branches, 2, NULL));
+        sbn_saved_destroy(other);
+    }
+    clFinish(queue);
+    slice_close(&second);
+}
+
+static void split_calls(sbn_group *group, uint64_t colours)
+{
+    const int colour = (int)below(colours);
+    sbn_group *part = NULL;
+    count(sbn_group_split(group, &colour, &part));
+    broken_promises += part && sbn_group_world_size(part) > WORLD_SIZE;
+    sbn_group_destroy(part);
+}
+
+static void parallel_calls(sbn_group *group, const slice *s)
+{
+    sbn_data_parallel *parallel = NULL;
+    sbn_tensors tensors = SBN_TENSORS_INIT;
+    const size_t elements = s->elements;
+    tensors.buffers = &s->shard.x;
+    const int status = sbn_data_parallel_create(group, NULL, &parallel);
+    count(status);
+    if (status)
+        return;
+    broken_promises += sbn_data_parallel_first(parallel) >= sbn_data_parallel_replicas(parallel);
+    count(sbn_average_gradients(parallel, &elements, 1, &tensors));
+    count(sbn_broadcast(parallel, &elements, 1, 0, &tensors));
+    sbn_data_parallel_destroy(parallel);
+}
+
+/* A group, some calls, and its end. */
+static void try_once(uint64_t seed)
+{
+    fake own = {.rank = RANK, .world_size = WORLD_SIZE};
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    slice s;
+    state = seed;
+    fill_table(&own, &transport);
+    config.queues = &queue;
+    config.replicas = 1;
+    config.transport = &transport;
+    settings.channels = CHANNELS;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 0);
+    for (int call = 0; call < 3; ++call)
+        switch (below(3)) {
+        case 0: pass_calls(layer, saved, &s); break;
+        case 1: split_calls(group, 3); break;
+        default: parallel_calls(group, &s);
+        }
+    clFinish(queue);
+    slice_close(&s);
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+}
+
+static void checks(void)
+{
+    const char *given = getenv("FOREIGN_WORDS");
+    const uint64_t rounds = given ? strtoull(given, NULL, 10) : 1000;
+    /* Keeps the kernels for all others. */
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *first;
+    config.queues = &queue;
+    config.replicas = 1;
+    must(sbn_group_create(&config, &first), "sbn_group_create");
+    for (uint64_t seed = 0; seed < rounds; ++seed)
+        try_once(seed);
+    sbn_group_destroy(first);
+    tap_ok(succeeded > rounds / 2 && failed > rounds / 2,
+           "%llu groups: %zu calls succeeded, %zu failed with a sentence",
+           (unsigned long long)rounds, succeeded, failed);
+    tap_ok(broken_promises == 0, "%zu calls without a sentence, or against the transport's rules",
+           broken_promises);
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
+}

@@ -1,0 +1,24 @@
+/*
+ * In a scenario the n-th call into OpenCL, the system or the library's allocator fails, n = 1, 2, ...
+ * until there are no more; then the n-th and one of those after it, and all after it. Each time the
+ * step in which it happens returns an error with a sentence, or has survived what may be survived;
+ * what an error must not change has not changed; the same step succeeds the next time and all that
+ * follows has the bits of a run without failures, or it refuses with SBN_GROUP_FAILED and a fresh run
+ * has them; and nothing is left open: no reference to an OpenCL object, no block, no descriptor.
+ */
+#ifndef TESTS_FAULTS_DRIVER_H
+#define TESTS_FAULTS_DRIVER_H
+
+#include "faults/scenario.h"
+
+typedef struct totals {
+    int points, pairs, survived, wrong;
+} totals;
+
+/* FAULT_POINTS in the environment; without it a sample. */
+int fault_points(void);
+
+/* One check: so many points, at equal distances; 0: all. */
+totals try_scenario(const scenario *s, int points);
+
+#endif

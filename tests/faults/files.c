@@ -1,0 +1,156 @@
+/* Checkpoints: looked into, loaded, saved anew, over another and over themselves. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults/model.h"
+#include "faults/scenario.h"
+#include "support/wraps.h"
+
+static char folder[80], path[96];
+static sbn_checkpoint *checkpoint;
+
+/* Is it a draft that is left? Where it could not be removed, an empty one, or what is in it, may be. */
+static int is_left(const char *name)
+{
+    char draft[400];
+    struct stat info;
+    if (name[0] == '.' || strcmp(name, "file") == 0)
+        return 0;
+    snprintf(draft, sizeof draft, "%s/%s", folder, name);
+    if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again() < 0))
+        return 1;
+    return unlink(draft) != 0;
+}
+
+/* The folder is empty but for the file, whose bytes these are. */
+static uint64_t files(void)
+{
+    static unsigned char bytes[1 << 14];
+    uint64_t digest = DIGEST_START;
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (is_left(entry->d_name))
+            digest = 0;
+    if (directory)
+        closedir(directory);
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file)
+        fclose(file);
+    return digest ? digest_of(digest, bytes, size) : 1;
+}
+
+static void begin(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    model_begin();
+    must(model_make(), "sbn_model_add");
+    must(sbn_model_reset_parameters(under.model), "sbn_model_reset_parameters");
+    snprintf(folder, sizeof folder, "%.40s/syncbn-XXXXXX", temporary ? temporary : "/tmp");
+    must(mkdtemp(folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
+    snprintf(path, sizeof path, "%s/file", folder);
+}
+
+static void begin_with_file(void)
+{
+    begin();
+    must(sbn_model_save(under.model, path, NULL), "sbn_model_save");
+}
+
+static void end(void)
+{
+    sbn_checkpoint_destroy(checkpoint);
+    checkpoint = NULL;
+    model_end();
+    unlink(path);
+    char command[128];
+    /* What could neither be kept nor removed. */
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (rmdir(folder) != 0 && system(command) != 0)
+        perror(command);
+}
+
+static int load(int lenient)
+{
+    sbn_load_config config = SBN_LOAD_CONFIG_INIT;
+    config.strict = !lenient;
+    return sbn_model_load(under.model, data_path("network_f16.safetensors"), &config);
+}
+
+static int look(int number)
+{
+    int64_t batches;
+    sbn_layer_info info = SBN_LAYER_INFO_INIT;
+    if (number == 0)
+        return sbn_checkpoint_create(data_path("network_f16.safetensors"), &checkpoint);
+    if (number == 1)
+        return sbn_checkpoint_layer(checkpoint, 1, &info);
+    return sbn_checkpoint_read(checkpoint, 1, under.read[0], under.read[1], NULL, NULL, &batches);
+}
+
+static int load_and_save(int number)
+{
+    if (number == 0)
+        return load(1);
+    return sbn_model_save(under.model, path, number == 1 ? NULL : path);
+}
+
+static int save_over(int number)
+{
+    (void)number;
+    return sbn_model_save(under.model, path, data_path("network_f16.safetensors"));
+}
+
+static uint64_t result(void)
+{
+    uint64_t digest = model_values(files(), REPLICAS);
+    return digest_of(digest, under.read, sizeof under.read);
+}
+
+/* Copies to devices may end in the middle; a folder that is not synced has the new file. */
+static uint64_t kept(int number)
+{
+    const int late = strstr(sbn_last_error(), "is new") != NULL;
+    (void)number;
+    return late ? 0 : files();
+}
+
+static uint64_t kept_look(int number)
+{
+    return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
+}
+
+/* A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty. */
+static const int survived[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
+
+const scenario file_scenarios[] = {
+    {.name = "looking into a file",
+     .begin = begin,
+     .step = look,
+     .steps = 3,
+     .kept = kept_look,
+     .result = result,
+     .end = end,
+     .survived = survived},
+    {.name = "loading and saving",
+     .begin = begin,
+     .step = load_and_save,
+     .steps = 3,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived},
+    {.name = "saving over a file",
+     .begin = begin_with_file,
+     .step = save_over,
+     .steps = 1,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived},
+    {.name = NULL},
+};

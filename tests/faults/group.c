@@ -1,0 +1,283 @@
+/* Making groups: programs from source, through an empty folder, from a filled one; splitting. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults/scenario.h"
+#include "faults/stand.h"
+#include "support/wraps.h"
+
+static sbn_group *group, *parts[REPLICAS];
+static sbn_batchnorm *layer;
+static sbn_saved *saved;
+static char folder[80];
+static size_t replicas;
+
+/* --- the folder of compiled programs --------------------------------------------------- */
+
+/* Counts the files of the folder whose names end so, and perhaps removes all. */
+static int files(const char *end, int remove_all)
+{
+    DIR *directory = opendir(folder);
+    int count = 0;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char path[400];
+        const size_t length = strlen(entry->d_name), tail = strlen(end);
+        if (entry->d_name[0] == '.')
+            continue;
+        count += length >= tail && strcmp(entry->d_name + length - tail, end) == 0;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (remove_all)
+            unlink(path);
+    }
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static void make_folder(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (!*folder)
+        snprintf(folder, sizeof folder, "%.40s/syncbn-faults-%ld", temporary ? temporary : "/tmp",
+                 (long)getpid());
+    files("", 1);
+    rmdir(folder);
+}
+
+static void begin_cold(void)
+{
+    replicas = 1;
+    make_folder();
+}
+
+static void begin_warm(void)
+{
+    begin_cold();
+    sbn_group *filler;
+    must(stand_group(1, folder, &filler), "sbn_group_create");
+    sbn_group_destroy(filler);
+}
+
+/* --- a group, and a pass of it ----------------------------------------------------------- */
+
+static int pass(sbn_group *of, size_t count)
+{
+    sbn_shard shards[REPLICAS];
+    for (size_t r = 0; r < count; ++r)
+        shards[r] = at.slices[r].shard;
+    must(stand_layer(of, "layer", &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    return sbn_forward(layer, shards, saved, 0, NULL);
+}
+
+static void end_pass(void)
+{
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    saved = NULL;
+    layer = NULL;
+}
+
+/* Of a forward pass: which programs work is all that a cache may not change. */
+static uint64_t result(void)
+{
+    if (!group)
+        return 0;
+    stand_reset(replicas);
+    must(pass(group, replicas), "sbn_forward");
+    const uint64_t digest = stand_outputs(DIGEST_START, replicas);
+    end_pass();
+    return digest;
+}
+
+static int create_from_source(int step)
+{
+    (void)step;
+    return stand_group(replicas, "", &group);
+}
+
+static int create_in_folder(int step)
+{
+    (void)step;
+    return stand_group(1, folder, &group);
+}
+
+static void begin_three(void)
+{
+    replicas = REPLICAS;
+}
+
+static void end_group(void)
+{
+    sbn_group_destroy(group);
+    group = NULL;
+}
+
+static void end_in_folder(void)
+{
+    end_group();
+    wraps_pause();
+    make_folder();
+    wraps_resume();
+}
+
+/* Whatever becomes of the folder, the programs are compiled; a query of the driver's may end it. */
+static const int no_cache[] = {WRAP_ALLOCATE,
+                               WRAP_CREATE_BINARY,
+                               WRAP_BUILD,
+                               WRAP_PLATFORM_INFO,
+                               WRAP_DEVICE_INFO,
+                               WRAP_PROGRAM_INFO,
+                               WRAP_GROUP_INFO,
+                               WRAP_OPEN,
+                               WRAP_CREATE_KERNELS,
+                               WRAP_OPENAT,
+                               WRAP_MKDIR,
+                               WRAP_STAT,
+                               WRAP_READ_FILE,
+                               WRAP_WRITE_FILE,
+                               WRAP_CLOSE,
+                               WRAP_RENAME,
+                               WRAP_UNLINK,
+                               SURVIVED_RELEASES,
+                               -1};
+/* The device's name, for a sentence that is not needed then. */
+static const int no_name[] = {WRAP_DEVICE_INFO, SURVIVED_RELEASES, -1};
+
+/* --- splitting ----------------------------------------------------------------------------- */
+
+static int split(int step)
+{
+    const int colours[REPLICAS] = {0, 1, 0};
+    if (step == 0)
+        return stand_group(REPLICAS, NULL, &group);
+    return sbn_group_split(group, colours, parts);
+}
+
+static uint64_t split_result(void)
+{
+    if (!parts[0])
+        return 0;
+    const size_t sizes[] = {sbn_group_replicas(parts[0]), sbn_group_replicas(parts[1])};
+    uint64_t digest = digest_of(DIGEST_START, sizes, sizeof sizes);
+    for (size_t i = 0; i < 2; ++i) {
+        stand_reset(REPLICAS);
+        if (i == 1) {
+            const sbn_shard second = at.slices[1].shard;
+            must(stand_layer(parts[1], "layer", &layer), "sbn_batchnorm_create");
+            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+            must(sbn_forward(layer, &second, saved, 0, NULL), "sbn_forward");
+        } else {
+            const sbn_shard others[] = {at.slices[0].shard, at.slices[2].shard};
+            must(stand_layer(parts[0], "layer", &layer), "sbn_batchnorm_create");
+            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+            must(sbn_forward(layer, others, saved, 0, NULL), "sbn_forward");
+        }
+        digest = stand_outputs(digest, REPLICAS);
+        end_pass();
+    }
+    return digest;
+}
+
+/* An error makes no group. */
+static uint64_t split_kept(int step)
+{
+    (void)step;
+    return 1 + (parts[0] || parts[1] || parts[2]);
+}
+
+static void end_split(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r)
+        sbn_group_destroy(parts[r]);
+    memset(parts, 0, sizeof parts);
+    end_group();
+}
+
+/* --- the hub ------------------------------------------------------------------------------- */
+
+static sbn_hub *hub;
+
+static int make_hub(int step)
+{
+    (void)step;
+    return sbn_hub_create(REPLICAS, &hub);
+}
+
+static uint64_t hub_result(void)
+{
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    must(sbn_hub_transport(hub, 2, &transport), "sbn_hub_transport");
+    return 1 + (uint64_t)transport.world_size;
+}
+
+static void end_hub(void)
+{
+    sbn_hub_destroy(hub);
+    hub = NULL;
+}
+
+/* A group that could not be made is none. */
+static uint64_t no_group(int step)
+{
+    (void)step;
+    return 1 + (group != NULL);
+}
+
+const scenario group_scenarios[] = {
+    {.name = "group of three replicas",
+     .begin = begin_three,
+     .step = create_from_source,
+     .steps = 1,
+     .kept = no_group,
+     .result = result,
+     .end = end_group,
+     .survived = survived_releases},
+    {.name = "group compiled",
+     .begin = begin_cold,
+     .step = create_from_source,
+     .steps = 1,
+     .kept = no_group,
+     .result = result,
+     .end = end_group,
+     .survived = no_name,
+     .slow = 1,
+     .alone = 1},
+    {.name = "group, cache cold",
+     .begin = begin_cold,
+     .step = create_in_folder,
+     .steps = 1,
+     .kept = no_group,
+     .result = result,
+     .end = end_in_folder,
+     .survived = no_cache,
+     .slow = 1,
+     .alone = 1},
+    {.name = "group, cache warm",
+     .begin = begin_warm,
+     .step = create_in_folder,
+     .steps = 1,
+     .kept = no_group,
+     .result = result,
+     .end = end_in_folder,
+     .survived = no_cache,
+     .slow = 1,
+     .alone = 1},
+    {.name = "hub",
+     .step = make_hub,
+     .steps = 1,
+     .result = hub_result,
+     .end = end_hub,
+     .survived = survived_releases},
+    {.name = "group split",
+     .step = split,
+     .steps = 2,
+     .kept = split_kept,
+     .result = split_result,
+     .end = end_split,
+     .survived = survived_releases},
+    {.name = NULL},
+};

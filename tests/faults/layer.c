@@ -1,0 +1,112 @@
+/* A layer moves from one replica to three and back, and is folded. */
+#include "faults/scenario.h"
+#include "faults/stand.h"
+#include "support/wraps.h"
+
+static sbn_group *groups[2]; /* of one replica and of three */
+static sbn_batchnorm *layer;
+static sbn_saved *saved;
+static sbn_folding foldings[REPLICAS];
+static cl_event event;
+
+static void begin(void)
+{
+    stand_reset(REPLICAS);
+    must(stand_group(1, NULL, &groups[0]), "sbn_group_create");
+    must(stand_group(REPLICAS, NULL, &groups[1]), "sbn_group_create");
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        const sbn_shard *s = &at.slices[r].shard;
+        foldings[r] = (sbn_folding){
+            .size = sizeof(sbn_folding),
+            .outer = SAMPLES,
+            .inner = PLANE,
+            .weight = s->x,
+            .bias = s->weight,
+            .norm_weight = s->weight,
+            .norm_bias = s->bias,
+            .folded_weight = s->y,
+            .folded_bias = s->bias_grad,
+        };
+    }
+    foldings[0].event = &event;
+}
+
+static void end(void)
+{
+    if (event)
+        clReleaseEvent(event);
+    event = NULL;
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(groups[0]);
+    sbn_group_destroy(groups[1]);
+    saved = NULL;
+    layer = NULL;
+}
+
+static int make(void)
+{
+    int status = layer ? SBN_SUCCESS : stand_layer(groups[0], "layer", &layer);
+    if (!status && !saved)
+        status = sbn_saved_create(layer, &saved);
+    return status;
+}
+
+static int forward(size_t replicas)
+{
+    sbn_shard shards[REPLICAS];
+    for (size_t r = 0; r < replicas; ++r)
+        shards[r] = at.slices[r].shard;
+    return sbn_forward(layer, shards, saved, 0, NULL);
+}
+
+static int fold(void)
+{
+    if (event)
+        clReleaseEvent(event);
+    event = NULL;
+    return sbn_batchnorm_fold(layer, foldings);
+}
+
+static int step(int number)
+{
+    switch (number) {
+    case 0: return make();
+    case 1: return forward(1);
+    case 2: return fold();
+    case 3: return sbn_batchnorm_set_group(layer, groups[1]);
+    case 4: return fold();
+    case 5: return forward(REPLICAS);
+    case 6: return sbn_batchnorm_set_group(layer, groups[0]);
+    default: return fold();
+    }
+}
+
+static uint64_t result(void)
+{
+    return stand_running(stand_outputs(DIGEST_START, REPLICAS), layer);
+}
+
+/* An error of moving leaves the layer where it was. */
+static uint64_t kept(int number)
+{
+    stand_finish();
+    if (number == 0 || !stand_usable(groups[0]) || !stand_usable(groups[1]))
+        return 0;
+    const int where = sbn_batchnorm_group(layer) == groups[1];
+    return digest_of(stand_running(DIGEST_START, layer), &where, sizeof where);
+}
+
+static const int survived[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+const scenario layer_scenarios[] = {
+    {.name = "moving and folding",
+     .begin = begin,
+     .step = step,
+     .steps = 8,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived},
+    {.name = NULL},
+};

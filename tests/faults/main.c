@@ -1,0 +1,43 @@
+/*
+ * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the environment:
+ * so many failures in each, at equal distances; 0: all.
+ */
+#include <string.h>
+
+#include "faults/driver.h"
+#include "faults/stand.h"
+#include "support/wraps.h"
+
+/* All functions that are wrapped are called; else their failures are none. */
+static void check_reached(void)
+{
+    for (int function = 0; function <= WRAP_REAL_PATH; ++function)
+        tap_ok(wraps_calls(function) > 0, "%s has been called", wraps_names[function]);
+}
+
+int main(int argc, char **argv)
+{
+    const int points = fault_points();
+    const char *wanted = argc > 1 ? argv[1] : "";
+    totals all = {0, 0, 0, 0};
+    if (stand_open())
+        return fixture_missing();
+    for (size_t f = 0; scenario_lists[f]; ++f) {
+        for (const scenario *s = scenario_lists[f]; s->name; ++s) {
+            sbn_group *keeper = NULL;
+            if (!strstr(s->name, wanted))
+                continue;
+            if (!s->alone)
+                must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
+            const totals t = try_scenario(s, points);
+            all.points += t.points;
+            all.pairs += t.pairs;
+            sbn_group_destroy(keeper);
+        }
+    }
+    if (!*wanted && points == 0)
+        check_reached();
+    tap_note("%d points, and %d of two failures", all.points, all.pairs);
+    stand_close();
+    return tap_done();
+}

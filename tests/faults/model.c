@@ -1,0 +1,177 @@
+/* A model of two layers: added, set, read, reset, moved to three replicas and back. */
+#include <string.h>
+
+#include "faults/model.h"
+#include "faults/scenario.h"
+#include "support/wraps.h"
+
+faulty_model under;
+
+void model_begin(void)
+{
+    memset(&under, 0, sizeof under);
+    must(stand_group(1, NULL, &under.groups[0]), "sbn_group_create");
+    must(stand_group(REPLICAS, NULL, &under.groups[1]), "sbn_group_create");
+    for (size_t i = 0; i < MODEL_LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        config.name = model_names[i];
+        config.channels = model_channels[i];
+        must(sbn_batchnorm_create(under.groups[1], &config, &under.layers[i]), "create");
+        for (size_t r = 0; r < REPLICAS; ++r)
+            under.parameters[i][r] =
+                (sbn_parameters){sizeof(sbn_parameters),
+                                 buffer_of(&at.device, at.queues[r], NULL, model_channels[i]),
+                                 buffer_of(&at.device, at.queues[r], NULL, model_channels[i])};
+    }
+}
+
+/* The layers of network_f16.safetensors that have running statistics. */
+const char *const model_names[MODEL_LAYERS] = {"1", "4.1"};
+const size_t model_channels[MODEL_LAYERS] = {4, 6};
+
+void model_end(void)
+{
+    sbn_model_destroy(under.model);
+    for (size_t i = 0; i < MODEL_LAYERS; ++i) {
+        sbn_batchnorm_destroy(under.layers[i]);
+        for (size_t r = 0; r < REPLICAS; ++r) {
+            wraps_pause();
+            clReleaseMemObject(under.parameters[i][r].weight.mem);
+            clReleaseMemObject(under.parameters[i][r].bias.mem);
+            wraps_resume();
+        }
+    }
+    sbn_group_destroy(under.groups[0]);
+    sbn_group_destroy(under.groups[1]);
+}
+
+int model_make(void)
+{
+    int status = under.model ? SBN_SUCCESS : sbn_model_create(&under.model);
+    for (size_t i = sbn_model_size(under.model); i < MODEL_LAYERS && !status; ++i)
+        status = sbn_model_add(under.model, model_names[i], under.layers[i], under.parameters[i]);
+    return status;
+}
+
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *to)
+{
+    (void)context, (void)name;
+    *to = under.parameters[layer == under.layers[1]][replica];
+    return SBN_SUCCESS;
+}
+
+static int set(void)
+{
+    const float weight[] = {1, 2, 3, 4, 5, 6}, bias[] = {-1, 0.5f, 0, 7, 8, 9};
+    return sbn_model_set_parameters(under.model, 1, weight, bias);
+}
+
+static int get(void)
+{
+    return sbn_model_parameters(under.model, 1, under.read[0], under.read[1]);
+}
+
+static int move(size_t to)
+{
+    const int was = sbn_batchnorm_group(under.layers[0]) == under.groups[to];
+    under.undefined = 0;
+    const int status = sbn_model_set_group(under.model, under.groups[to], replicate, NULL);
+    /* An error of the last copies leaves all layers in the new group. */
+    under.undefined = status && !was && sbn_batchnorm_group(under.layers[0]) == under.groups[to];
+    return status;
+}
+
+static int set_and_get(int number)
+{
+    switch (number) {
+    case 0: return model_make();
+    case 1: return set();
+    case 2: return get();
+    case 3: return sbn_model_set_frozen(under.model, 1);
+    case 4: return sbn_model_reset_running_stats(under.model);
+    default: return sbn_model_reset_parameters(under.model);
+    }
+}
+
+static int move_about(int number)
+{
+    switch (number) {
+    case 0: return model_make();
+    case 1: return move(0);
+    case 2: return sbn_model_set_training(under.model, 0);
+    default: return move(1);
+    }
+}
+
+/* Groups, and where the model knows the buffers of each layer. */
+static uint64_t places(uint64_t digest)
+{
+    for (size_t i = 0; i < MODEL_LAYERS; ++i) {
+        const int flags[] = {sbn_batchnorm_group(under.layers[i]) == under.groups[1],
+                             sbn_batchnorm_is_training(under.layers[i]),
+                             sbn_batchnorm_is_frozen(under.layers[i])};
+        digest = digest_of(digest, flags, sizeof flags);
+    }
+    return digest;
+}
+
+uint64_t model_values(uint64_t digest, size_t replicas)
+{
+    for (size_t i = 0; i < MODEL_LAYERS; ++i) {
+        float values[2][8];
+        int64_t batches;
+        for (size_t r = 0; r < replicas; ++r) {
+            const slice s = {.queue = at.queues[r]};
+            const sbn_parameters *p = &under.parameters[i][r];
+            digest = digest_buffer(digest, &s, &p->weight, model_channels[i]);
+            digest = digest_buffer(digest, &s, &p->bias, model_channels[i]);
+        }
+        must(sbn_batchnorm_running_stats(under.layers[i], values[0], values[1], &batches), "get");
+        for (int v = 0; v < 2; ++v)
+            digest = digest_of(digest, values[v], sizeof(float) * model_channels[i]);
+        digest = digest_of(digest, &batches, sizeof batches);
+    }
+    return digest;
+}
+
+static uint64_t result(void)
+{
+    const uint64_t digest = places(model_values(DIGEST_START, REPLICAS));
+    return digest_of(digest, under.read, sizeof under.read);
+}
+
+/* Copying from and to devices may end in the middle. */
+static uint64_t kept_setting(int number)
+{
+    return number == 0 || number == 3 || number == 4 ? result() : places(DIGEST_START);
+}
+
+static uint64_t kept_moving(int number)
+{
+    (void)number;
+    return under.undefined ? 0 : places(DIGEST_START);
+}
+
+/* A table that is released is waited for. */
+static const int survived_moving[] = {WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+const scenario model_scenarios[] = {
+    {.name = "model",
+     .begin = model_begin,
+     .step = set_and_get,
+     .steps = 6,
+     .kept = kept_setting,
+     .result = result,
+     .end = model_end,
+     .survived = survived_releases},
+    {.name = "model moved",
+     .begin = model_begin,
+     .step = move_about,
+     .steps = 4,
+     .kept = kept_moving,
+     .result = result,
+     .end = model_end,
+     .survived = survived_moving},
+    {.name = NULL},
+};

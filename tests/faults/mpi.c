@@ -1,0 +1,179 @@
+/*
+ * Calls into MPI and allocations of its transport fail: all kinds on a communicator of one rank, those
+ * that all ranks make alike on one of all ranks of the job.
+ */
+#include <sched.h>
+#include <string.h>
+
+#include <syncbn-mpi.h>
+
+#include "faults/driver.h"
+#include "faults/stand.h"
+#include "support/tap_mpi.h"
+#include "support/wraps.h"
+
+enum { WORDS = 5 };
+
+static MPI_Comm whole;
+static int rank;
+static sbn_mpi *mpi;
+static sbn_transport table, part;
+static int64_t words[2][WORDS];
+
+static int make(void)
+{
+    table = (sbn_transport)SBN_TRANSPORT_INIT;
+    const int status = mpi ? SBN_SUCCESS : sbn_mpi_create(whole, &mpi);
+    return status ? status : sbn_mpi_transport(mpi, &table);
+}
+
+/* A sum over the ranks; a request that cannot be tested is left to the transport. */
+static int add(sbn_transport *t, int64_t *words_of)
+{
+    void *request = NULL;
+    int done = 0;
+    for (int i = 0; i < WORDS; ++i)
+        words_of[i] = i + t->rank;
+    int status = t->start(t->context, SBN_TAG_WORDS, words_of, WORDS, &request);
+    while (!status && !done) {
+        status = t->test(t->context, request, &done);
+        sched_yield();
+    }
+    return status;
+}
+
+/* --- one rank: everything fails ------------------------------------------------------------ */
+
+static void begin_alone(void)
+{
+    whole = MPI_COMM_SELF;
+    memset(words, 0, sizeof words);
+    part = (sbn_transport)SBN_TRANSPORT_INIT;
+}
+
+/* Abandoned requests end at once here: destroying the transport finds nothing pending. */
+static void end(void)
+{
+    wraps_pause();
+    if (part.end)
+        part.end(part.context);
+    part.end = NULL;
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    mpi = NULL;
+    wraps_resume();
+}
+
+static int step_alone(int number)
+{
+    static const int ranks[] = {0};
+    switch (number) {
+    case 0: return make();
+    case 1: return add(&table, words[0]);
+    case 2: return part.end ? SBN_SUCCESS : table.split(table.context, ranks, 1, 7, &part);
+    default: return add(&part, words[1]);
+    }
+}
+
+static uint64_t result_alone(void)
+{
+    return digest_of(DIGEST_START, words, sizeof words);
+}
+
+/* --- all ranks: what they call alike ------------------------------------------------------- */
+
+static sbn_group *group, *of_part;
+static sbn_batchnorm *layer;
+static sbn_saved *saved;
+
+static void begin_all(void)
+{
+    whole = MPI_COMM_WORLD;
+    stand_reset(1);
+}
+
+static int pass(void)
+{
+    return sbn_forward(layer, &at.slices[0].shard, saved, 0, NULL);
+}
+
+static int make_group(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = at.queues;
+    config.replicas = 1;
+    config.transport = &table;
+    config.timeout = 60;
+    int status = make();
+    if (!status && !group)
+        status = sbn_group_create(&config, &group);
+    if (!status && !layer)
+        status = stand_layer(group, "layer", &layer);
+    return status || saved ? status : sbn_saved_create(layer, &saved);
+}
+
+static int step_all(int number)
+{
+    const int colour = rank == 0 ? 0 : 1;
+    switch (number) {
+    case 0: return make_group();
+    case 1: return pass();
+    case 2: return of_part ? SBN_SUCCESS : sbn_group_split(group, &colour, &of_part);
+    default: return pass();
+    }
+}
+
+static uint64_t result_all(void)
+{
+    return layer ? stand_running(stand_outputs(DIGEST_START, 1), layer) : 0;
+}
+
+static void end_all(void)
+{
+    wraps_pause();
+    sbn_group_destroy(of_part);
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    of_part = group = NULL;
+    saved = NULL;
+    layer = NULL;
+    end();
+    MPI_Barrier(MPI_COMM_WORLD);
+    wraps_resume();
+}
+
+/* An answer to a rank that asks who is late may be missing. */
+static const int survived[] = {WRAP_MPI_IPROBE, WRAP_MPI_RECV, SURVIVED_RELEASES, -1};
+
+static const scenario scenarios[] = {
+    {.name = "MPI, one rank",
+     .begin = begin_alone,
+     .step = step_alone,
+     .steps = 4,
+     .result = result_alone,
+     .end = end,
+     .survived = survived},
+    {.name = "MPI, all ranks",
+     .begin = begin_all,
+     .step = step_all,
+     .steps = 4,
+     .result = result_all,
+     .end = end_all,
+     .survived = survived,
+     .symmetric = 1},
+};
+
+int main(int argc, char **argv)
+{
+    tap_mpi_begin(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (stand_open())
+        return mpi_job_end(fixture_missing());
+    sbn_group *keeper;
+    must(stand_group(1, NULL, &keeper), "sbn_group_create");
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i)
+        try_scenario(&scenarios[i], fault_points());
+    sbn_group_destroy(keeper);
+    stand_close();
+    return mpi_job_end(tap_done());
+}

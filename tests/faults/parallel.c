@@ -1,0 +1,108 @@
+/* Data-parallel training in one process: a broadcast, and averages at once and side by side. */
+#include "faults/scenario.h"
+#include "faults/stand.h"
+#include "support/exchanges.h"
+#include "support/wraps.h"
+
+static sbn_group *group;
+static sbn_data_parallel *parallel;
+static exchange_tensors first, second;
+
+static void begin(void)
+{
+    const test_rank rank = {.replicas = REPLICAS, .queue = at.queues[0]};
+    must(stand_group(REPLICAS, NULL, &group), "sbn_group_create");
+    tensors_open(&first, &rank);
+    tensors_open(&second, &rank);
+    tensors_fill(&first, 0);
+    tensors_fill(&second, 0);
+}
+
+static void drop_events(exchange_tensors *t)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        if (t->events[r])
+            clReleaseEvent(t->events[r]);
+        t->events[r] = NULL;
+    }
+}
+
+static void end(void)
+{
+    sbn_data_parallel_destroy(parallel);
+    parallel = NULL;
+    wraps_pause();
+    tensors_close(&first);
+    tensors_close(&second);
+    wraps_resume();
+    sbn_group_destroy(group);
+}
+
+/* The copies of replicas whose queues are others are ordered by those. */
+static void fill(void)
+{
+    wraps_pause();
+    stand_finish();
+    drop_events(&first);
+    drop_events(&second);
+    tensors_fill(&first, 0);
+    tensors_fill(&second, 0);
+    wraps_resume();
+}
+
+static int side_by_side(void)
+{
+    sbn_exchange *small, *large;
+    char sentence[512] = "";
+    int status = sbn_average_gradients_begin(parallel, exchange_counts, 1, first.of, &small);
+    if (status)
+        return status;
+    status = sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, second.of, &large);
+    if (!status)
+        status = sbn_exchange_end(large);
+    for (size_t i = 0; status && i + 1 < sizeof sentence && sbn_last_error()[i]; ++i)
+        sentence[i] = sbn_last_error()[i];
+    const int other = sbn_exchange_end(small);
+    return other ? other : status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
+}
+
+static int step(int number)
+{
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    config.bucket_bytes = 8192;
+    if (number == 0)
+        return sbn_data_parallel_create(group, &config, &parallel);
+    fill();
+    switch (number) {
+    case 1: return sbn_broadcast(parallel, exchange_counts, TENSORS, 1, first.of);
+    case 2: return sbn_average_gradients(parallel, exchange_counts, TENSORS, first.of);
+    default: return side_by_side();
+    }
+}
+
+static uint64_t result(void)
+{
+    stand_finish();
+    const uint64_t digests[] = {tensors_digest(&first, NULL), tensors_digest(&second, NULL)};
+    return digest_of(DIGEST_START, digests, sizeof digests);
+}
+
+static uint64_t kept(int number)
+{
+    return number == 0 ? 1 + (parallel != NULL) : 0;
+}
+
+/* Whether an earlier copy has been written may be asked when all has been said. */
+static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+const scenario parallel_scenarios[] = {
+    {.name = "data-parallel training",
+     .begin = begin,
+     .step = step,
+     .steps = 4,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived},
+    {.name = NULL},
+};

@@ -1,0 +1,210 @@
+/* The life of a layer: passes of every kind, on one replica and on three, in chunks, begun and ended. */
+#include <stdio.h>
+
+#include "faults/scenario.h"
+#include "faults/stand.h"
+#include "support/wraps.h"
+
+static sbn_group *group;
+static sbn_batchnorm *layer;
+static sbn_saved *saved, *other;
+static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
+static cl_event events[REPLICAS];
+static size_t replicas;
+static int chunked;
+
+static void begin(size_t count)
+{
+    replicas = count;
+    stand_reset(count);
+    for (size_t r = 0; r < count; ++r) {
+        shards[r] = at.slices[r].shard;
+        huge[r] = shards[r];
+        huge[r].x = at.huge[r].shard.x;
+        huge[r].dy = at.huge[r].shard.dy;
+        beside[r] = at.huge[r].shard;
+        shards[r].event = &events[r];
+    }
+}
+
+static void begin_one(void)
+{
+    begin(1);
+}
+
+static void begin_three(void)
+{
+    begin(REPLICAS);
+}
+
+static void end(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        if (events[r])
+            clReleaseEvent(events[r]);
+        events[r] = NULL;
+    }
+    sbn_saved_destroy(saved);
+    sbn_saved_destroy(other);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(group);
+    saved = other = NULL;
+    layer = NULL;
+    group = NULL;
+    chunked = 0;
+}
+
+/* A pass gives events where it succeeds, and none where it fails. */
+static int with_events(int status)
+{
+    int given = 0;
+    wraps_pause();
+    for (size_t r = 0; r < replicas; ++r) {
+        given += events[r] != NULL;
+        if (events[r]) {
+            must(clWaitForEvents(1, &events[r]), "clWaitForEvents");
+            clReleaseEvent(events[r]);
+        }
+        events[r] = NULL;
+    }
+    wraps_resume();
+    if (given != (status ? 0 : (int)replicas))
+        tap_ok(0, "%d events, and %s", given, sbn_strerror(status));
+    return status;
+}
+
+static int make(void)
+{
+    int status = group ? SBN_SUCCESS : stand_group(replicas, NULL, &group);
+    if (!status && !layer)
+        status = stand_layer(group, "layer", &layer);
+    if (!status && !saved)
+        status = sbn_saved_create(layer, &saved);
+    if (!status && !other)
+        status = sbn_saved_create(layer, &other);
+    return status;
+}
+
+static int set_running(void)
+{
+    const float mean[CHANNELS] = {0.5f, -1, 2, 0, 1}, var[CHANNELS] = {1, 2, 3, 4, 5};
+    const int64_t batches = 7;
+    return sbn_batchnorm_set_running_stats(layer, mean, var, &batches);
+}
+
+enum { STEPS = 11 };
+
+static int step(int number)
+{
+    const unsigned global = SBN_GLOBAL_GRADIENTS | SBN_ACCUMULATE_GRADIENTS;
+    /* All write the same tensors. */
+    wraps_pause();
+    stand_finish();
+    wraps_resume();
+    switch (number) {
+    case 0: return make();
+    case 1: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
+    case 2: return with_events(sbn_backward(layer, shards, saved, 0, NULL));
+    case 3: return with_events(sbn_recompute(layer, shards, saved));
+    case 4: return with_events(sbn_evaluate(layer, shards));
+    case 5: return with_events(sbn_backward(layer, shards, saved, global, NULL));
+    case 6: return sbn_forward(layer, huge, other, SBN_KEEP_RUNNING_STATS, NULL);
+    case 7: return sbn_backward(layer, huge, other, 0, NULL);
+    case 8: return sbn_batchnorm_set_training(layer, 0) ? -1 : set_running();
+    case 9: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
+    default: return with_events(sbn_backward(layer, shards, saved, 0, NULL));
+    }
+}
+
+/* Two passes are under way at a time; the first one's error is told where both have one. */
+enum { SIDE_STEPS = 3 };
+
+static int side_by_side(int number)
+{
+    const unsigned flags = SBN_KEEP_RUNNING_STATS;
+    sbn_pass *first = NULL, *second = NULL;
+    char sentence[512] = "";
+    if (number == 0)
+        return make();
+    int status = number == 1 ? sbn_forward_begin(layer, shards, saved, flags, &first)
+                             : sbn_backward_begin(layer, shards, saved, 0, &first);
+    if (status)
+        return with_events(status);
+    status = sbn_forward_begin(layer, beside, other, flags, &second);
+    if (!status)
+        status = sbn_pass_progress(second, NULL);
+    const int of_second = second ? sbn_pass_end(second, NULL) : status;
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    const int of_first = with_events(sbn_pass_end(first, NULL));
+    return of_first || !of_second ? of_first : sbn_set_last_error(of_second, sentence);
+}
+
+static uint64_t result(void)
+{
+    return layer ? stand_running(stand_outputs(DIGEST_START, replicas), layer) : 0;
+}
+
+/*
+ * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing or
+ * works in chunks.
+ */
+static uint64_t kept(int number)
+{
+    stand_finish();
+    if (!layer || !stand_usable(group))
+        return 0;
+    const int alone = number == 3 || number == 4 || number > 8;
+    return chunked || alone ? stand_running(DIGEST_START, layer) : result();
+}
+
+/* --- a few channels at a time ----------------------------------------------------------- */
+
+static void begin_chunks(void)
+{
+    static const cl_ulong cache = 1600;
+    static const cl_uint units = 2;
+    begin(1);
+    chunked = 1;
+    wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+    wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
+    must(stand_group(1, NULL, &group), "sbn_group_create");
+    wraps_device_says(0, NULL, 0);
+}
+
+/* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
+static const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+const scenario pass_scenarios[] = {
+    {.name = "passes of one replica",
+     .begin = begin_one,
+     .step = step,
+     .steps = STEPS,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes of three replicas",
+     .begin = begin_three,
+     .step = step,
+     .steps = STEPS,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes side by side",
+     .begin = begin_three,
+     .step = side_by_side,
+     .steps = SIDE_STEPS,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes in chunks",
+     .begin = begin_chunks,
+     .step = step,
+     .steps = 3,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = NULL},
+};

@@ -1,0 +1,219 @@
+/*
+ * Three ranks, threads over a hub: calls of the second one fail. The others learn of it or wait until
+ * their timeout. Calls of a rank that has failed are refused, and then those of all.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "faults/scenario.h"
+#include "faults/stand.h"
+#include "support/exchanges.h"
+#include "support/wraps.h"
+
+enum { RANKS = REPLICAS, FAULTY = 1 };
+
+typedef struct member {
+    int rank, number; /* the step */
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    sbn_data_parallel *parallel;
+    exchange_tensors tensors;
+    int status;
+    char sentence[512];
+    pthread_t thread;
+} member;
+
+static sbn_hub *hub;
+static member members[RANKS];
+static int timed_out;
+
+static void open_member(member *m)
+{
+    const test_rank rank = {.replicas = 1, .queue = at.queues[m->rank]};
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    must(sbn_hub_transport(hub, m->rank, &transport), "sbn_hub_transport");
+    config.queues = &at.queues[m->rank];
+    config.replicas = 1;
+    config.transport = &transport;
+    config.timeout = 1;
+    must(sbn_group_create(&config, &m->group), "sbn_group_create");
+    must(stand_layer(m->group, "layer", &m->layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(m->layer, &m->saved), "sbn_saved_create");
+    tensors_open(&m->tensors, &rank);
+    tensors_fill(&m->tensors, (size_t)m->rank);
+}
+
+static void begin(void)
+{
+    timed_out = 0;
+    stand_reset(RANKS);
+    must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
+    for (int rank = 0; rank < RANKS; ++rank) {
+        members[rank] = (member){.rank = rank};
+        open_member(&members[rank]);
+    }
+}
+
+static void end(void)
+{
+    for (int rank = 0; rank < RANKS; ++rank) {
+        member *m = &members[rank];
+        sbn_data_parallel_destroy(m->parallel);
+        wraps_pause();
+        tensors_close(&m->tensors);
+        wraps_resume();
+        sbn_saved_destroy(m->saved);
+        sbn_batchnorm_destroy(m->layer);
+        sbn_group_destroy(m->group);
+    }
+    sbn_hub_destroy(hub);
+}
+
+/* The ranks 0 and 1, and 2 alone; a pass of each part. */
+static int split(member *m)
+{
+    const int colour = m->rank == 2;
+    sbn_group *part;
+    sbn_batchnorm *layer = NULL;
+    sbn_saved *saved = NULL;
+    char sentence[512];
+    int status = sbn_group_split(m->group, &colour, &part);
+    if (status)
+        return status;
+    status = stand_layer(part, "part", &layer);
+    if (!status)
+        status = sbn_saved_create(layer, &saved);
+    if (!status)
+        status = sbn_forward(layer, &at.slices[m->rank].shard, saved, 0, NULL);
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(part);
+    return status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
+}
+
+static int connect(member *m)
+{
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    config.bucket_bytes = 8192;
+    sbn_data_parallel_destroy(m->parallel);
+    return sbn_data_parallel_create(m->group, &config, &m->parallel);
+}
+
+static int act(member *m)
+{
+    const sbn_shard *shard = &at.slices[m->rank].shard;
+    const sbn_tensors *tensors = m->tensors.of;
+    switch (m->number) {
+    case 0: return sbn_forward(m->layer, shard, m->saved, 0, NULL);
+    case 1: return sbn_backward(m->layer, shard, m->saved, SBN_GLOBAL_GRADIENTS, NULL);
+    case 2: return split(m);
+    case 3: return connect(m);
+    case 4: return sbn_broadcast(m->parallel, exchange_counts, TENSORS, 1, tensors);
+    default: return sbn_average_gradients(m->parallel, exchange_counts, TENSORS, tensors);
+    }
+}
+
+static void *run(void *argument)
+{
+    member *m = argument;
+    expect_leaks(); /* of a timeout; those of the rest are counted */
+    m->status = act(m);
+    snprintf(m->sentence, sizeof m->sentence, "%s", sbn_last_error());
+    return NULL;
+}
+
+static void prepare(int number)
+{
+    for (int rank = 0; rank < RANKS; ++rank) {
+        exchange_tensors *t = &members[rank].tensors;
+        members[rank].number = number;
+        if (t->events[0])
+            clReleaseEvent(t->events[0]);
+        t->events[0] = NULL;
+        if (number > 3)
+            tensors_fill(t, (size_t)rank);
+    }
+}
+
+/* A refusal, else the faulty rank's error, else another's. */
+static const member *worst(void)
+{
+    const member *found = &members[FAULTY];
+    for (int rank = 0; rank < RANKS; ++rank) {
+        const member *m = &members[rank];
+        timed_out = timed_out || m->status == SBN_TIMEOUT;
+        if (m->status == SBN_GROUP_FAILED || (!found->status && m->status))
+            found = m;
+    }
+    return found;
+}
+
+static int step(int number)
+{
+    wraps_pause();
+    prepare(number);
+    for (int rank = 0; rank < RANKS; ++rank)
+        if (rank != FAULTY)
+            must(pthread_create(&members[rank].thread, NULL, run, &members[rank]),
+                 "pthread_create");
+    wraps_resume();
+    run(&members[FAULTY]);
+    for (int rank = 0; rank < RANKS; ++rank)
+        if (rank != FAULTY)
+            pthread_join(members[rank].thread, NULL);
+    const member *m = worst();
+    return sbn_set_last_error(m->status, m->sentence);
+}
+
+static uint64_t statistics(void)
+{
+    uint64_t digest = DIGEST_START;
+    for (int rank = 0; rank < RANKS; ++rank)
+        digest = stand_running(digest, members[rank].layer);
+    return digest;
+}
+
+static uint64_t result(void)
+{
+    uint64_t digest = stand_outputs(statistics(), RANKS);
+    for (int rank = 0; rank < RANKS; ++rank) {
+        const uint64_t tensors = tensors_digest(&members[rank].tensors, NULL);
+        digest = digest_of(digest, &tensors, sizeof tensors);
+    }
+    return digest;
+}
+
+/* Where all groups go on no rank's pass has succeeded; a split makes one of its own. */
+static uint64_t kept(int number)
+{
+    int usable = number < 2 && !timed_out;
+    for (int rank = 0; rank < RANKS; ++rank)
+        usable = usable && stand_usable(members[rank].group);
+    return usable ? stand_outputs(statistics(), RANKS) : 0;
+}
+
+static int may_leak(void)
+{
+    return timed_out;
+}
+
+static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+const scenario rank_scenarios[] = {
+    {.name = "three ranks",
+     .begin = begin,
+     .step = step,
+     .steps = 6,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived,
+     .may_leak = may_leak,
+     .slow = 1},
+    {.name = NULL},
+};
+const scenario *const scenario_lists[] = {rank_scenarios, NULL};

@@ -1,0 +1,50 @@
+/*
+ * What is tried: sequences of calls of the library, in which one call after the other into OpenCL,
+ * the system or the allocator fails (driver.c).
+ */
+#ifndef TESTS_FAULTS_SCENARIO_H
+#define TESTS_FAULTS_SCENARIO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct scenario {
+    const char *name;
+    /* What the steps need; nothing fails here. */
+    void (*begin)(void);
+    /*
+     * The calls, in `steps` steps: a status. One that has failed is repeated, until it succeeds or
+     * refuses with SBN_GROUP_FAILED.
+     */
+    int (*step)(int number);
+    int steps;
+    /* A digest of what a step that fails must not change; 0: nothing is promised now. */
+    uint64_t (*kept)(int number);
+    /* A digest of what the steps have made so far. */
+    uint64_t (*result)(void);
+    /* Destroys what begin and the steps have made; calls fail here, too. */
+    void (*end)(void);
+    /* Functions whose failure may have no other consequence: -1 ends the list. */
+    const int *survived;
+    /* May memory stay allocated, as after a timeout? NULL: never. */
+    int (*may_leak)(void);
+    /* It takes long: of second failures, the next call and all calls are enough. */
+    int slow;
+    /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
+    int symmetric;
+    /* Programs are not kept by another group: each point loads or compiles them. */
+    int alone;
+} scenario;
+
+/* Each list ends with a scenario without a name; the list of a program's lists with NULL. */
+extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], layer_scenarios[],
+    model_scenarios[], file_scenarios[], parallel_scenarios[], rank_scenarios[];
+extern const scenario *const scenario_lists[];
+
+/* Nothing can be done about an object that cannot be released. */
+#define SURVIVED_RELEASES \
+    WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL, \
+        WRAP_RELEASE_PROGRAM
+extern const int survived_releases[];
+
+#endif

@@ -1,0 +1,87 @@
+#include "faults/stand.h"
+
+stand at;
+
+int stand_open(void)
+{
+    if (fixture_open(&at.device))
+        return 1;
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        at.queues[r] = fixture_queue(&at.device, r == 1);
+        slice_open(&at.slices[r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE,
+                   4);
+        slice_open(&at.huge[r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE, 4);
+        buffer_fill(&at.huge[r], &at.huge[r].shard.x, PLANE, 3e30f);
+        buffer_fill(&at.huge[r], &at.huge[r].shard.dy, PLANE, 3e30f);
+    }
+    return 0;
+}
+
+void stand_close(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        slice_close(&at.slices[r]);
+        slice_close(&at.huge[r]);
+        clReleaseCommandQueue(at.queues[r]);
+    }
+    fixture_close(&at.device);
+}
+
+int stand_group(size_t replicas, const char *folder, sbn_group **group)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = at.queues;
+    config.replicas = replicas;
+    config.program_cache = folder;
+    return sbn_group_create(&config, group);
+}
+
+int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.name = name;
+    config.channels = CHANNELS;
+    config.momentum = 0.25;
+    return sbn_batchnorm_create(group, &config, layer);
+}
+
+void stand_finish(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r)
+        must(clFinish(at.queues[r]), "clFinish");
+}
+
+void stand_reset(size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        slice_reset(&at.slices[r]);
+}
+
+uint64_t stand_outputs(uint64_t digest, size_t replicas)
+{
+    stand_finish();
+    for (size_t r = 0; r < replicas; ++r) {
+        const slice *s = &at.slices[r];
+        digest = digest_buffer(digest, s, &s->shard.y, s->elements);
+        digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
+        digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
+        digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
+    }
+    return digest;
+}
+
+uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer)
+{
+    float values[2][CHANNELS] = {{0}};
+    int64_t batches = 0;
+    if (!layer)
+        return digest;
+    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "running statistics");
+    digest = digest_of(digest, values, sizeof values);
+    return digest_of(digest, &batches, sizeof batches);
+}
+
+int stand_usable(const sbn_group *group)
+{
+    return !group || sbn_group_status(group, NULL) == SBN_SUCCESS;
+}

@@ -1,0 +1,42 @@
+/* What the scenarios share: three queues of the first PoCL device, and batches for each. */
+#ifndef TESTS_FAULTS_STAND_H
+#define TESTS_FAULTS_STAND_H
+
+#include "device/opencl.h"
+#include "support/fixture.h"
+
+enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2 };
+
+typedef struct stand {
+    fixture device;
+    cl_command_queue queues[REPLICAS]; /* the second is out of order */
+    slice slices[REPLICAS];
+    slice huge[REPLICAS]; /* whose sums need the wide format */
+} stand;
+
+extern stand at;
+
+/* 0, or 1 where there is no device. */
+int stand_open(void);
+void stand_close(void);
+
+/* A group of the first queues; `folder` as in sbn_group_config. */
+int stand_group(size_t replicas, const char *folder, sbn_group **group);
+
+/* A layer of CHANNELS channels with the usual settings. */
+int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer);
+
+/* Waits for all queues, of which nothing counts or fails. */
+void stand_finish(void);
+
+/* Outputs of the first replicas to the pattern. */
+void stand_reset(size_t replicas);
+
+/* Digests: of the outputs, and of a layer's running statistics. */
+uint64_t stand_outputs(uint64_t digest, size_t replicas);
+uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer);
+
+/* Has the group not failed? */
+int stand_usable(const sbn_group *group);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * Arguments of calls, right and wrong ones, that follow from an input: handles that live, have been
+ * destroyed or were never any, sizes of structs, shapes, buffers.
+ */
+#ifndef TESTS_FUZZ_ARGUMENTS_H
+#define TESTS_FUZZ_ARGUMENTS_H
+
+#include <syncbn.h>
+
+#include "fuzz/fuzz.h"
+
+enum { REPLICAS = 3, CHANNELS = 4, SLOTS = 4, TENSORS = 3 };
+
+typedef enum handle_kind {
+    GROUP,
+    LAYER,
+    SAVED,
+    PASS,
+    MODEL,
+    CHECKPOINT,
+    PARALLEL,
+    EXCHANGE,
+    HANDLE_KINDS
+} handle_kind;
+
+/* The device, its queues, buffers, and a group that keeps the programs. */
+void arguments_open(void);
+void arguments_finish(void);
+
+/* The queues of a group: perhaps none, or one that is missing. */
+struct _cl_command_queue *const *any_queues(fuzz_input *in, size_t *count);
+
+/* Handles that the calls have made: those that live, and those that did. */
+void *any_handle(fuzz_input *in, handle_kind kind);
+void handle_made(handle_kind kind, void *handle);
+void *handle_living(handle_kind kind, size_t index);
+size_t handles_made(handle_kind kind);
+void handles_forget(void);
+
+/* Mostly `right`. */
+size_t any_size(fuzz_input *in, size_t right);
+int any_number(fuzz_input *in, int right);
+const char *any_name(fuzz_input *in);
+sbn_buffer any_buffer(fuzz_input *in);
+
+/* A struct that says to have this size, and has it; until the next call. */
+const void *struct_of_size(const void *own, size_t known, size_t size);
+
+/* REPLICAS structs, one behind the other by their size. */
+const sbn_shard *any_shards(fuzz_input *in);
+const sbn_parameters *any_parameters(fuzz_input *in);
+const sbn_folding *any_foldings(fuzz_input *in);
+
+/* What exchanges under way read until they end: never changed. */
+const sbn_tensors *any_tensors(fuzz_input *in);
+const size_t *tensor_counts(void);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum, and
+ * what it gives to a driver that answers anything. Nothing but the binary that belongs to the key
+ * is taken.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/memory.h"
+#include "device/binary.h"
+#include "fuzz/driver.h"
+#include "fuzz/fuzz.h"
+
+enum { HEAD = 40, RIGHT_MAGIC = 1, RIGHT_SIZES = 2, RIGHT_KEY = 4, RIGHT_CHECKSUM = 8 };
+
+static int folder = -1;
+static char name[256];
+static unsigned char key_bytes[] = "the key of a program";
+static const sbn_bytes key = {key_bytes, sizeof key_bytes};
+
+static void remove_folder(void)
+{
+    unlinkat(folder, name, 0);
+    rmdir(fuzz_path());
+}
+
+/* The folder with one file, whose name is found. */
+static void open_folder(void)
+{
+    unsigned char byte = 7;
+    const sbn_bytes binary = {&byte, 1};
+    folder = sbn__cache_open(fuzz_path());
+    fuzz_must(folder >= 0);
+    sbn__cache_store(folder, &key, &binary);
+    DIR *directory = opendir(fuzz_path());
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (entry->d_name[0] != '.')
+            snprintf(name, sizeof name, "%s", entry->d_name);
+    fuzz_must(directory && *name);
+    closedir(directory);
+    atexit(remove_folder);
+}
+
+static void put(unsigned char *to, uint64_t value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+/* The input as a file, with those parts right that its first byte asks for. */
+static void compose(unsigned char *file, size_t size, unsigned right)
+{
+    const size_t behind = size < HEAD ? 0 : size - HEAD;
+    if (size < HEAD)
+        return;
+    if (right & RIGHT_MAGIC)
+        memcpy(file, "syncbn program 1", 16);
+    if (right & RIGHT_SIZES) {
+        put(file + 16, key.size < behind ? key.size : behind);
+        put(file + 24, key.size < behind ? behind - key.size : 0);
+    }
+    if (right & RIGHT_KEY && behind >= key.size)
+        memcpy(file + HEAD, key.at, key.size);
+    if (right & RIGHT_CHECKSUM)
+        put(file + 32, sbn__digest(SBN_DIGEST_START, file + HEAD, behind));
+}
+
+static void write_file(const unsigned char *bytes, size_t size)
+{
+    const int file = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    fuzz_must(file >= 0 && write(file, bytes, size) == (ssize_t)size);
+    close(file);
+}
+
+/* What was taken is the end of the file, and its checksum is right. */
+static void check_taken(const unsigned char *file, size_t size, const sbn_bytes *binary)
+{
+    uint64_t sum;
+    fuzz_must(size == HEAD + key.size + binary->size);
+    fuzz_must(memcmp(file + HEAD, key.at, key.size) == 0);
+    fuzz_must(memcmp(file + HEAD + key.size, binary->at, binary->size) == 0);
+    memcpy(&sum, file + 32, sizeof sum);
+    fuzz_must(sum == sbn__digest(SBN_DIGEST_START, file + HEAD, size - HEAD));
+}
+
+/* A driver that answers by these bytes. */
+static void check_binary(const uint8_t *bytes, size_t size, const sbn_bytes *binary)
+{
+    static const sbn_sources sources = {.texts = {"one", "two"}, .lengths = {3, 3}, .count = 2};
+    sbn_bytes made;
+    driver_answers(bytes, size);
+    cl_program program = sbn__binary_load(NULL, NULL, "", binary);
+    if (program)
+        clReleaseProgram(program);
+    fuzz_must(driver_objects() == 0);
+    if (sbn__binary_of(NULL, NULL, &made))
+        fuzz_must(made.at && made.size > 0);
+    sbn__bytes_free(&made);
+    if (sbn__binary_key(&made, NULL, &sources, "-DX"))
+        fuzz_must(made.size > sizeof "-DX" && made.at[made.size - 1] == '\0');
+    sbn__bytes_free(&made);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    if (size < 1)
+        return 0;
+    if (folder < 0)
+        open_folder();
+    const long before = sbn__handles_open();
+    unsigned char *file = malloc(size);
+    fuzz_must(file != NULL);
+    memcpy(file, bytes + 1, size - 1);
+    compose(file, size - 1, bytes[0]);
+    write_file(file, size - 1);
+    sbn_bytes binary;
+    if (sbn__cache_load(folder, &key, &binary))
+        check_taken(file, size - 1, &binary);
+    else
+        fuzz_must(!binary.at && binary.size == 0);
+    check_binary(bytes, size, &binary);
+    sbn__bytes_free(&binary);
+    free(file);
+    fuzz_must(sbn__handles_open() == before);
+    return 0;
+}

@@ -1,0 +1,93 @@
+/*
+ * Any bytes as a sequence of calls of the public API, with arguments right and wrong: each byte is a
+ * call, those behind it its arguments (arguments.h). An error has a sentence, a success has none, and
+ * when all has been destroyed nothing is left open.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "fuzz/calls.h"
+
+enum { MOST_CALLS = 48 };
+
+static int opened;
+
+int judged(int status)
+{
+    fuzz_must(status <= 0 && !status == !*sbn_last_error());
+    fuzz_must(*sbn_strerror(status) && *sbn_status_name(status));
+    return status;
+}
+
+/* A handle comes with success alone. */
+void keep(handle_kind kind, int status, void *handle)
+{
+    fuzz_must(!judged(status) == (handle != NULL));
+    if (handle)
+        handle_made(kind, handle);
+}
+
+/* --- destroying ---------------------------------------------------------------------------- */
+
+static int destroy_handle(handle_kind kind, void *handle)
+{
+    switch (kind) {
+    case GROUP: return sbn_group_destroy(handle);
+    case LAYER: return sbn_batchnorm_destroy(handle);
+    case SAVED: return sbn_saved_destroy(handle);
+    case PASS: return sbn_pass_end(handle, NULL);
+    case MODEL: return sbn_model_destroy(handle);
+    case CHECKPOINT: return sbn_checkpoint_destroy(handle);
+    case PARALLEL: return sbn_data_parallel_destroy(handle);
+    default: return sbn_exchange_end(handle);
+    }
+}
+
+static void destroy(fuzz_input *in)
+{
+    const handle_kind kind = (handle_kind)(fuzz_byte(in) % HANDLE_KINDS);
+    fuzz_must(destroy_handle(kind, any_handle(in, kind)) <= 0);
+}
+
+static void destroy_all(void)
+{
+    static const handle_kind order[] = {PASS,  EXCHANGE, CHECKPOINT, MODEL,
+                                        SAVED, LAYER,    PARALLEL,   GROUP};
+    for (size_t i = 0; i < HANDLE_KINDS; ++i)
+        for (size_t k = handles_made(order[i]); k-- > 0;)
+            destroy_handle(order[i], handle_living(order[i], k));
+    handles_forget();
+}
+
+static void (*const calls[])(fuzz_input *in) = {
+    call_group_create,   call_group_split,     call_group_ask,
+    call_group_abort,    call_layer_create,    call_layer_set,
+    call_layer_ask,      call_saved_create,    call_pass_at_once,
+    call_pass_begin,     call_pass_branches,   call_pass_go_on,
+    call_model_make,     call_model_call,      call_model_file,
+    call_checkpoint_ask, call_parallel_create, call_exchange_begin,
+    call_exchange_go_on, call_sample,          destroy,
+};
+
+static void remove_file(void)
+{
+    unlink(fuzz_path());
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_input in = {bytes, bytes + size};
+    if (!opened) {
+        arguments_open();
+        atexit(remove_file);
+        opened = 1;
+    }
+    const long before = sbn__handles_open();
+    for (int i = 0; i < MOST_CALLS && in.at < in.end; ++i)
+        calls[fuzz_byte(&in) % (sizeof calls / sizeof *calls)](&in);
+    destroy_all();
+    arguments_finish();
+    fuzz_must(sbn__handles_open() == before);
+    return 0;
+}

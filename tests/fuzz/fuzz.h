@@ -1,0 +1,23 @@
+/* For libFuzzer (make check-fuzz): what an input must not break ends the program. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+void fuzz_must(int condition);
+
+/* A path of this process's own, in $TMPDIR or /tmp, where it leaves nothing. */
+const char *fuzz_path(void);
+
+/* An input, taken byte by byte from its front; zeros when it is over. */
+typedef struct fuzz_input {
+    const uint8_t *at, *end;
+} fuzz_input;
+
+uint8_t fuzz_byte(fuzz_input *in);
+uint32_t fuzz_word(fuzz_input *in);
+
+#endif

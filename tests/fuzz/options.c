@@ -1,0 +1,104 @@
+/*
+ * Any arguments of `syncbn check` and `syncbn bench`, one a line; what is behind a NUL is the content
+ * of whatever file they name. They are understood, or refused as wrong usage.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/fuzz.h"
+#include "syncbn/bench_options.h"
+#include "syncbn/command.h"
+#include "syncbn/options.h"
+
+enum { MOST = 24 };
+
+static const uint8_t *content;
+static size_t content_size;
+static int reading; /* the options: libFuzzer has files of its own */
+
+/* The only file that the options read. */
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+    static char copy[1 << 16];
+    if (!reading)
+        return __real_fopen(path, mode);
+    if (content_size == 0 || content_size > sizeof copy)
+        return __real_fopen("/nonexistent", mode);
+    memcpy(copy, content, content_size);
+    return fmemopen(copy, content_size, mode);
+}
+
+/* main has it. */
+int usage_error(const char *format, ...)
+{
+    fuzz_must(*format != '\0');
+    return EXIT_USAGE;
+}
+
+static int split(char *text, char **arguments)
+{
+    static char name[] = "command";
+    int count = 0;
+    arguments[count++] = name;
+    for (char *at = text; at && *at && count < MOST;) {
+        char *end = strchr(at, '\n');
+        arguments[count++] = at;
+        if (end)
+            *end++ = '\0';
+        at = end;
+    }
+    arguments[count] = NULL;
+    return count;
+}
+
+static void check_judgement(int ended)
+{
+    fuzz_must(ended == 0 || ended == 1 || ended == EXIT_USAGE + 1);
+}
+
+static void check_lines(const problem_list *list)
+{
+    char line[PROBLEM_LINE], error[256];
+    problem again;
+    for (size_t i = 0; i < list->count; ++i) {
+        problem_print(&list->problems[i], line, sizeof line);
+        fuzz_must(!problem_parse(line, &again, error, sizeof error));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char *arguments[MOST + 1], *text = malloc(size + 1), *again = malloc(size + 1);
+    fuzz_must(text && again);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    memcpy(again, text, size + 1);
+    const size_t length = strlen(text);
+    content = bytes + length + 1;
+    content_size = length < size ? size - length - 1 : 0;
+    check_options check;
+    bench_options bench;
+    reading = 1;
+    optind = 0;
+    int ended = options_read(split(text, arguments), arguments, &check);
+    check_judgement(ended);
+    if (!ended) {
+        check_lines(&check.list);
+        options_free(&check);
+    }
+    optind = 0;
+    ended = bench_options_read(split(again, arguments), arguments, &bench);
+    check_judgement(ended);
+    if (!ended) {
+        check_lines(&bench.list);
+        bench_options_free(&bench);
+    }
+    reading = 0;
+    free(text);
+    free(again);
+    return 0;
+}

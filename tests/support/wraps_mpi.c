@@ -1,0 +1,79 @@
+/*
+ * Calls into MPI. What fails is not called, so that no rank is left waiting where all fail alike; only
+ * what tests a request does so first.
+ */
+#include <mpi.h>
+
+#include "support/wraps.h"
+
+#define WRAP(result, f, parameters) \
+    result __real_##f parameters; \
+    result __wrap_##f parameters; \
+    result __wrap_##f parameters
+
+/* A call of MPI that may fail instead. */
+#define WRAP_MPI(f, function, parameters, arguments) \
+    WRAP(int, f, parameters) \
+    { \
+        return wraps_fails(function) ? MPI_ERR_OTHER : __real_##f arguments; \
+    }
+
+/* What makes and frees a communicator. */
+static int made(int code, const MPI_Comm *comm)
+{
+    wraps_hold(WRAPS_REFERENCES, code == MPI_SUCCESS && *comm != MPI_COMM_NULL);
+    return code;
+}
+
+WRAP(int, MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *copy))
+{
+    return wraps_fails(WRAP_MPI_DUP) ? MPI_ERR_OTHER : made(__real_MPI_Comm_dup(comm, copy), copy);
+}
+
+WRAP(int, MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *part))
+{
+    return wraps_fails(WRAP_MPI_CREATE_GROUP)
+               ? MPI_ERR_OTHER
+               : made(__real_MPI_Comm_create_group(comm, group, tag, part), part);
+}
+
+WRAP(int, MPI_Comm_free, (MPI_Comm * comm))
+{
+    wraps_hold(WRAPS_REFERENCES, -1);
+    return __real_MPI_Comm_free(comm);
+}
+
+WRAP(int, MPI_Test, (MPI_Request * request, int *done, MPI_Status *status))
+{
+    const int code = __real_MPI_Test(request, done, status);
+    return wraps_fails(WRAP_MPI_TEST) ? MPI_ERR_OTHER : code;
+}
+
+WRAP_MPI(MPI_Allreduce, WRAP_MPI_ALLREDUCE,
+         (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+         (from, to, count, type, op, comm))
+WRAP_MPI(MPI_Comm_group, WRAP_MPI_COMM_GROUP, (MPI_Comm comm, MPI_Group *group), (comm, group))
+WRAP_MPI(MPI_Comm_set_errhandler, WRAP_MPI_ERRHANDLER, (MPI_Comm comm, MPI_Errhandler handler),
+         (comm, handler))
+WRAP_MPI(MPI_Comm_rank, WRAP_MPI_RANK, (MPI_Comm comm, int *rank), (comm, rank))
+WRAP_MPI(MPI_Comm_size, WRAP_MPI_SIZE, (MPI_Comm comm, int *size), (comm, size))
+WRAP_MPI(MPI_Comm_test_inter, WRAP_MPI_TEST_INTER, (MPI_Comm comm, int *flag), (comm, flag))
+WRAP_MPI(MPI_Group_incl, WRAP_MPI_INCL,
+         (MPI_Group group, int count, const int ranks[], MPI_Group *part),
+         (group, count, ranks, part))
+WRAP_MPI(MPI_Iallreduce, WRAP_MPI_IALLREDUCE,
+         (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+          MPI_Request *request),
+         (from, to, count, type, op, comm, request))
+WRAP_MPI(MPI_Iprobe, WRAP_MPI_IPROBE,
+         (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+         (source, tag, comm, flag, status))
+WRAP_MPI(MPI_Isend, WRAP_MPI_ISEND,
+         (const void *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+          MPI_Request *request),
+         (from, count, type, to, tag, comm, request))
+WRAP_MPI(MPI_Recv, WRAP_MPI_RECV,
+         (void *to, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+          MPI_Status *status),
+         (to, count, type, source, tag, comm, status))
+WRAP_MPI(MPI_Is_thread_main, WRAP_MPI_MAIN, (int *flag), (flag))

@@ -1,0 +1,133 @@
+/*
+ * Questions, waiting and releasing. What releases and waits does so and returns an error
+ * nevertheless: the objects are gone, and commands have ended, if with an error.
+ */
+#include "base/memory.h"
+#include "support/wraps.h"
+
+#define WRAP(result, f, parameters) \
+    result __real_##f parameters; \
+    result __wrap_##f parameters; \
+    result __wrap_##f parameters
+
+WRAP(void, sbn__free, (void *block))
+{
+    wraps_hold(WRAPS_BLOCKS, block ? -1 : 0);
+    __real_sbn__free(block);
+}
+
+WRAP(cl_int, clGetPlatformInfo,
+     (cl_platform_id platform, cl_platform_info what, size_t size, void *value, size_t *needed))
+{
+    return wraps_fails(WRAP_PLATFORM_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetPlatformInfo(platform, what, size, value, needed);
+}
+
+WRAP(cl_int, clGetCommandQueueInfo,
+     (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value, size_t *needed))
+{
+    return wraps_fails(WRAP_QUEUE_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetCommandQueueInfo(queue, what, size, value, needed);
+}
+
+WRAP(cl_int, clGetMemObjectInfo,
+     (cl_mem buffer, cl_mem_info what, size_t size, void *value, size_t *needed))
+{
+    return wraps_fails(WRAP_BUFFER_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetMemObjectInfo(buffer, what, size, value, needed);
+}
+
+WRAP(cl_int, clGetProgramInfo,
+     (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed))
+{
+    return wraps_fails(WRAP_PROGRAM_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetProgramInfo(program, what, size, value, needed);
+}
+
+WRAP(cl_int, clGetProgramBuildInfo,
+     (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *value,
+      size_t *needed))
+{
+    return wraps_fails(WRAP_BUILD_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetProgramBuildInfo(program, device, what, size, value, needed);
+}
+
+WRAP(cl_int, clGetKernelWorkGroupInfo,
+     (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
+      void *value, size_t *needed))
+{
+    return wraps_fails(WRAP_GROUP_INFO)
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clGetKernelWorkGroupInfo(kernel, device, what, size, value, needed);
+}
+
+WRAP(cl_int, clCreateKernelsInProgram,
+     (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count))
+{
+    if (wraps_fails(WRAP_CREATE_KERNELS))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int code = __real_clCreateKernelsInProgram(program, room, kernels, count);
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS ? (long)*count : 0);
+    return code;
+}
+
+WRAP(cl_int, clEnqueueUnmapMemObject,
+     (cl_command_queue queue, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
+      cl_event *event))
+{
+    if (wraps_fails(WRAP_UNMAP))
+        return CL_OUT_OF_RESOURCES;
+    const cl_int code = __real_clEnqueueUnmapMemObject(queue, buffer, at, count, list, event);
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
+    return code;
+}
+
+WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
+{
+    const cl_int code = __real_clWaitForEvents(count, list);
+    return wraps_fails(WRAP_WAIT) ? CL_OUT_OF_RESOURCES : code;
+}
+
+WRAP(cl_int, clFinish, (cl_command_queue queue))
+{
+    const cl_int code = __real_clFinish(queue);
+    return wraps_fails(WRAP_FINISH) ? CL_OUT_OF_RESOURCES : code;
+}
+
+/* One reference more, or one less whatever is returned. */
+static cl_int retained(cl_int code)
+{
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS);
+    return code;
+}
+
+static cl_int released(cl_int code, int function)
+{
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS ? -1 : 0);
+    return wraps_fails(function) ? CL_OUT_OF_RESOURCES : code;
+}
+
+#define WRAP_RETAIN(f, type, function) \
+    WRAP(cl_int, f, (type object)) \
+    { \
+        return wraps_fails(function) ? CL_OUT_OF_HOST_MEMORY : retained(__real_##f(object)); \
+    }
+
+#define WRAP_RELEASE(f, type, function) \
+    WRAP(cl_int, f, (type object)) \
+    { \
+        return released(__real_##f(object), function); \
+    }
+
+WRAP_RETAIN(clRetainCommandQueue, cl_command_queue, WRAP_RETAIN_QUEUE)
+WRAP_RETAIN(clRetainMemObject, cl_mem, WRAP_RETAIN_BUFFER)
+WRAP_RELEASE(clReleaseCommandQueue, cl_command_queue, WRAP_RELEASE_QUEUE)
+WRAP_RELEASE(clReleaseMemObject, cl_mem, WRAP_RELEASE_BUFFER)
+WRAP_RELEASE(clReleaseEvent, cl_event, WRAP_RELEASE_EVENT)
+WRAP_RELEASE(clReleaseKernel, cl_kernel, WRAP_RELEASE_KERNEL)
+WRAP_RELEASE(clReleaseProgram, cl_program, WRAP_RELEASE_PROGRAM)

@@ -1,0 +1,198 @@
+#!/bin/sh
+# make install into an empty folder, and what others do with it: programs that are built by
+# pkg-config, autotools and CMake, in C and C++, and Python; completion in bash; and make uninstall,
+# which leaves nothing. Environment: srcdir, CC, CXX, PYTHON, OPENCL_CFLAGS, MPI_KIND. Runs in the
+# build directory.
+: "${srcdir:=.}" "${CC:=cc}" "${CXX:=g++}" "${PYTHON:=python3}" "${MPI_KIND:=none}"
+srcdir=$(cd "$srcdir" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+stage=$work/stage
+mkdir "$stage"
+# A make of its own, not a part of make check.
+unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR
+
+number=0
+result() { # WHAT CONDITION...: its output comes with a failure.
+    what=$1
+    shift
+    number=$((number + 1))
+    if "$@" > "$work/out" 2>&1 < /dev/null; then
+        echo "ok $number - $what"
+    else
+        echo "not ok $number - $what"
+        tail -n 25 "$work/out" | sed 's/^/# /'
+    fi
+}
+skip() {
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
+}
+has() {
+    command -v "$1" > /dev/null
+}
+
+# Where configure's folders are, below the stage.
+folder() { # VARIABLE
+    printf 'include Makefile\ninstall-sh-folder:;@echo $(%s)\n' "$1" |
+        make -s --no-print-directory -f - install-sh-folder
+}
+result 'make install' make install DESTDIR="$stage"
+prefix=$stage$(folder prefix)
+libdir=$stage$(folder libdir)
+includedir=$stage$(folder includedir)
+result 'the headers, the package files and the completion' eval '
+    [ -e "$includedir/syncbn.h" ] && [ -e "$includedir/syncbn/pass.h" ] &&
+    [ -e "$libdir/pkgconfig/syncbn.pc" ] && [ -e "$libdir/cmake/syncbn/syncbn-config.cmake" ] &&
+    [ -e "$prefix/share/bash-completion/completions/syncbn" ]'
+result 'no static traces of the build directory' eval '! grep -rl "$(pwd)" "$includedir" \
+    "$libdir/pkgconfig" "$libdir/cmake" "$prefix/share"'
+
+export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
+# The stage's own paths, and the system's as they are.
+flags() { # MODULE [OPTIONS]: of pkg-config
+    pkg-config --define-prefix --cflags --libs "$@"
+}
+in_stage() { # what pkg-config finds is the stage's
+    flags syncbn | grep -q "$stage"
+}
+program=$srcdir/examples/minimal.c
+if has pkg-config && result 'pkg-config: it finds the stage' in_stage; then
+    result 'pkg-config: a program in C' eval '$CC "$program" -o "$work/c" $(flags syncbn) && "$work/c"'
+    if $CXX --version > "$work/out" 2>&1; then
+        result 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
+            "$srcdir/tests/tools/consumer.c" -o "$work/c++" $(flags syncbn) && "$work/c++"'
+    else
+        skip 'pkg-config: a program in C++' "$CXX, a C++ compiler, is not installed"
+    fi
+    if [ "$MPI_KIND" != none ]; then
+        result 'pkg-config: a program over MPI is linked' eval \
+            '$CC "$srcdir/examples/minimal_mpi.c" -o "$work/mpi" $(flags syncbn-mpi)'
+    fi
+else
+    skip 'pkg-config: a program' 'pkg-config is not installed'
+fi
+
+# --- autotools ---------------------------------------------------------------------------
+autotools() {
+    mkdir "$work/autotools" && cd "$work/autotools" || return
+    cp "$program" program.c
+    cat > configure.ac << 'END'
+AC_INIT([consumer], [1])
+AM_INIT_AUTOMAKE([foreign])
+AC_PROG_CC
+PKG_CHECK_MODULES([SYNCBN], [syncbn >= 0.1])
+AC_CONFIG_FILES([Makefile])
+AC_OUTPUT
+END
+    cat > Makefile.am << 'END'
+bin_PROGRAMS = program
+program_CFLAGS = $(SYNCBN_CFLAGS)
+program_LDADD = $(SYNCBN_LIBS)
+END
+    autoreconf -fi && ./configure CC="$CC" PKG_CONFIG='pkg-config --define-prefix' && make && ./program
+}
+if has autoreconf && has pkg-config; then
+    result 'autotools: a program' eval '(autotools)'
+else
+    skip 'autotools: a program' 'autoconf, automake or pkg-config is not installed'
+fi
+
+# --- CMake -------------------------------------------------------------------------------
+cmake_program() { # NAME VERSION TARGET SOURCE COMPONENTS...
+    name=$1 version=$2 target=$3 source=$4
+    shift 4
+    mkdir "$work/cmake-$name" && cd "$work/cmake-$name" || return
+    cp "$source" program.c
+    cat > CMakeLists.txt << END
+cmake_minimum_required(VERSION 3.18)
+project(consumer C)
+find_package(syncbn $version REQUIRED $*)
+add_executable(program program.c)
+target_link_libraries(program PRIVATE $target)
+END
+    # Found where it lies: no package of the system's in its place.
+    cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="${CC##* }" . && make VERBOSE=1 &&
+        grep -q "$stage" CMakeCache.txt
+}
+if has cmake; then
+    result 'CMake: syncbn::syncbn' eval \
+        '(cmake_program core 0.1 syncbn::syncbn "$program" && ./program)'
+    for version in 0.2 1; do
+        result "CMake: version $version is not found" eval \
+            '! (cmake_program "$version" "$version" syncbn::syncbn "$program") &&
+            grep -q "not accepted" "$work/out" && grep -q "syncbn-config.cmake, version: 0.1" "$work/out"'
+    done
+    result 'CMake: a component that there is not' eval '! (cmake_program none 0 syncbn::syncbn \
+        "$program" COMPONENTS cuda) && grep -q "no component cuda" "$work/out"'
+    if [ "$MPI_KIND" != none ] && has pkg-config; then
+        result 'CMake: syncbn::mpi' eval '(cmake_program mpi "" syncbn::mpi \
+            "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi)'
+    else
+        skip 'CMake: syncbn::mpi' 'no MPI, or no pkg-config'
+    fi
+else
+    skip 'CMake: a program' 'cmake is not installed'
+fi
+
+# --- Python ------------------------------------------------------------------------------
+shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
+if [ -n "$shared" ] && $PYTHON -c 'import ctypes' > /dev/null 2>&1; then
+    result 'Python: ctypes' eval '$PYTHON "$srcdir/tests/tools/ctypes_consumer.py" \
+        "$libdir/$shared" "$srcdir/tests/model/data/network_f32.safetensors" > "$work/tap" &&
+        ! grep "^not ok" "$work/tap"'
+else
+    skip 'Python: ctypes' "no shared library, or no $PYTHON with ctypes"
+fi
+
+# --- the command, its man page and its completion ----------------------------------------------
+result 'the command' eval '"$prefix/bin/syncbn" version | grep -q "^syncbn [0-9]"'
+if [ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ]; then
+    result 'man pages' eval '[ -s "$prefix/share/man/man1/syncbn.1" ] &&
+        [ -s "$prefix/share/man/man3/sbn_forward.3" ]'
+else
+    skip 'man pages' 'configured without doxygen or help2man'
+fi
+# completed WORDS...: what bash offers for the last word.
+completed() {
+    bash -c '
+        . /usr/share/bash-completion/bash_completion
+        . "$1"
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+        COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+        _syncbn
+        printf "%s\n" "${COMPREPLY[@]}"' bash \
+        "$prefix/share/bash-completion/completions/syncbn" "$@" | sort
+}
+offers() { # EXPECTED WORDS...
+    expected=$1
+    shift
+    came=$(completed "$@" | paste -s -d ' ' -)
+    echo "offered: $came; expected: $expected"
+    [ "$came" = "$expected" ]
+}
+if [ -e /usr/share/bash-completion/bash_completion ]; then
+    command=$prefix/bin/syncbn
+    result 'completion: subcommands' offers 'bench check devices help inspect version' \
+        "$command" ''
+    result 'completion: one subcommand' offers devices "$command" d
+    for name in devices check bench inspect; do
+        options=$("$command" help $name | sed -n 's/^  \(--[a-z-]*\).*/\1/p; $s/.*/--help/p' |
+            sort -u | paste -s -d ' ' -)
+        result "completion: options of $name" offers "$options" "$command" $name --
+    done
+    result 'completion: a value' offers 'auto cpu gpu' "$command" check --form ''
+    result 'completion: none for a number' offers '' "$command" bench --seconds ''
+else
+    skip 'completion' 'bash-completion is not installed'
+fi
+
+result 'make uninstall' make uninstall DESTDIR="$stage"
+# Folders of the system's may stay, ours may not.
+left() {
+    find "$stage" ! -type d
+    find "$stage" -type d -name '*syncbn*'
+}
+result 'nothing is left' eval 'left; [ -z "$(left)" ]'
+echo "1..$number"

@@ -1,0 +1,90 @@
+#!/bin/sh
+# The man pages: each renders without a warning, and every exported function and every subcommand
+# has one. Environment: srcdir, NM. Runs in the build directory.
+: "${srcdir:=.}" "${NM:=nm}"
+pages=doc/man
+[ -e $pages/stamp ] || pages=$srcdir/doc/man
+skip() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+[ -e "$pages/stamp" ] || skip 'configured without doxygen or help2man'
+command -v man > /dev/null && command -v lexgrog > /dev/null || skip 'man is not installed'
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+# check WHAT COMPLAINTS: passes when there are none.
+check() {
+    number=$((number + 1))
+    if [ -z "$2" ]; then
+        echo "ok $number - $1"
+    else
+        echo "not ok $number - $1"
+        echo "$2" | sed 's/^/# /'
+    fi
+}
+
+# As they are installed, so that links find what they name.
+mkdir -p "$work/man1" "$work/man3"
+cp "$pages"/*.1 "$work/man1" && cp "$pages"/*.3 "$work/man3" || exit 1
+
+# complaints FILES...: of man about the pages, and of what indexes them.
+complaints() {
+    for file in "$@"; do
+        MANPATH=$work MANWIDTH=100 man --warnings -l "$file" 2>&1 > "$work/text" | sed "s,^,$file: ,"
+        [ -s "$work/text" ] || echo "$file: empty"
+        lexgrog "$file" > "$work/name" 2>&1 || echo "$file: no name and no purpose"
+    done
+}
+cd "$work" || exit 1
+check "$(ls man1/* man3/* | wc -l) pages render" "$(complaints man1/* man3/*)"
+mkdir bad && printf '.TH A 3\n.SH NAME\n' > bad/empty.3
+printf '.TH A 3\n.SH NAME\na \\- b\n.nonsense\n.SS "unterminated \\f(X\n' > bad/wrong.3
+printf '.so man3/nothing.3\n' > bad/link.3
+for bad in empty wrong link; do
+    check "a page that does not: $bad" "$([ -n "$(complaints bad/$bad.3)" ] || echo 'not found out')"
+done
+cd "$OLDPWD" || exit 1
+
+# No text of a header is lost: what a page says is what the header says, word by word.
+words() {
+    tr -cs 'A-Za-z0-9_' '\n' | grep . | paste -s -d ' ' -
+}
+text_of() { # HEADER FUNCTION: its comment
+    awk -v name="$2" '/^\/\*/ { comment = "" } { comment = comment $0 "\n" }
+        /^SBN_API/ && $0 ~ "[ *]" name "\\(" { sub(/\*\/.*/, "", comment); print comment }' "$1" |
+        sed 's,^/\*,,; s,^ \*,,'
+}
+lost=
+for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
+    for name in $(sed -n 's/^SBN_API [^(]*[ *]\([a-z_]*\)(.*/\1/p' "$header"); do
+        MANWIDTH=1000 man -l "$work/man3/$name.3" 2> /dev/null |
+            sed -n '/^DESCRIPTION/,/^SEE ALSO/p' | sed '1d;$d' | words > "$work/is"
+        text_of "$header" "$name" | words > "$work/should"
+        cmp -s "$work/is" "$work/should" || lost="$lost $name"
+    done
+done
+check 'a function'"'"'s page says what its comment says' "$lost"
+
+for library in libsyncbn.la libsyncbn-mpi.la; do
+    shared=.libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" $library 2> /dev/null)
+    [ -f "$shared" ] || continue
+    without=$($NM -D --defined-only "$shared" | sed 's/.* //; s/@.*//' | grep '^sbn_' |
+        while read -r name; do
+            grep -q "^\.TH \"$name\" 3" "$work/man3/$name.3" 2> /dev/null || echo "$name"
+        done)
+    check "$library: every exported function has a page" "$without"
+done
+without=$(tools/syncbn/syncbn help | sed -n 's/^\([a-z]\{5,\}\)  .*/\1/p' | while read -r name; do
+    [ -s "$work/man1/syncbn-$name.1" ] || echo "$name"
+done)
+check 'every subcommand has a page' "$without"
+options=$(for name in devices check bench inspect; do
+    tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do
+        man -l "$work/man1/syncbn-$name.1" 2> /dev/null | grep -qE "^ +$option" ||
+            echo "$name $option"
+    done
+done)
+check 'every option is on its page' "$options"
+echo "1..$number"
