@@ -75,12 +75,14 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
+    /* In the wide format, from what the narrow one has left: that must not have failed. */
+    const size_t goes_on = format == SBN_WIDE;
     whole_walk walk;
     int status = fill_walk(&walk, lp, chunk, replica, format);
     if (!status)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, 0, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
     if (status)
         return status;
     const cl_mem coefficients = table->device[r].mem, moments = lp->saved->moments->device[r].mem;
@@ -122,11 +124,12 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
     const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const size_t goes_on = format == SBN_WIDE;
     whole_walk walk;
     (void)tracking;
     int status = fill_walk(&walk, lp, chunk, replica, format);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, 0, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (status)
