@@ -270,7 +270,9 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
     strip = at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
     if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
         return 0;
-    return strip >= step ? strip / step * step : line;
+    if (strip >= step)
+        return strip / step * step;
+    return line * shape->blocks <= components ? line : 1;
 }
 
 /*
