@@ -34,9 +34,8 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn
 {
     const sbn_shape *g = lp->shapes;
     sbn_work *work = &chunk->work[replica->index];
-    sbn_device_buffer *out = &work->partial;
     const size_t length = sbn__accumulator_length(lp->kind->format(format));
-    int status = sbn__reserve(replica, out, sizeof(int64_t) * length * g->channels);
+    int status = sbn__reserve(replica, &work->partial, sizeof(int64_t) * length * g->channels);
     if (!status)
         status = sbn__reserve(replica, &work->repeat, g->channels);
     *walk = (whole_walk){
@@ -48,7 +47,7 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn
         .strip = (cl_uint)lp->whole,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
-        .accumulators = out->mem,
+        .accumulators = work->partial.mem,
         .repeat = work->repeat.mem,
         .eps = lp->layer->eps.eps,
         .clamps = (cl_uint)lp->layer->eps.clamp,
@@ -76,13 +75,13 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
     /* In the wide format, from what the narrow one has left: that must not have failed. */
-    const size_t goes_on = format == SBN_WIDE;
+    const size_t continues = format == SBN_WIDE;
     whole_walk walk;
     int status = fill_walk(&walk, lp, chunk, replica, format);
     if (!status)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (status)
         return status;
     const cl_mem coefficients = table->device[r].mem, moments = lp->saved->moments->device[r].mem;
@@ -124,12 +123,12 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
     const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    const size_t goes_on = format == SBN_WIDE;
+    const size_t continues = format == SBN_WIDE;
     whole_walk walk;
     (void)tracking;
     int status = fill_walk(&walk, lp, chunk, replica, format);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (status)
