@@ -2,26 +2,15 @@
  * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl;
  * how work-items map to elements, in apply_walk.cl.
  */
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const float *restrict x, ulong x_offset,
-                         global const float *restrict dy, ulong dy_offset,
-                         global float *restrict dx, ulong dx_offset,
-                         global const float *restrict tables,
-                         global const float *restrict gradient_tables,
-                         global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint first, uint total, uint plane, ulong run_length,
-                         ulong ahead, ulong ahead_count, uint range, uint non_temporal)
+
+/* As forward_apply_run, with the channels' numbers at `gradients` too. */
+static void backward_apply_run(global const float *px, global const float *pdy, global float *pdx,
+                               ulong begin, ulong end, ulong run_length, uint at, uint within,
+                               uint channels, uint plane, global const float *coefficients,
+                               global const float *gradients, uint total,
+                               global const float *weight, uint affine, ulong ahead,
+                               ulong ahead_count, uint non_temporal)
 {
-    const ulong run = flat_run(first, total, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
-    const ulong planes = quotient_long(begin, plane);
-    const uint within = (uint)(begin - planes * plane);
-    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
-    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
-    global const float *weight = weights + weight_offset + first;
-    global float *pdx = dx + dx_offset + run;
-#if CPU_FORM
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
     float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + at];
     float g = gradients[table_row(ROW_G_HIGH, total) + at];
@@ -69,49 +58,54 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
             put(v, pdx + i);
         i += count;
     }
-#else
-    for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = at + quotient(within + i, plane);
-        const uint c = further - quotient(further, channels) * channels;
-        const float p = backward_p(coefficients, weight, affine, total, c);
-        const float q = backward_q(gradients, total, c, p);
-        const float r = backward_r(coefficients, gradients, total, c, p, q);
-        const float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + c];
-        const float g = gradients[table_row(ROW_G_HIGH, total) + c];
-        put(backward_value(px[begin + i], pdy[begin + i], mean, g, p, q, r), pdx + begin + i);
-    }
-#endif
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_rows(global const float *restrict x, ulong x_offset,
+void backward_apply_flat(global const float *restrict x, ulong x_offset,
                          global const float *restrict dy, ulong dy_offset,
                          global float *restrict dx, ulong dx_offset,
-                         global const float *restrict coefficients,
-                         global const float *restrict gradients,
+                         global const float *restrict tables,
+                         global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint plane, ulong rows, uint rows_per_tile,
-                         uint non_temporal)
+                         uint channels, uint first, uint total, uint plane, ulong run_length,
+                         ulong ahead, ulong ahead_count, uint range, uint non_temporal)
 {
-    global const float *weight = weights + weight_offset;
-    const ulong width = row_width(channels, plane), tile = rows_tile();
-    const uint count = tile_count(width, tile);
-    float means[TILE_VALUES], gs[TILE_VALUES], ps[TILE_VALUES], qs[TILE_VALUES], rs[TILE_VALUES];
-    uint within, c = channel_of(tile + get_local_id(0), plane, &within);
-    for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
-        gs[k] = gradients[table_row(ROW_G_HIGH, channels) + c];
-        ps[k] = backward_p(coefficients, weight, affine, channels, c);
-        qs[k] = backward_q(gradients, channels, c, ps[k]);
-        rs[k] = backward_r(coefficients, gradients, channels, c, ps[k], qs[k]);
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
+    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global float *pdx = dx + dx_offset + run;
+    backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
+                       coefficients, gradients, total, weight, affine, ahead, ahead_count,
+                       non_temporal);
+}
+
+/* As forward_apply_tile. */
+static void backward_apply_tile(global const float *x, global const float *dy, global float *dx,
+                                ulong begin, ulong end, ulong tile, uint count,
+                                global const float *coefficients, global const float *gradients,
+                                global const float *weight, uint affine, uint channels, uint plane,
+                                uint non_temporal)
+{
+    const ulong width = row_width(channels, plane);
+    float means[TILE], gs[TILE], ps[TILE], qs[TILE], rs[TILE];
+    uint within, c = channel_of(tile, plane, &within);
+    for (uint i = 0; i < count; ++i) {
+        means[i] = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+        gs[i] = gradients[table_row(ROW_G_HIGH, channels) + c];
+        ps[i] = backward_p(coefficients, weight, affine, channels, c);
+        qs[i] = backward_q(gradients, channels, c, ps[i]);
+        rs[i] = backward_r(coefficients, gradients, channels, c, ps[i], qs[i]);
         c = next_channel(c, plane, &within);
     }
-    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     for (ulong row = begin; row < end; ++row) {
         const ulong place = row * width + tile;
-        global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
-        global float *pdx = dx + dx_offset + place;
-#if CPU_FORM
+        global const float *px = x + place, *pdy = dy + place;
+        global float *pdx = dx + place;
         const uint skips_caches = is_non_temporal(pdx, non_temporal);
         uint i = 0;
         for (; i + WIDTH <= count; i += WIDTH) {
@@ -127,10 +121,23 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
             const float v = fma(ps[i], pdy[i] - gs[i], fma(qs[i], px[i] - means[i], rs[i]));
             pdx[i] = v == 0.0f ? 0.0f : v;
         }
-#else
-        const uint i = get_local_id(0);
-        if (i < count)
-            put(backward_value(px[i], pdy[i], means[0], gs[0], ps[0], qs[0], rs[0]), pdx + i);
-#endif
     }
+}
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void backward_apply_rows(global const float *restrict x, ulong x_offset,
+                         global const float *restrict dy, ulong dy_offset,
+                         global float *restrict dx, ulong dx_offset,
+                         global const float *restrict coefficients,
+                         global const float *restrict gradients,
+                         global const float *restrict weights, ulong weight_offset, uint affine,
+                         uint channels, uint plane, ulong rows, uint rows_per_tile,
+                         uint non_temporal)
+{
+    global const float *weight = weights + weight_offset;
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
+    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, begin, end, tile, count,
+                        coefficients, gradients, weight, affine, channels, plane, non_temporal);
 }

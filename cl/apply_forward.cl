@@ -2,27 +2,19 @@
  * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The formula
  * is in coefficients_forward.cl; how work-items map to elements, in apply_walk.cl.
  */
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict tables,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint first, uint total, uint plane,
-                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
-                        uint non_temporal)
+
+/*
+ * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at
+ * `coefficients`, `weight` and `bias`: the first is of channel `at`, and `within` its plane.
+ */
+static void forward_apply_run(global const float *px, global float *py, ulong begin, ulong end,
+                              ulong run_length, uint at, uint within, uint channels, uint plane,
+                              global const float *coefficients, uint total,
+                              global const float *weight, global const float *bias, uint affine,
+                              uint scale_only, ulong ahead, ulong ahead_count, uint non_temporal)
 {
-    const ulong run = flat_run(first, total, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
-    const ulong planes = quotient_long(begin, plane);
-    const uint within = (uint)(begin - planes * plane);
-    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *coefficients = tables + first;
-    global const float *weight = weights + weight_offset + first;
-    global const float *bias = biases + bias_offset + first;
-    global float *py = y + y_offset + run;
-#if CPU_FORM
     const uint skips_caches = is_non_temporal(py + begin, non_temporal);
-    float mean = forward_mean(coefficients, scale_only, total, at);
+    float mean = apply_mean(coefficients, scale_only, total, at);
     float a = forward_scale(coefficients, weight, affine, total, at);
     float b = forward_shift(coefficients, bias, affine, scale_only, total, at, a);
     ulong i = begin, plane_end = begin + (plane - within);
@@ -39,7 +31,7 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
         const uint left = (uint)(stop - i);
         const float mean_before = mean, a_before = a, b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = forward_mean(coefficients, scale_only, total, c);
+        mean = apply_mean(coefficients, scale_only, total, c);
         a = forward_scale(coefficients, weight, affine, total, c);
         b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
         plane_end += plane;
@@ -60,43 +52,48 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
             put(v, py + i);
         i += count;
     }
-#else
-    for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = at + quotient(within + i, plane);
-        const uint c = further - quotient(further, channels) * channels;
-        const float a = forward_scale(coefficients, weight, affine, total, c);
-        const float b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
-        const float mean = forward_mean(coefficients, scale_only, total, c);
-        put(plus_zero(fma(a, px[begin + i] - mean, b)), py + begin + i);
-    }
-#endif
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
-                        ulong y_offset, global const float *restrict coefficients,
+void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
+                        ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint scale_only, uint channels, uint first, uint total, uint plane,
+                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
                         uint non_temporal)
 {
-    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
-    const ulong width = row_width(channels, plane), tile = rows_tile();
-    const uint count = tile_count(width, tile);
-    float means[TILE_VALUES], as[TILE_VALUES], bs[TILE_VALUES];
-    uint within, c = channel_of(tile + get_local_id(0), plane, &within);
-    for (uint i = get_local_id(0), k = 0; i < count; i += TILE_ITEMS, ++k) {
-        means[k] = forward_mean(coefficients, scale_only, channels, c);
-        as[k] = forward_scale(coefficients, weight, affine, channels, c);
-        bs[k] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[k]);
+    const ulong run = flat_run(first, total, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const float *px = x + x_offset + run, *coefficients = tables + first;
+    global const float *weight = weights + weight_offset + first;
+    global const float *bias = biases + bias_offset + first;
+    global float *py = y + y_offset + run;
+    forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
+                      total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
+}
+
+/* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
+static void forward_apply_tile(global const float *x, global float *y, ulong begin, ulong end,
+                               ulong tile, uint count, global const float *coefficients,
+                               global const float *weight, global const float *bias, uint affine,
+                               uint scale_only, uint channels, uint plane, uint non_temporal)
+{
+    const ulong width = row_width(channels, plane);
+    float means[TILE], as[TILE], bs[TILE];
+    uint within, c = channel_of(tile, plane, &within);
+    for (uint i = 0; i < count; ++i) {
+        means[i] = apply_mean(coefficients, scale_only, channels, c);
+        as[i] = forward_scale(coefficients, weight, affine, channels, c);
+        bs[i] = forward_shift(coefficients, bias, affine, scale_only, channels, c, as[i]);
         c = next_channel(c, plane, &within);
     }
-    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     for (ulong row = begin; row < end; ++row) {
-        const ulong place = row * width + tile;
-        global const float *px = x + x_offset + place;
-        global float *py = y + y_offset + place;
-#if CPU_FORM
+        global const float *px = x + row * width + tile;
+        global float *py = y + row * width + tile;
         uint i = 0;
         const uint skips_caches = is_non_temporal(py, non_temporal);
         for (; i + WIDTH <= count; i += WIDTH) {
@@ -111,10 +108,21 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
             const float v = fma(as[i], px[i] - means[i], bs[i]);
             py[i] = v == 0.0f ? 0.0f : v;
         }
-#else
-        const uint i = get_local_id(0);
-        if (i < count)
-            put(plus_zero(fma(as[0], px[i] - means[0], bs[0])), py + i);
-#endif
     }
+}
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
+                        ulong y_offset, global const float *restrict coefficients,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint non_temporal)
+{
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
+    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    forward_apply_tile(x + x_offset, y + y_offset, begin, end, tile, count, coefficients, weight,
+                       bias, affine, scale_only, channels, plane, non_temporal);
 }

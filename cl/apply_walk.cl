@@ -19,9 +19,6 @@
  * aligned, and pay where the tensor is larger than the caches.
  */
 
-/* Coefficients in a row: of each element of a TILE in the CPU form, else of the work-item's own. */
-#define TILE_VALUES (CPU_FORM ? TILE : 1)
-
 #if CPU_FORM && defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
 #define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))

@@ -17,7 +17,7 @@ static ulong quotient_long(ulong a, ulong b)
 static void put(real v, global float *p)
 {
 #if CPU_FORM
-    vstore16(v, 0, p);
+    store_vector(v, p);
 #else
     *p = v;
 #endif

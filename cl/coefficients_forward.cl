@@ -11,7 +11,7 @@
  */
 
 /* mean, a and b of a channel. */
-static float forward_mean(global const float *coefficients, uint scale_only, uint total, uint c)
+static float apply_mean(global const float *coefficients, uint scale_only, uint total, uint c)
 {
     return scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_HIGH, total) + c];
 }

@@ -1,12 +1,12 @@
 /*
  * Step 2 on a device: the accumulators of a group's replicas, all of one context, are added; from
- * their sums come the rows that step 3 reads. Every replica's device does it for itself and gets the
- * same bits, so that none reads what another computes later. Narrow format: all channels, and
+ * their sums come the rows that step 3 reads. Every replica's device does it for itself and gets
+ * the same bits, so that none reads what another computes later. Narrow format: all channels, and
  * `repeat` tells which of them do not fit. Wide format: those channels alone.
  *
  * There are up to four sources, a replica each: `slices` accumulators of each of `channels`
- * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these begin
- * at `first`:
+ * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these
+ * begin at `first`:
  *
  *   coefficients  the table of src/layer/coefficients.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
@@ -187,18 +187,13 @@ static void track(uint c, uint count, uint total, global const double *moments,
 }
 
 /*
- * The wide format is the last to be combined. With `tracks` all channels of the layer enter the
- * running statistics then, each by the work-item that may just have repeated it.
+ * Of the sources' channels from `begin` to before `end`: their statistics, and which are to repeat.
  */
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
-                     uint total, global uchar *restrict repeat, ulong count, double eps,
-                     uint clamps, global float *restrict coefficients, global double *moments,
-                     global float *restrict running, uint tracks, double weight, double unbiased,
-                     long batches)
+static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
+                            uint channels, uint first, uint total, global uchar *repeat,
+                            ulong count, double eps, uint clamps, global float *coefficients,
+                            global double *moments)
 {
-    const uint begin = get_global_id(0) * COMBINE_SPAN;
-    const uint end = min(begin + COMBINE_SPAN, channels);
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
         signed_words limbs[FORWARD_LENGTH - 1];
@@ -215,6 +210,23 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
         if (!WIDE)
             store_truths(again, repeat + c, some);
     }
+}
+
+/*
+ * The wide format is the last to be combined. With `tracks` all channels of the layer enter the
+ * running statistics then, each by the work-item that may just have repeated it.
+ */
+kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
+void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
+                     uint total, global uchar *restrict repeat, ulong count, double eps,
+                     uint clamps, global float *restrict coefficients, global double *moments,
+                     global float *restrict running, uint tracks, double weight, double unbiased,
+                     long batches)
+{
+    const uint begin = get_global_id(0) * COMBINE_SPAN;
+    const uint end = min(begin + COMBINE_SPAN, channels);
+    combine_forward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
+                    channels, first, total, repeat, count, eps, clamps, coefficients, moments);
     if (!tracks)
         return;
     /* Counted from the first of these channels on, round the layer's last one. */
@@ -232,15 +244,12 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
  * `own`: the replica's own accumulators, for gradients of weight and bias from its own shard; where
  * is_own is 0 they are those of all.
  */
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
-                      uint total, global uchar *restrict repeat, ulong count, double eps,
-                      uint clamps, global const double *restrict moments,
-                      global float *restrict gradients, global const long *restrict own,
-                      uint own_slices, uint is_own)
+static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
+                             uint channels, uint first, uint total, global uchar *repeat,
+                             ulong count, double eps, uint clamps, global const double *moments,
+                             global float *gradients, global const long *own, uint own_slices,
+                             uint is_own)
 {
-    const uint begin = get_global_id(0) * COMBINE_SPAN;
-    const uint end = min(begin + COMBINE_SPAN, channels);
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c), at = first + c;
         signed_words limbs[BACKWARD_LENGTH - 1];
@@ -270,5 +279,19 @@ void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
                       clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_dy_xmu,
                       gradients);
     }
+}
+
+kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
+void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
+                      uint total, global uchar *restrict repeat, ulong count, double eps,
+                      uint clamps, global const double *restrict moments,
+                      global float *restrict gradients, global const long *restrict own,
+                      uint own_slices, uint is_own)
+{
+    const uint begin = get_global_id(0) * COMBINE_SPAN;
+    const uint end = min(begin + COMBINE_SPAN, channels);
+    combine_backward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
+                     channels, first, total, repeat, count, eps, clamps, moments, gradients, own,
+                     own_slices, is_own);
 }
 #endif

@@ -29,7 +29,7 @@
 #if WIDTH != 16 || LANES != 16
 #error "the CPU form is written for vectors of 16, which hold the lanes of a block"
 #endif
-#define LOAD(p) vload16(0, p)
+#define LOAD(p) load_vector(p)
 #define VECTOR(type) type##16
 #define AS(type, v) as_##type##16(v)
 #define CONVERT(type, v) convert_##type##16(v)
@@ -88,6 +88,34 @@ typedef VECTOR(int) ints;
 typedef VECTOR(uint) uints;
 typedef VECTOR(long) wides;
 typedef VECTOR(ulong) uwides;
+
+#if CPU_FORM
+/*
+ * WIDTH floats at any address. PoCL takes vload16 and vstore16 to pieces, which do not always meet
+ * again.
+ */
+#if NATIVE
+typedef real __attribute__((aligned(4))) unaligned_real;
+
+static real __attribute__((overloadable)) load_vector(global const float *p)
+{
+    return *(global const unaligned_real *)p;
+}
+
+static real __attribute__((overloadable)) load_vector(private const float *p)
+{
+    return *(private const unaligned_real *)p;
+}
+
+static void store_vector(real v, global float *p)
+{
+    *(global unaligned_real *)p = v;
+}
+#else
+#define load_vector(p) vload16(0, p)
+#define store_vector(v, p) vstore16(v, 0, p)
+#endif
+#endif
 
 /*
  * A mask of the values that are at least the limit in magnitude, Inf and NaN

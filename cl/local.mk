@@ -22,6 +22,8 @@ KERNELS = \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
 	cl/store_gradients.cl \
+	cl/whole_forward.cl \
+	cl/whole_backward.cl \
 	cl/self_test.cl \
 	cl/gpu/work_group.cl \
 	cl/gpu/reduce_forward.cl \

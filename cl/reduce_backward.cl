@@ -28,10 +28,11 @@
      coefficients}
 #define PASS_FOLD(sum, largest, lanes, size) \
     {sum(lanes), sum((lanes) + (size)), sum((lanes) + 2 * (size)), largest((lanes) + 3 * (size))}
-/* Sums of a block; does it read means; vectors abreast in a loop, channels last. */
+/* Sums of a block; does it read means; rows to a lane of a tile, channels last. */
 #define PASS_SUMS 4
 #define PASS_READS_MEANS 1
-#define PASS_ABREAST 1
+#define PASS_TILE_STEPS 2
+#define PASS_LANE_SUMS 3
 #define PASS_LIMBS1 BACKWARD_LIMBS1
 #define PASS_LIMBS2 BACKWARD_LIMBS2
 
@@ -62,12 +63,18 @@ static void backward_add_terms(private backward_sums *sums, real e, real d)
     sums->largest = larger(sums->largest, fabs(e));
 }
 
-static void backward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
-                                private const backward_sums *sums)
+static void backward_keep_sums(LANES_POINTER lanes, uint size, uint index,
+                               private const backward_sums *sums)
 {
     lanes[index] = sums->e;
     lanes[size + index] = sums->d;
     lanes[2 * size + index] = sums->product;
+}
+
+static void backward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+                                private const backward_sums *sums)
+{
+    backward_keep_sums(lanes, size, index, sums);
     lanes[3 * size + index] = sums->largest;
 }
 
@@ -99,6 +106,29 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
 }
 
 #if CPU_FORM
+/* Sums of a lane; the largest |e| is kept for a whole block. */
+static void backward_take_lanes(private const real *lanes, uint size, uint index,
+                                private backward_sums *sums)
+{
+    sums->e = lanes[index];
+    sums->d = lanes[size + index];
+    sums->product = lanes[2 * size + index];
+}
+
+static void backward_clear_lanes(private backward_sums *sums)
+{
+    sums->e = 0.0f;
+    sums->d = 0.0f;
+    sums->product = 0.0f;
+}
+
+static void backward_fold_lanes(private const real *lanes, uint size, private backward_sums *sums)
+{
+    sums->e = fold_column(lanes);
+    sums->d = fold_column(lanes + size);
+    sums->product = fold_column(lanes + 2 * size);
+}
+
 static real backward_row_means(private const backward_tensors *tensors, uint c, uint channels)
 {
     return load_row(tensors->means + c, tensors->means + channels);

@@ -19,10 +19,11 @@
 #define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
 #define PASS_TENSORS(elements) {x + x_offset, x + x_offset + (elements)}
 #define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
-/* Sums of a block; does it read means; vectors abreast in a loop, channels last. */
+/* Sums of a block; does it read means; rows to a lane of a tile, channels last. */
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0
-#define PASS_ABREAST 2
+#define PASS_TILE_STEPS 4
+#define PASS_LANE_SUMS 2
 #define PASS_LIMBS1 FORWARD_LIMBS1
 #define PASS_LIMBS2 FORWARD_LIMBS2
 
@@ -47,12 +48,15 @@ static void forward_add_terms(private forward_sums *sums, real d)
     sums->q = fma(d, d, sums->q);
 }
 
-static void forward_keep_lanes(LANES_POINTER lanes, uint size, uint index,
+static void forward_keep_sums(LANES_POINTER lanes, uint size, uint index,
                                private const forward_sums *sums)
 {
     lanes[index] = sums->a;
     lanes[size + index] = sums->q;
 }
+
+/* There is nothing else to keep. */
+#define forward_keep_lanes forward_keep_sums
 
 static void forward_prefetch(private const forward_tensors *tensors, ulong place)
 {
@@ -81,6 +85,25 @@ static void forward_add_edge(private forward_sums *sums, private const forward_t
 }
 
 #if CPU_FORM
+/* Sums of a lane, beside those of a whole block that need none. */
+static void forward_take_lanes(private const real *lanes, uint size, uint index,
+                               private forward_sums *sums)
+{
+    sums->a = lanes[index];
+    sums->q = lanes[size + index];
+}
+
+static void forward_clear_lanes(private forward_sums *sums)
+{
+    forward_clear(sums);
+}
+
+static void forward_fold_lanes(private const real *lanes, uint size, private forward_sums *sums)
+{
+    sums->a = fold_column(lanes);
+    sums->q = fold_column(lanes + size);
+}
+
 static real forward_row_means(private const forward_tensors *tensors, uint c, uint channels)
 {
     return 0.0f;

@@ -2,9 +2,8 @@
  * Step 1, channels last: blocks whose elements lie a stride of all channels apart, neighbouring
  * channels at once; component j of the results belongs to channel j.
  *
- * CPU form: one work-item has a strip of up to NHWC_STRIP channels, of which a block stays in a
- * core's cache. It goes lane by lane down the block, two vectors of WIDTH channels at a time, and
- * for each line that it reads there it prefetches one of the next block, in the order of memory.
+ * CPU form: one work-item has a strip of up to NHWC_STRIP channels, a vector of WIDTH for every
+ * WIDTH of them (reduce_nhwc.cl).
  *
  * GPU form: NHWC_ITEMS channels x NHWC_ROWS work-items, each with every NHWC_ROWS-th lane of its
  * channel. A row of work-items keeps one of NHWC_ROWS blocks, so that all add at once.
@@ -30,14 +29,6 @@ static real fold_column(private const real *s)
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-static real largest_of_column(private const real *s)
-{
-    real largest = s[0];
-    for (uint l = 1; l < LANES; ++l)
-        largest = larger(largest, s[l]);
-    return largest;
-}
-
 /* WIDTH channels of a row. What lies beyond the row is another's, beyond the tensor 0. */
 static real load_row(global const float *p, global const float *end)
 {
@@ -49,36 +40,35 @@ static real load_row(global const float *p, global const float *end)
     return vload16(0, edge);
 }
 
-/* The lines of a block, `width` elements of each row, one by one in the order of memory. */
-typedef struct block_lines {
+/* Lines of a tile, `width` elements of each row, in the order of memory. */
+typedef struct tile_lines {
     ulong row; /* where the row begins in the tensor */
-    uint column, left;
-} block_lines;
+    uint column, width, stride;
+} tile_lines;
 
-/* Where the next line is; when there are no more, behind the last one. */
-static ulong next_line(private block_lines *lines, uint width, uint stride)
+/* Where the next `count` lines are, some of which may lie behind the row's end. */
+static ulong next_lines(private tile_lines *lines, uint count)
 {
     const ulong place = lines->row + lines->column;
-    if (lines->left > 0) {
-        --lines->left;
-        lines->column += WIDTH;
-        if (lines->column >= width) {
-            lines->column = 0;
-            lines->row += stride;
-        }
+    lines->column += count * WIDTH;
+    if (lines->column >= lines->width) {
+        lines->column = 0;
+        lines->row += lines->stride;
     }
     return place;
 }
 
-/* Block `number` of a strip that begins at channel c; none from `stop` on. */
-static block_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
-                            uint stride)
+/*
+ * Those of block `number` of a strip that begins at channel c; from `stop` on always the same ones.
+ */
+static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
+                           uint stride)
 {
-    block_lines lines = {0, 0, 0};
-    if (number < stop) {
-        const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
-        lines.row = ((ulong)sample * plane + start) * stride + c;
-        lines.left = min((uint)BLOCK, plane - start) * (quotient(width + WIDTH - 1, WIDTH));
+    const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
+    tile_lines lines = {((ulong)sample * plane + start) * stride + c, 0, width, stride};
+    if (number >= stop) {
+        lines.row = c;
+        lines.stride = 0;
     }
     return lines;
 }

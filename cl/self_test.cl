@@ -1,6 +1,7 @@
 /*
- * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule of
- * src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that file's order:
+ * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule
+ * of src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that
+ * file's order:
  *
  *   reals:    [row][3][CASES], real_results [row][CASES]
  *   integers: [row][2][CASES], integer_results [row][CASES]
@@ -17,11 +18,12 @@
 #endif
 
 #define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
-#define INTEGERS(row, operand) LOAD(integers + ((row) * 2 + (operand)) * CASES + at)
 #define PUT_REALS(row, v) put(v, real_results + (row) * CASES + at)
 #if CPU_FORM
+#define INTEGERS(row, operand) vload16(0, integers + ((row) * 2 + (operand)) * CASES + at)
 #define PUT_INTEGERS(row, v) vstore16(AS(ulong, v), 0, integer_results + (row) * CASES + at)
 #else
+#define INTEGERS(row, operand) (integers[((row) * 2 + (operand)) * CASES + at])
 #define PUT_INTEGERS(row, v) (integer_results[(row) * CASES + at] = AS(ulong, v))
 #endif
 

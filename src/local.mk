@@ -107,6 +107,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/layer_pass.h \
 	src/pass/on_device.c \
 	src/pass/on_device.h \
+	src/pass/whole.c \
+	src/pass/whole.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
 	src/pass/overlap.c \

@@ -18,7 +18,7 @@ void forward_apply_planes(global const float *restrict x, ulong x_offset, global
 {
     uint c, count;
     const ulong begin = plane_begin(channels, plane, range, &c, &count);
-    const float mean = forward_mean(coefficients, scale_only, channels, c);
+    const float mean = apply_mean(coefficients, scale_only, channels, c);
     const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
     const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c,
                                   a);
@@ -65,7 +65,7 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
     channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
     UNROLL for (uint k = 0; k < 4; ++k)
     {
-        means[k] = forward_mean(coefficients, scale_only, channels, cs[k]);
+        means[k] = apply_mean(coefficients, scale_only, channels, cs[k]);
         as[k] = forward_scale(coefficients, weights + weight_offset, affine, channels, cs[k]);
         bs[k] = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels,
                               cs[k], as[k]);

@@ -104,9 +104,9 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
 }
 
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
-                                     size_t first, sbn_wait *wait)
+                                     int continues, sbn_wait *wait)
 {
-    return wait_for_last(table, replica, first > 0, wait);
+    return wait_for_last(table, replica, continues, wait);
 }
 
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
@@ -121,7 +121,7 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, siz
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    int status = sbn__channel_table_wait_to_write(table, replica, first, &wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, first > 0, &wait);
     if (!status)
         status = sbn__write_columns(replica, table->device[r].mem,
                                     sbn__channel_table_rows(table, r), table->rows,

@@ -47,11 +47,11 @@ int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *repl
                                cl_event event);
 
 /*
- * The same for a command of the device itself that writes `channels` of all rows, from `first` on:
- * what it must wait for, and that it is enqueued.
+ * The same for a command of the device itself that writes the copy: what it must wait for, and that
+ * it is enqueued. If it `continues` what earlier commands have written, those must not have failed.
  */
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
-                                     size_t first, sbn_wait *wait);
+                                     int continues, sbn_wait *wait);
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event);
 
 #endif

@@ -127,21 +127,34 @@ int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event)
     return SBN_SUCCESS;
 }
 
-int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
+static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)
 {
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
     if (buffer->mem && buffer->size >= size)
         return SBN_SUCCESS;
     sbn__release_buffer(buffer);
     cl_int code;
-    buffer->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    buffer->mem = clCreateBuffer(replica->context, flags, size, NULL, &code);
     if (code != CL_SUCCESS) {
         buffer->mem = NULL;
         return sbn__fail_cl(replica, "clCreateBuffer", code);
     }
     sbn__handle_opened();
-    sbn__device_memory_made(size);
+    if (!on_host)
+        sbn__device_memory_made(size);
     buffer->size = size;
+    buffer->on_host = on_host;
     return SBN_SUCCESS;
+}
+
+int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
+{
+    return reserve(replica, buffer, size, 0);
+}
+
+int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
+{
+    return reserve(replica, buffer, size, 1);
 }
 
 void sbn__release_buffer(sbn_device_buffer *buffer)
@@ -149,7 +162,8 @@ void sbn__release_buffer(sbn_device_buffer *buffer)
     if (buffer->mem) {
         clReleaseMemObject(buffer->mem);
         sbn__handle_closed();
-        sbn__device_memory_released(buffer->size);
+        if (!buffer->on_host)
+            sbn__device_memory_released(buffer->size);
     }
-    *buffer = (sbn_device_buffer){NULL, 0};
+    *buffer = (sbn_device_buffer){NULL, 0, 0};
 }

@@ -95,9 +95,16 @@ void sbn__move_event(cl_event *slot, cl_event *event);
 typedef struct sbn_device_buffer {
     cl_mem mem;
     size_t size;
+    int on_host; /* in memory of the host, which the device reaches */
 } sbn_device_buffer;
 
 int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
+
+/*
+ * The same in memory of the host: for what every layer keeps and kernels touch once a pass, so that it
+ * takes no device memory.
+ */
+int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
 void sbn__release_buffer(sbn_device_buffer *buffer);
 
 #endif

@@ -5,8 +5,8 @@
 #include "device/self_test_rules.h"
 
 /*
- * CPU: a work-item is a work-group, and takes vectors of 16 floats, a cache line. A strip of 128
- * channels keeps a block of 256 rows in 128 kB, a core's second cache; a tile of 2048 elements
+ * CPU: a work-item is a work-group, and takes vectors of 16 floats, a cache line. A strip of 512
+ * channels keeps the sums of all lanes in 96 kB, of a core's second cache; a tile of 2048 elements
  * keeps its five coefficients in 40 kB.
  */
 static const sbn_kernel_sizes cpu = {
@@ -16,7 +16,7 @@ static const sbn_kernel_sizes cpu = {
     .sets = 4,
     .nhwc_items = 1,
     .nhwc_rows = 1,
-    .nhwc_strip = 128,
+    .nhwc_strip = 512,
     .tile_items = 1,
     .tile = 2048,
     .combine_items = 1,

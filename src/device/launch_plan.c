@@ -12,6 +12,7 @@ typedef struct tuning {
     size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
     size_t least_slice;     /* in smaller slices, adding accumulators costs more than it gains */
     size_t flat_elements;   /* of a work-group of an apply kernel, walking flat */
+    size_t unit_cache;      /* bytes of the caches of a unit alone, at most */
     size_t row_elements;    /* the same, walking by rows: of all its rows together */
     size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
     size_t chunk_units;     /* with more compute units a pass is not made in chunks */
@@ -23,6 +24,7 @@ static const tuning cpu = {
     .reduce_elements = 131072,
     .least_slice = 8192,
     .flat_elements = 65536,
+    .unit_cache = (size_t)2 << 20,
     .row_elements = 262144,
     .chunks_in_cache = 8,
     .chunk_units = 2,
@@ -40,6 +42,12 @@ static const tuning cpu = {
 #define FEW_BYTES ((size_t)1 << 19)
 /* more slices than this are not needed by any device. */
 #define MOST_SLICES 256
+
+/* A work-group that does a whole pass reads this at most, but one channel at least; ... */
+#define WHOLE_BYTES ((size_t)1 << 20)
+/* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
+#define WHOLE_GROUPS 8
+#define WHOLE_ROW 64
 
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
@@ -96,6 +104,20 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
     return strip;
 }
 
+/*
+ * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces
+ * of rows; fewer where that would leave units idle.
+ */
+static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
+{
+    const size_t most = (size_t)sizes->nhwc_strip;
+    const size_t least = most / 4;
+    size_t strip = at_most(most, shape->channels);
+    while (strip > least && ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
+        strip = round_up(strip / 2, CACHE_LINE);
+    return strip;
+}
+
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length)
 {
@@ -105,8 +127,7 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
-    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted)
-                              : at_most((size_t)sizes->nhwc_strip, shape->channels);
+    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
     const size_t strips = ceil_div(shape->channels, strip);
     /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
     const int by_samples = nchw && strip > 1;
@@ -174,13 +195,22 @@ static int is_flat(const sbn_shape *shape)
     return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= (size_t)sbn__kernel_sizes()->width;
 }
 
+/*
+ * Bytes of a result beyond which it is stored past the caches. A store into them first reads the
+ * line; below this that costs less than reading the result from memory later. The last-level cache
+ * that a device tells of may be that of a whole host, of which other guests have most.
+ */
+static size_t cached_result(const sbn_replica *replica)
+{
+    return at_most(cpu.unit_cache * replica->compute_units, replica->cache_size);
+}
+
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
 {
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_apply_gpu(shape, replica);
     sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
-    /* A tensor larger than the last-level cache would only evict what is read next. */
-    plan.non_temporal = shape->values * shape->total * sizeof(float) > replica->cache_size;
+    plan.non_temporal = shape->values * shape->total * sizeof(float) > cached_result(replica);
     return plan;
 }
 
@@ -212,4 +242,54 @@ size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_
     /* Chunks of equal size. */
     const size_t count = ceil_div(shape->channels, most);
     return round_up(ceil_div(shape->channels, count), step);
+}
+
+/* Neighbouring channels whose blocks of a sample fill batches. */
+static size_t channels_of_batches(size_t blocks, size_t batch)
+{
+    size_t channels = batch;
+    while (channels > 1 && channels / 2 * blocks % batch == 0)
+        channels /= 2;
+    return channels;
+}
+
+/*
+ * Channels first: as many channels as keep what is read in a unit's own caches, so that a
+ * work-group's start costs little; their blocks of a sample have integers of their own, fill
+ * batches and begin at a cache line's beginning, where the tensor does. Else one channel, whose
+ * blocks are numbered over all samples.
+ */
+static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
+    const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
+    const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
+    const size_t line = channels_of_lines(shape->plane);
+    const size_t step = at_least(line, channels_of_batches(shape->blocks, batch));
+    size_t strip = at_most(WHOLE_BYTES / bytes, components / shape->blocks);
+    strip = at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
+    if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
+        return 0;
+    return strip >= step ? strip / step * step : line;
+}
+
+/*
+ * Channels last: pieces of rows far apart, which pays only where launches weigh more, in a tensor
+ * that the units' own caches hold, and not backward.
+ */
+static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const size_t strip = at_most(shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE,
+                                 (size_t)sbn__kernel_sizes()->nhwc_strip);
+    const size_t bytes = sizeof(float) * shape->elements;
+    return tensors == 1 && strip >= WHOLE_ROW && bytes <= cached_result(replica) ? strip : 0;
+}
+
+/* The CPU form has such kernels, where it has doubles to combine by. */
+size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    if (replica->form != SBN_FORM_CPU || !replica->kernels.combine)
+        return 0;
+    return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
+                                            : whole_planes(shape, replica, tensors);
 }

@@ -38,7 +38,8 @@ typedef struct sbn_kernels {
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     sbn_kernel add_slices, store_gradients;
     sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
-    int combine; /* there are those two: the device has doubles */
+    sbn_kernel forward_whole[SBN_FORMATS], backward_whole[SBN_FORMATS]; /* CPU form */
+    int combine; /* there are the last ones: the device has doubles */
 } sbn_kernels;
 
 /* The programs of a device in a context, shared by all groups (src/device/programs.c). */

@@ -10,14 +10,34 @@
 
 /*
  * The sources of a form's programs, by name. The file of a pass precedes the kernels that both passes
- * share; in the GPU form, a kind of planes precedes the kernel of both kinds.
+ * share; in the GPU form, a kind of planes precedes the kernel of both kinds. The CPU form has kernels
+ * for a whole pass, too.
  */
 static const char *const cpu_reduce_sources[] = {
-    "common.cl",          "accumulator.cl", "accumulator_doubles.cl",
-    "channels.cl",        "statistics.cl",  "combine.cl",
-    "reduce_batch.cl",    "reduce_rows.cl", "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw.cl", "reduce_nhwc.cl",
-    "reduce_backward.cl", "reduce_nchw.cl", "reduce_nhwc.cl",
+    "common.cl",
+    "accumulator.cl",
+    "accumulator_doubles.cl",
+    "channels.cl",
+    "statistics.cl",
+    "combine.cl",
+    "reduce_batch.cl",
+    "reduce_rows.cl",
+    "reduce_rows_of_one.cl",
+    "reduce_forward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "reduce_backward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+    "store_gradients.cl",
+    "whole_forward.cl",
+    "whole_backward.cl",
 };
 static const char *const cpu_apply_sources[] = {
     "common.cl",

@@ -73,7 +73,10 @@ static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_p
     return status ? status : create_kernel(backward, program, owner->device, pair->backward);
 }
 
-/* Creates the kernels that combine, unless the device has no doubles: then there are none. */
+/*
+ * Creates the kernels that combine, or do all of a pass, unless the device has no doubles: then
+ * there are none.
+ */
 static int create_combine(sbn_kernels *kernels, const sbn_program *program)
 {
     int status = SBN_SUCCESS;
@@ -83,6 +86,12 @@ static int create_combine(sbn_kernels *kernels, const sbn_program *program)
         if (!status)
             status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
                                    program->device, "backward_combine");
+        if (!status && program->form == SBN_FORM_CPU)
+            status = create_kernel(&kernels->forward_whole[w], program->reduce[w], program->device,
+                                   "forward_whole");
+        if (!status && program->form == SBN_FORM_CPU)
+            status = create_kernel(&kernels->backward_whole[w], program->reduce[w], program->device,
+                                   "backward_whole");
     }
     kernels->combine = !status;
     if (status != CL_INVALID_KERNEL_NAME)
@@ -129,6 +138,8 @@ void sbn__kernels_release(sbn_kernels *kernels)
     for (int w = 0; w < SBN_FORMATS; ++w) {
         release_kernel(&kernels->forward_combine[w]);
         release_kernel(&kernels->backward_combine[w]);
+        release_kernel(&kernels->forward_whole[w]);
+        release_kernel(&kernels->backward_whole[w]);
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);

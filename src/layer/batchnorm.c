@@ -58,8 +58,7 @@ static int allocate(sbn_batchnorm *layer, const char *name)
     if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
         return sbn__fail_memory("a layer");
     strcpy(layer->name, name);
-    return layer->tracks ? sbn__coefficients_create(&layer->table, group, layer->channels)
-                         : SBN_SUCCESS;
+    return SBN_SUCCESS;
 }
 
 static void free_layer(sbn_batchnorm *layer)

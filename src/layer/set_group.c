@@ -10,16 +10,12 @@ sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
 /* Allocates everything for the new group before anything changes. */
 static int move(sbn_batchnorm *layer, sbn_group *group)
 {
-    sbn_channel_table table = {0};
     char *fresh = sbn__allocate(group->replica_count);
     sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
     int status = fresh && shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status && layer->tracks)
-        status = sbn__coefficients_create(&table, group, layer->channels);
-    if (!status && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status) {
-        sbn__channel_table_destroy(&table);
         sbn__free(fresh);
         sbn__free(shapes);
         return status;
@@ -29,7 +25,6 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     sbn__channel_table_destroy(&layer->table);
     sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
-    layer->table = table;
     layer->table_fresh = fresh;
     layer->table_version = 0;
     layer->shapes = shapes;

@@ -4,6 +4,7 @@
 #include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                          int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
@@ -145,6 +146,7 @@ static const sbn_layer_pass_kind backward = {
     .finish = sbn__backward_finish,
     .write_coefficients = sbn__backward_write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_backward,
     .store = sbn__backward_store,
 };
 

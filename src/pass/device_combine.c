@@ -35,7 +35,9 @@ static int add_up(sbn_chunk *chunk, sbn_replica *replica, const sbn_format *form
 {
     sbn_work *work = &chunk->work[replica->index];
     size_t at = 0;
-    int status = sbn__reserve(replica, &work->accumulators,
+    int status = SBN_SUCCESS;
+    if (count > SOURCES)
+        status = sbn__reserve(replica, &work->accumulators,
                               sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels);
     while (!status && count - at > SOURCES) {
         cl_event added;
@@ -95,7 +97,8 @@ static int launch_forward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replic
         SBN_ARG(tracks),   SBN_ARG(weight),
         SBN_ARG(unbiased), SBN_ARG(batches),
     };
-    int status = sbn__channel_table_wait_to_write(table, replica, chunk->first, wait);
+    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)
@@ -124,7 +127,8 @@ static int launch_backward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_repli
         COMMON_ARGUMENTS, SBN_ARG(moments),    SBN_ARG(table->device[r].mem),
         SBN_ARG(own.mem), SBN_ARG(own.slices), SBN_ARG(is_own),
     };
-    int status = sbn__channel_table_wait_to_write(table, replica, chunk->first, wait);
+    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (!status)

@@ -24,6 +24,16 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
     return status ? status : sbn__flush(replica);
 }
 
+int sbn__running_table(sbn_batchnorm *layer)
+{
+    if (layer->table.device || layer->group->replica_count == 0)
+        return SBN_SUCCESS;
+    const int status = sbn__coefficients_create(&layer->table, layer->group, layer->channels);
+    if (status)
+        sbn__channel_table_destroy(&layer->table);
+    return status;
+}
+
 /* Writes the host copy of the running statistics' coefficients, unless it is up to date. */
 static int write_running_coefficients(sbn_batchnorm *layer)
 {
@@ -32,7 +42,9 @@ static int write_running_coefficients(sbn_batchnorm *layer)
     int status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status || layer->table_version == running->version || layer->group->replica_count == 0)
         return status;
-    status = sbn__channel_table_host(&layer->table, 0, &host);
+    status = sbn__running_table(layer);
+    if (!status)
+        status = sbn__channel_table_host(&layer->table, 0, &host);
     if (status)
         return status;
     sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);

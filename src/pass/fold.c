@@ -164,6 +164,8 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
             *folding_at(foldings, r).event = NULL;
     launches *all = sbn__allocate(sizeof *all * group->replica_count);
     status = all ? SBN_SUCCESS : sbn__fail_memory("a folding");
+    if (!status)
+        status = sbn__running_table(layer);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         status = prepare(layer, &folding, &group->replicas[r], &all[r]);

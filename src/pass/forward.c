@@ -6,6 +6,7 @@
 #include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
@@ -161,6 +162,7 @@ static const sbn_layer_pass_kind training = {
     .finish = finish,
     .write_coefficients = write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_forward,
     .commit = commit_training,
 };
 
@@ -175,6 +177,7 @@ static const sbn_layer_pass_kind evaluation = {
     .finish = finish,
     .write_coefficients = write_coefficients,
     .apply = apply,
+    .whole = sbn__whole_forward,
     .commit = commit,
 };
 

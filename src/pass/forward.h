@@ -14,6 +14,9 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
                         const sbn_shape *shape, sbn_channel_table *coefficients,
                         sbn_normalise normalise, cl_event ready, cl_event *applied);
 
+/* Creates the table of the running statistics if it has not been used before. */
+int sbn__running_table(sbn_batchnorm *layer);
+
 /*
  * Writes the running statistics to a replica's table unless they are there. The caller sets
  * table_fresh once a command that reads it is enqueued.

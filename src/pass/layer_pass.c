@@ -292,8 +292,9 @@ int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_repli
 int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     cl_event *last = &layer_pass->last[replica->index];
-    int status = layer_pass->kind->store ? layer_pass->kind->store(layer_pass, replica)
-                                         : SBN_SUCCESS;
+    int status = layer_pass->kind->store && !layer_pass->whole
+                     ? layer_pass->kind->store(layer_pass, replica)
+                     : SBN_SUCCESS;
     if (!status)
         status = sbn__hand_over(replica, &layer_pass->shards[replica->index], last);
     sbn__release_event(last);

@@ -35,6 +35,9 @@ typedef struct sbn_layer_pass_kind {
     /* Writes a combined chunk's table on the host; apply then enqueues step 3 for each replica. */
     void (*write_coefficients)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
     int (*apply)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica);
+    /* Enqueues all of it in one launch: src/pass/whole.h. NULL: never. */
+    int (*whole)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
+                 int tracks, sbn_wait *wait, cl_event *event);
     /* Enqueues the store of a replica's gradients when all chunks are applied. Or NULL. */
     int (*store)(sbn_layer_pass *layer_pass, sbn_replica *replica);
     /*
@@ -66,10 +69,13 @@ struct sbn_layer_pass {
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
     int on_device;  /* the devices combine its accumulators, not the host */
-    int pending;    /* its accumulators are to be combined, or combined once more */
-    size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
+    size_t whole; /* channels of a work-group that does the whole pass of them; 0: separate steps */
+    int pending;  /* its accumulators are to be combined, or combined once more */
+    size_t at;    /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
-    /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
+    /*
+     * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.
+     */
     const char *enqueued;
     char enqueued_of[64];
 

@@ -4,6 +4,7 @@
 #include "pass/pipeline.h"
 #include "pass/reduce.h"
 #include "pass/settle.h"
+#include "pass/whole.h"
 
 /* The host's turn in a pass comes later than what would be enqueued now. */
 static int host_is_busy(const sbn_group *group)
@@ -54,6 +55,8 @@ static int combine_narrow(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
                           sbn_replica *replica)
 {
     (void)pass;
+    if (lp->whole)
+        return SBN_SUCCESS;
     /* What was saved is overwritten. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
@@ -63,7 +66,7 @@ static int combine_narrow(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
 static int reduce_wide(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica)
 {
     (void)pass;
-    return sbn__reduce_on_device(lp, chunk, replica, SBN_WIDE);
+    return lp->whole ? SBN_SUCCESS : sbn__reduce_on_device(lp, chunk, replica, SBN_WIDE);
 }
 
 static int tracks(const sbn_pass *pass, const sbn_layer_pass *lp, const sbn_replica *replica)
@@ -72,11 +75,16 @@ static int tracks(const sbn_pass *pass, const sbn_layer_pass *lp, const sbn_repl
            lp->layer->tracks && !(lp->flags & SBN_KEEP_RUNNING_STATS);
 }
 
+static int enqueue_wide(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int tracking)
+{
+    return lp->whole ? sbn__whole(lp, chunk, replica, SBN_WIDE, tracking)
+                     : sbn__device_combine(lp, chunk, replica, SBN_WIDE, tracking);
+}
+
 /* But for the one that updates running statistics. */
 static int combine_wide(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica)
 {
-    return tracks(pass, lp, replica) ? SBN_SUCCESS
-                                     : sbn__device_combine(lp, chunk, replica, SBN_WIDE, 0);
+    return tracks(pass, lp, replica) ? SBN_SUCCESS : enqueue_wide(lp, chunk, replica, 0);
 }
 
 static int combine_and_track(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
@@ -89,7 +97,7 @@ static int combine_and_track(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chun
     int status = sbn__running_send(running, pass->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
-        status = sbn__device_combine(lp, chunk, replica, SBN_WIDE, 1);
+        status = enqueue_wide(lp, chunk, replica, 1);
     if (status)
         running->batches = before;
     return status;

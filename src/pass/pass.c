@@ -267,7 +267,8 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
+        if (!lp->whole)
+            status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
         if (!status)
             status = sbn__layer_pass_finish(lp, replica);
     }

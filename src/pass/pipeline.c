@@ -2,6 +2,7 @@
 
 #include "pass/reduce.h"
 #include "pass/shard.h"
+#include "pass/whole.h"
 
 /*
  * Channels of a chunk: all of them if other ranks would have to wait for this one at every chunk.
@@ -23,7 +24,13 @@ static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
 void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 {
     sbn_layer_pass *first = pass->layer_passes;
-    first->chunk_channels = channels_of_chunk(pass, at_once);
+    for (sbn_layer_pass *lp = first; lp; lp = lp->next)
+        lp->whole = 0;
+    /* Layers of a call may add up gradients in one buffer: their order must not change. */
+    if (at_once && !first->next)
+        first->whole = sbn__whole_strip(first);
+    if (!first->whole)
+        first->chunk_channels = channels_of_chunk(pass, at_once);
     pass->chunk_count = (first->layer->channels + first->chunk_channels - 1) /
                         first->chunk_channels;
     for (sbn_layer_pass *lp = first; lp; lp = lp->next)
@@ -42,7 +49,8 @@ static void enqueue(sbn_pass *pass, sbn_layer_pass *lp, size_t number)
     for (size_t r = 0; r < pass->group->replica_count && !status; ++r) {
         sbn_replica *replica = &pass->group->replicas[r];
         if (lp->on_device) {
-            status = sbn__reduce_on_device(lp, chunk, replica, pass->format);
+            status = lp->whole ? sbn__whole(lp, chunk, replica, SBN_NARROW, 0)
+                               : sbn__reduce_on_device(lp, chunk, replica, pass->format);
             continue;
         }
         status = sbn__reduce(lp, chunk, replica, pass->format);

@@ -116,33 +116,32 @@ int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repl
     const sbn_shape *shape = &chunk->shapes[replica->index];
     const size_t length = sbn__accumulator_length(fixed);
     sbn_work *work = &chunk->work[replica->index];
-    sbn_device_buffer *out = format == SBN_WIDE ? &work->wide : &work->partial;
     work->reduced.slices = 0;
     if (shape->values == 0)
         return SBN_SUCCESS;
     const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
-    int status = sbn__reserve(replica, out,
+    int status = sbn__reserve(replica, &work->partial,
                               sizeof(int64_t) * length * chunk->channels * plan.slices);
     if (status)
         return status;
-    work->reduced = (sbn_reduced){out->mem, plan.slices};
+    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
     work->repeats = work->repeat.mem;
-    /* What another replica's device may still read, from the pass before; or this one's decision. */
+    /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        if (format == SBN_NARROW || r == replica->index)
-            sbn__wait_add(&wait, chunk->work[r].last);
+        sbn__wait_add(&wait, chunk->work[r].last);
     status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait,
                                       &work->next);
     if (status || replica->form != SBN_FORM_GPU || plan.slices < SLICES_TO_ADD)
         return status;
     /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
-    const sbn_reduced from[4] = {work->reduced, {out->mem, 0}, {out->mem, 0}, {out->mem, 0}};
+    const cl_mem out = work->partial.mem;
+    const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
     sbn_wait done = {{NULL}, 0};
     cl_event added = NULL;
     sbn__wait_add(&done, work->next);
-    status = sbn__add_slices(chunk, replica, fixed, from, out->mem, &done, &added);
+    status = sbn__add_slices(chunk, replica, fixed, from, out, &done, &added);
     if (!status) {
         sbn__move_event(&work->next, &added);
         work->reduced.slices = 1;

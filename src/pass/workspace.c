@@ -17,7 +17,6 @@ void sbn__chunk_close(sbn_chunk *chunk, size_t replicas)
     for (size_t r = 0; chunk->work && r < replicas; ++r) {
         sbn__release_buffer(&chunk->work[r].partial);
         sbn__release_buffer(&chunk->work[r].accumulators);
-        sbn__release_buffer(&chunk->work[r].wide);
         sbn__release_buffer(&chunk->work[r].repeat);
         sbn__staging_release(&chunk->work[r].on_host);
     }

@@ -18,7 +18,7 @@ typedef struct sbn_reduced {
 typedef struct sbn_work {
     sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
     sbn_staging on_host;                     /* a copy of them, where the host combines */
-    sbn_device_buffer wide, repeat; /* where devices do: partial ones, wide; a byte a channel */
+    sbn_device_buffer repeat;                /* where devices combine: a byte a channel */
     sbn_reduced reduced;
     cl_mem repeats; /* which channels a wide reduction is for; NULL: all */
     cl_event last;  /* the last command that uses any of these */

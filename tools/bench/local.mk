@@ -53,6 +53,7 @@ bench_kernels = \
 	$(srcdir)/tools/bench/copy.cl \
 	$(srcdir)/tools/bench/unordered.cl \
 	$(srcdir)/tools/bench/unordered_planes.cl \
+	$(srcdir)/tools/bench/unordered_whole.cl \
 	$(srcdir)/tools/bench/unordered_rows.cl \
 	$(srcdir)/tools/bench/unordered_gpu.cl \
 	$(srcdir)/tools/bench/baseline.cl

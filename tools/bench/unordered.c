@@ -17,7 +17,9 @@ typedef struct cut {
     cl_ulong samples, channels, plane;
     cl_ulong block, slice, slices; /* of the sums */
     size_t sum_items, sum_local;
-    cl_ulong run; /* planes or rows of an apply's item */
+    cl_ulong run;   /* planes or rows of an apply's item */
+    cl_ulong whole; /* channels of an item that sums and applies; 0: separate launches */
+    cl_int streams; /* it stores past the caches */
     size_t apply_items, apply_local;
 } cut;
 
@@ -58,6 +60,25 @@ static void cut_cpu(cut *k)
     k->apply_items = divided(k->samples * k->channels, k->run);
 }
 
+/*
+ * In one launch, where an item has channels of its own: as many as stay in a core's cache, and no
+ * more than leave each core eight items. The sums read so many tensors.
+ */
+static void cut_whole(cut *k, cl_ulong units, cl_ulong reads)
+{
+    const cl_ulong bytes = sizeof(float) * k->samples * k->plane;
+    if (k->rows || k->plane < VECTOR || k->channels < 2 * units)
+        return;
+    cl_ulong most = clamped(k->channels / (8 * units), 1, MAX_BLOCK);
+    most = clamped(((cl_ulong)1 << 20) / (bytes * reads), 1, most);
+    /* A run starts at a whole vector. */
+    cl_ulong step = 1;
+    while (step * k->plane % VECTOR != 0)
+        step *= 2;
+    k->whole = most >= step ? most / step * step : clamped(step, 1, k->channels);
+    k->streams = bytes * k->channels > units << 21;
+}
+
 static void cut_gpu(cut *k)
 {
     cl_ulong values = k->samples * k->plane;
@@ -69,14 +90,18 @@ static void cut_gpu(cut *k)
     k->apply_items = values * k->channels;
 }
 
-static cut cut_of(const scene *s)
+static cut cut_of(const scene *s, cl_ulong reads)
 {
+    cl_uint units = 1;
     cut k = {.samples = s->g.samples, .channels = s->g.channels, .plane = s->g.plane[0]};
     k.rows = s->p.layout == SBN_LAYOUT_NHWC || k.plane == 1;
     if (s->form == SBN_FORM_GPU)
         cut_gpu(&k);
     else
         cut_cpu(&k);
+    clGetDeviceInfo(s->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    if (s->form != SBN_FORM_GPU)
+        cut_whole(&k, units, reads);
     return k;
 }
 
@@ -115,6 +140,23 @@ static int add_forward(stages *st, cl_program program, const cut *k)
                                      BENCH_ARG(k->channels),
                                      BENCH_ARG(k->run),
                                      BENCH_ARG(t->mem[TENSOR_Y])};
+    const bench_argument whole[] = {BENCH_ARG(t->mem[TENSOR_X]),
+                                    BENCH_ARG(k->samples),
+                                    BENCH_ARG(k->channels),
+                                    BENCH_ARG(k->plane),
+                                    BENCH_ARG(k->whole),
+                                    BENCH_ARG(n),
+                                    BENCH_ARG(eps),
+                                    BENCH_ARG(t->mem[TENSOR_WEIGHT]),
+                                    BENCH_ARG(t->mem[TENSOR_BIAS]),
+                                    BENCH_ARG(affine),
+                                    BENCH_ARG(st->buffer[SAVED]),
+                                    BENCH_ARG(st->buffer[TABLE]),
+                                    BENCH_ARG(k->streams),
+                                    BENCH_ARG(t->mem[TENSOR_Y])};
+    if (k->whole)
+        return stages_add(st, BENCH_FORWARD, program, "whole_forward", whole, 14,
+                          divided(k->channels, k->whole), 1);
     int status = k->rows ? stages_add(st, BENCH_FORWARD, program, "rows_forward", of_rows, 5,
                                       k->sum_items, k->sum_local)
                          : stages_add(st, BENCH_FORWARD, program, "planes_forward", of_planes, 7,
@@ -162,6 +204,24 @@ static int add_backward(stages *st, cl_program program, const cut *k)
                                       BENCH_ARG(st->buffer[TABLE]), BENCH_ARG(rows),
                                       BENCH_ARG(k->channels),       BENCH_ARG(k->run),
                                       BENCH_ARG(t->mem[TENSOR_DX])};
+    const bench_argument whole[] = {BENCH_ARG(t->mem[TENSOR_X]),
+                                    BENCH_ARG(t->mem[TENSOR_DY]),
+                                    BENCH_ARG(k->samples),
+                                    BENCH_ARG(k->channels),
+                                    BENCH_ARG(k->plane),
+                                    BENCH_ARG(k->whole),
+                                    BENCH_ARG(n),
+                                    BENCH_ARG(t->mem[TENSOR_WEIGHT]),
+                                    BENCH_ARG(affine),
+                                    BENCH_ARG(st->buffer[SAVED]),
+                                    BENCH_ARG(t->mem[TENSOR_WEIGHT_GRAD]),
+                                    BENCH_ARG(t->mem[TENSOR_BIAS_GRAD]),
+                                    BENCH_ARG(st->buffer[TABLE]),
+                                    BENCH_ARG(k->streams),
+                                    BENCH_ARG(t->mem[TENSOR_DX])};
+    if (k->whole)
+        return stages_add(st, BENCH_BACKWARD, program, "whole_backward", whole, 15,
+                          divided(k->channels, k->whole), 1);
     int status = k->rows ? stages_add(st, BENCH_BACKWARD, program, "rows_backward", of_rows, 7,
                                       k->sum_items, k->sum_local)
                          : stages_add(st, BENCH_BACKWARD, program, "planes_backward", of_planes, 9,
@@ -178,7 +238,7 @@ static int add_backward(stages *st, cl_program program, const cut *k)
 
 int bench_unordered_open(scene *s, cl_program program, contender *made)
 {
-    const cut k = cut_of(s);
+    const cut k = cut_of(s, 1), backward = cut_of(s, 2);
     stages *st = calloc(1, sizeof *st);
     if (!st)
         return job_failed_here(s->error, "unordered", SBN_OUT_OF_MEMORY);
@@ -189,7 +249,7 @@ int bench_unordered_open(scene *s, cl_program program, contender *made)
     status = status ? status : stages_buffer(st, SAVED, 2 * k.channels);
     status = status ? status : stages_buffer(st, TABLE, 3 * k.channels);
     status = status ? status : add_forward(st, program, &k);
-    status = status ? status : add_backward(st, program, &k);
+    status = status ? status : add_backward(st, program, &backward);
     if (status)
         made->close(st);
     return status;

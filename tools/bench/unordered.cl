@@ -17,6 +17,36 @@
  */
 #pragma OPENCL FP_CONTRACT ON
 
+/* A channel's numbers from its sums. */
+static void forward_numbers(ulong c, float s, float q, float shift, ulong channels, float n,
+                            float eps, global const float *weight, global const float *bias,
+                            int affine, global float *saved, global float *table)
+{
+    const float d = s / n;
+    const float mean = shift + d, invstd = 1 / sqrt(max(q / n - d * d, 0.0f) + eps);
+    const float a = (affine ? weight[c] : 1) * invstd;
+    saved[c] = mean;
+    saved[channels + c] = invstd;
+    table[c] = a;
+    table[channels + c] = (affine ? bias[c] : 0) - a * mean;
+}
+
+static void backward_numbers(ulong c, float s, float q, ulong channels, float n,
+                             global const float *weight, int affine, global const float *saved,
+                             global float *weight_grad, global float *bias_grad,
+                             global float *table)
+{
+    const float mean = saved[c], invstd = saved[channels + c];
+    const float p = (affine ? weight[c] : 1) * invstd, k = p * invstd * invstd * q / n;
+    if (affine) {
+        weight_grad[c] = invstd * q;
+        bias_grad[c] = s;
+    }
+    table[c] = p;
+    table[channels + c] = -k;
+    table[2 * channels + c] = k * mean - p * s / n;
+}
+
 kernel void finish_forward(global const float *restrict partial, ulong slices,
                            global const float *restrict x, ulong first, ulong channels, float n,
                            float eps, global const float *restrict weight,
@@ -31,13 +61,7 @@ kernel void finish_forward(global const float *restrict partial, ulong slices,
         s += partial[2 * i * channels + c];
         q += partial[(2 * i + 1) * channels + c];
     }
-    const float shift = x[c * first], d = s / n;
-    const float mean = shift + d, invstd = 1 / sqrt(max(q / n - d * d, 0.0f) + eps);
-    const float a = (affine ? weight[c] : 1) * invstd;
-    saved[c] = mean;
-    saved[channels + c] = invstd;
-    table[c] = a;
-    table[channels + c] = (affine ? bias[c] : 0) - a * mean;
+    forward_numbers(c, s, q, x[c * first], channels, n, eps, weight, bias, affine, saved, table);
 }
 
 kernel void finish_backward(global const float *restrict partial, ulong slices, ulong channels,
@@ -54,13 +78,5 @@ kernel void finish_backward(global const float *restrict partial, ulong slices, 
         s += partial[2 * i * channels + c];
         q += partial[(2 * i + 1) * channels + c];
     }
-    const float mean = saved[c], invstd = saved[channels + c];
-    const float p = (affine ? weight[c] : 1) * invstd, k = p * invstd * invstd * q / n;
-    if (affine) {
-        weight_grad[c] = invstd * q;
-        bias_grad[c] = s;
-    }
-    table[c] = p;
-    table[channels + c] = -k;
-    table[2 * channels + c] = k * mean - p * s / n;
+    backward_numbers(c, s, q, channels, n, weight, affine, saved, weight_grad, bias_grad, table);
 }

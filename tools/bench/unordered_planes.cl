@@ -20,14 +20,11 @@ static float total(floats v)
  */
 #define MAX_BLOCK 64
 
-#define PLANES(TERMS, TAIL_TERMS, ONE) \
-    const ulong blocks = (channels + block - 1) / block; \
-    const ulong c0 = get_global_id(0) % blocks * block, c1 = min(c0 + block, channels); \
-    const ulong k = get_global_id(0) / blocks, n1 = min((k + 1) * slice, samples); \
+#define SUM_PLANES(c0, c1, n0, n1, TERMS, TAIL_TERMS, ONE) \
     floats ss[MAX_BLOCK], qs[MAX_BLOCK]; \
     for (int c = 0; c < MAX_BLOCK; ++c) \
         ss[c] = qs[c] = 0; \
-    for (ulong n = k * slice; n < n1; ++n) \
+    for (ulong n = n0; n < n1; ++n) \
         for (ulong c = c0; c < c1; ++c) { \
             const ulong at = (n * channels + c) * plane; \
             floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
@@ -50,7 +47,13 @@ static float total(floats v)
                     ONE(s0.s0, q0.s0, i); \
             ss[c - c0] += (s0 + s1) + (s2 + s3); \
             qs[c - c0] += (q0 + q1) + (q2 + q3); \
-        } \
+        }
+
+#define PLANES(TERMS, TAIL_TERMS, ONE) \
+    const ulong blocks = (channels + block - 1) / block; \
+    const ulong c0 = get_global_id(0) % blocks * block, c1 = min(c0 + block, channels); \
+    const ulong k = get_global_id(0) / blocks, n1 = min((k + 1) * slice, samples); \
+    SUM_PLANES(c0, c1, k * slice, n1, TERMS, TAIL_TERMS, ONE) \
     for (ulong c = c0; c < c1; ++c) { \
         partial[2 * k * channels + c] = total(ss[c - c0]); \
         partial[(2 * k + 1) * channels + c] = total(qs[c - c0]); \
@@ -115,16 +118,19 @@ kernel void planes_backward(global const float *restrict x, global const float *
  * and walks them in whole vectors; one that reaches into the next plane has
  * both planes' numbers in it.
  */
-#define WALK(PUT, NUMBERS, MIXED, ONE) \
-    const ulong p1 = min((get_global_id(0) + 1) * run, samples * channels); \
-    ulong p = get_global_id(0) * run, i = p * plane, left = plane, c = p % channels; \
-    while (p < p1) { \
+/* The planes of an item. */
+#define FIRST_OF_RUN (get_global_id(0) * run)
+#define END_OF_RUN min((get_global_id(0) + 1) * run, samples * channels)
+
+#define WALK(p0, p1, PUT, NUMBERS, MIXED, ONE) \
+    ulong p = p0, i = p * plane, left = plane, c = p % channels; \
+    while (p < (p1)) { \
         NUMBERS; \
         for (; left >= 16; left -= 16, i += 16) \
             PUT(i); \
         ++p; \
         c = c + 1 == channels ? 0 : c + 1; \
-        if (left && p < p1 && plane >= 16) { \
+        if (left && p < (p1) && plane >= 16) { \
             const int16 next = LANES >= (int16)(int)left; \
             MIXED; \
             i += 16; \
@@ -152,7 +158,7 @@ kernel void planes_y(global const float *restrict x, global const float *restric
     if (ALIGNED(y)) {
 #define Y_PUT(v, i) STREAM(v, y + (i))
 #define PUT(i) Y_PUT(Y(i), i)
-        WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+        WALK(FIRST_OF_RUN, END_OF_RUN, PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
 #undef PUT
 #undef Y_PUT
         return;
@@ -160,7 +166,7 @@ kernel void planes_y(global const float *restrict x, global const float *restric
 #endif
 #define Y_PUT(v, i) STORE(v, y + (i))
 #define PUT(i) Y_PUT(Y(i), i)
-    WALK(PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
+    WALK(FIRST_OF_RUN, END_OF_RUN, PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
 #undef PUT
 #undef Y_PUT
 }
@@ -183,7 +189,7 @@ kernel void planes_dx(global const float *restrict x, global const float *restri
     if (ALIGNED(dx)) {
 #define DX_PUT(v, i) STREAM(v, dx + (i))
 #define PUT(i) DX_PUT(DX(i), i)
-        WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+        WALK(FIRST_OF_RUN, END_OF_RUN, PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
 #undef PUT
 #undef DX_PUT
         return;
@@ -191,7 +197,7 @@ kernel void planes_dx(global const float *restrict x, global const float *restri
 #endif
 #define DX_PUT(v, i) STORE(v, dx + (i))
 #define PUT(i) DX_PUT(DX(i), i)
-    WALK(PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
+    WALK(FIRST_OF_RUN, END_OF_RUN, PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
 #undef PUT
 #undef DX_PUT
 }

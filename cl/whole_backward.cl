@@ -1,0 +1,54 @@
+/*
+ * A whole backward pass in one launch, for a replica that is alone: as whole_forward.cl has it. dx
+ * may be missing (has_dx is 0), and so may the gradients of weight and bias, which enter the
+ * caller's buffers once: in the narrow format unless the channel is to be repeated in the wide
+ * one.
+ */
+#if COMBINES
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void backward_whole(global const float *restrict x, ulong x_offset,
+                    global const float *restrict dy, ulong dy_offset, global float *restrict dx,
+                    ulong dx_offset, uint has_dx, global const float *restrict weights,
+                    ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
+                    uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
+                    global long *restrict accumulators, global uchar *restrict repeat, double eps,
+                    uint clamps, global const float *restrict coefficients,
+                    global const double *restrict moments, global float *restrict gradients,
+                    global float *restrict weight_grad, ulong weight_grad_offset,
+                    uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
+                    uint has_bias_grad, uint accumulate)
+{
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
+    const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
+    if (NONE_REPEATS(c, width))
+        return;
+    const backward_tensors tensors = {dy + dy_offset, dy + dy_offset + row * samples, x + x_offset,
+                                      x + x_offset + row * samples, coefficients};
+    global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
+    if (last)
+        backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                           last_reciprocal, sums);
+    else
+        backward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
+                            single ? samples * blocks : samples, last_reciprocal, sums);
+    combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
+                     c + width, channels, 0, channels, repeat, count, eps, clamps, moments,
+                     gradients, accumulators, 0, 0);
+    for (uint i = c; i < c + width; ++i)
+        if (WIDE ? repeat[i] : !repeat[i])
+            store_gradients_of(i, channels, gradients, weight_grad + weight_grad_offset,
+                               has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
+                               accumulate);
+    if (has_dx && last)
+        backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
+                            coefficients, gradients, weights + weight_offset, affine, channels, 1,
+                            non_temporal);
+    /* What was read last comes first. */
+    for (uint s = has_dx && !last ? samples : 0; s > 0; --s) {
+        const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+        backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,
+                           size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
+                           weights + weight_offset + c, affine, 0, 0, non_temporal);
+    }
+}
+#endif

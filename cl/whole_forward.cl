@@ -1,0 +1,53 @@
+/*
+ * A whole forward pass in one launch, for a replica that is alone: a work-item has a strip of
+ * channels, of all samples, which it reduces, combines and applies to, so that its second reading
+ * comes from the core's own cache. CPU form; `last`: channels are last.
+ *
+ * In the wide format a strip is done again where the narrow one did not hold a channel; the
+ * running statistics, with `tracks`, are updated then. Arguments: reduce_nchw.cl, combine.cl,
+ * apply_forward.cl; `accumulators` has room for all channels.
+ */
+#if COMBINES
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void forward_whole(global const float *restrict x, ulong x_offset, global float *restrict y,
+                   ulong y_offset, global const float *restrict weights, ulong weight_offset,
+                   global const float *restrict biases, ulong bias_offset, uint affine,
+                   uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
+                   float last_reciprocal, uint non_temporal, global long *restrict accumulators,
+                   global uchar *restrict repeat, double eps, uint clamps,
+                   global float *restrict coefficients, global double *restrict moments,
+                   global float *restrict running, uint tracks, double weight, double unbiased,
+                   long batches)
+{
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
+    const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
+    if (!NONE_REPEATS(c, width)) {
+        const forward_tensors tensors = {x + x_offset, x + x_offset + row * samples};
+        global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
+        if (last)
+            forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                              last_reciprocal, sums);
+        else
+            forward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
+                               single ? samples * blocks : samples, last_reciprocal, sums);
+        combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
+                        c + width, channels, 0, channels, repeat, count, eps, clamps, coefficients,
+                        moments);
+        if (last)
+            forward_apply_tile(x + x_offset, y + y_offset, 0, count, c, width, coefficients,
+                               weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
+                               non_temporal);
+        /* What was read last comes first. */
+        for (uint s = last ? 0 : samples; s > 0; --s) {
+            const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+            forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
+                              plane, coefficients + c, channels, weights + weight_offset + c,
+                              biases + bias_offset + c, affine, 0, 0, 0, non_temporal);
+        }
+    }
+    if (tracks)
+        track(c, width, channels, moments, running, weight, unbiased);
+    if (tracks && c == 0)
+        *(global long *)(running + 2 * (ulong)channels) = batches;
+}
+#endif

@@ -1,0 +1,191 @@
+#include "pass/whole.h"
+
+#include "pass/backward.h"
+#include "pass/shard.h"
+
+/* Of a layer pass, in one format: what both kernels are told of shape and scratch. */
+typedef struct whole_walk {
+    cl_uint samples, channels, plane, blocks, last, strip;
+    cl_float last_reciprocal;
+    cl_uint non_temporal;
+    cl_mem accumulators, repeat;
+    cl_double eps;
+    cl_uint clamps;
+} whole_walk;
+
+#define WALK_ARGUMENTS(w) \
+    SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
+        SBN_ARG((w).last), SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), \
+        SBN_ARG((w).non_temporal), SBN_ARG((w).accumulators), SBN_ARG((w).repeat), \
+        SBN_ARG((w).eps), SBN_ARG((w).clamps)
+
+size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
+{
+    const sbn_group *group = layer_pass->group;
+    if (!layer_pass->on_device || group->replica_count != 1)
+        return 0;
+    const size_t tensors = layer_pass->kind->fills ? 1 : 2;
+    return layer_pass->kind->whole ? sbn__plan_whole(layer_pass->shapes, group->replicas, tensors)
+                                   : 0;
+}
+
+static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica,
+                     int format)
+{
+    const sbn_shape *g = lp->shapes;
+    sbn_work *work = &chunk->work[replica->index];
+    sbn_device_buffer *out = &work->partial;
+    const size_t length = sbn__accumulator_length(lp->kind->format(format));
+    int status = sbn__reserve(replica, out, sizeof(int64_t) * length * g->channels);
+    if (!status)
+        status = sbn__reserve(replica, &work->repeat, g->channels);
+    *walk = (whole_walk){
+        .samples = (cl_uint)g->samples,
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .last = g->layout == SBN_LAYOUT_NHWC,
+        .strip = (cl_uint)lp->whole,
+        .last_reciprocal = g->last_reciprocal,
+        .non_temporal = sbn__plan_apply(g, replica).non_temporal,
+        .accumulators = out->mem,
+        .repeat = work->repeat.mem,
+        .eps = lp->layer->eps.eps,
+        .clamps = (cl_uint)lp->layer->eps.clamp,
+    };
+    return status;
+}
+
+static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
+                  const sbn_argument *arguments, size_t count, const sbn_wait *wait,
+                  cl_event *event)
+{
+    const size_t work_groups = (lp->layer->channels + lp->whole - 1) / lp->whole;
+    return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
+}
+
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format,
+                       int tracking, sbn_wait *wait, cl_event *event)
+{
+    const size_t r = replica->index;
+    sbn_batchnorm *layer = lp->layer;
+    sbn_running *running = layer->running;
+    sbn_channel_table *table = &lp->saved->table;
+    const sbn_shard *shard = &lp->shards[r];
+    const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
+    const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
+    const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
+    /* In the wide format, from what the narrow one has left: that must not have failed. */
+    const size_t goes_on = format == SBN_WIDE;
+    whole_walk walk;
+    int status = fill_walk(&walk, lp, chunk, replica, format);
+    if (!status)
+        status = sbn__saved_moments_reserve(lp->saved->moments, replica);
+    if (!status)
+        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
+    if (status)
+        return status;
+    const cl_mem coefficients = table->device[r].mem, moments = lp->saved->moments->device[r].mem;
+    /* In the place of what is not there any buffer will do: the kernel does not look. */
+    const cl_mem weight = affine ? shard->weight.mem : coefficients;
+    const cl_mem bias = affine ? shard->bias.mem : coefficients;
+    const cl_mem updated = tracking ? running->device.mem : moments;
+    const cl_double share = tracking ? sbn__batchnorm_weight(layer) : 0.0;
+    const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
+    const cl_long batches = tracking ? running->batches : 0;
+    const sbn_argument arguments[] = {
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),      SBN_ARG(shard->y.mem), SBN_ARG(y_offset),
+        SBN_ARG(weight),       SBN_ARG(weight_offset), SBN_ARG(bias),         SBN_ARG(bias_offset),
+        SBN_ARG(affine),       WALK_ARGUMENTS(walk),   SBN_ARG(coefficients), SBN_ARG(moments),
+        SBN_ARG(updated),      SBN_ARG(tracks),        SBN_ARG(share),        SBN_ARG(unbiased),
+        SBN_ARG(batches),
+    };
+    if (tracking)
+        sbn__wait_add(wait, running->last);
+    status = launch(lp, replica, &replica->kernels.forward_whole[format], arguments,
+                    sizeof arguments / sizeof *arguments, wait, event);
+    if (!status)
+        status = sbn__channel_table_wrote(table, replica, *event);
+    return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
+}
+
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format,
+                        int tracking, sbn_wait *wait, cl_event *event)
+{
+    const size_t r = replica->index;
+    const sbn_shard *shard = &lp->shards[r];
+    sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
+    const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
+    const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
+    const cl_ulong weight_grad_offset = shard->weight_grad.offset;
+    const cl_ulong bias_grad_offset = shard->bias_grad.offset;
+    const cl_uint affine = (cl_uint)lp->layer->affine;
+    const cl_uint has_dx = (cl_uint)sbn__backward_has_dx(lp, chunk, r);
+    const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
+    const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
+    const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const size_t goes_on = format == SBN_WIDE;
+    whole_walk walk;
+    (void)tracking;
+    int status = fill_walk(&walk, lp, chunk, replica, format);
+    if (!status)
+        status = sbn__channel_table_wait_to_write(table, replica, goes_on, wait);
+    if (!status)
+        status = sbn__channel_table_wait(statistics, replica, wait);
+    if (status)
+        return status;
+    const cl_mem coefficients = statistics->device[r].mem, gradients = table->device[r].mem;
+    const cl_mem moments = lp->saved->moments->device[r].mem;
+    /* In the place of what is not there any buffer will do: the kernel does not look. */
+    const cl_mem weight = affine ? shard->weight.mem : coefficients;
+    const cl_mem dx = has_dx ? shard->dx.mem : gradients;
+    const cl_mem weight_grad = has_weight_grad ? shard->weight_grad.mem : gradients;
+    const cl_mem bias_grad = has_bias_grad ? shard->bias_grad.mem : gradients;
+    const sbn_argument arguments[] = {
+        SBN_ARG(shard->x.mem),
+        SBN_ARG(x_offset),
+        SBN_ARG(shard->dy.mem),
+        SBN_ARG(dy_offset),
+        SBN_ARG(dx),
+        SBN_ARG(dx_offset),
+        SBN_ARG(has_dx),
+        SBN_ARG(weight),
+        SBN_ARG(weight_offset),
+        SBN_ARG(affine),
+        WALK_ARGUMENTS(walk),
+        SBN_ARG(coefficients),
+        SBN_ARG(moments),
+        SBN_ARG(gradients),
+        SBN_ARG(weight_grad),
+        SBN_ARG(weight_grad_offset),
+        SBN_ARG(has_weight_grad),
+        SBN_ARG(bias_grad),
+        SBN_ARG(bias_grad_offset),
+        SBN_ARG(has_bias_grad),
+        SBN_ARG(accumulate),
+    };
+    status = launch(lp, replica, &replica->kernels.backward_whole[format], arguments,
+                    sizeof arguments / sizeof *arguments, wait, event);
+    if (!status)
+        status = sbn__channel_table_wrote(table, replica, *event);
+    return status ? status : sbn__channel_table_touched(statistics, replica, *event);
+}
+
+int sbn__whole(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format, int tracks)
+{
+    const size_t r = replica->index;
+    sbn_work *work = &chunk->work[r];
+    cl_event enqueued = NULL;
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, lp->ready[r]);
+    sbn__wait_add(&wait, work->last);
+    /* What was saved is overwritten. */
+    if (lp->kind->fills)
+        lp->saved->filled = 0;
+    int status = lp->kind->whole(lp, chunk, replica, format, tracks, &wait, &enqueued);
+    if (!enqueued)
+        return status;
+    const int kept = sbn__keep_event(replica, &lp->last[r], enqueued);
+    sbn__move_event(&work->next, &enqueued);
+    return status ? status : kept;
+}
