@@ -19,7 +19,7 @@
  * aligned, and pay where the tensor is larger than the caches.
  */
 
-#if CPU_FORM && defined(__has_builtin)
+#if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
 #define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))
 #endif
@@ -44,11 +44,7 @@ static uint is_non_temporal(global const float *p, uint non_temporal)
 /* One by one. */
 static void spread(real v, private float *out)
 {
-#if CPU_FORM
     vstore16(v, 0, out);
-#else
-    out[0] = v;
-#endif
 }
 
 /* The first `count` of a vector. */

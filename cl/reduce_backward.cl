@@ -105,7 +105,6 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
         load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
-#if CPU_FORM
 /* Sums of a lane; the largest |e| is kept for a whole block. */
 static void backward_take_lanes(private const real *lanes, uint size, uint index,
                                 private backward_sums *sums)
@@ -147,7 +146,6 @@ static void backward_touch_rows(private const backward_tensors *tensors, ulong p
     touch_lines(tensors->x + place, count, width, stride);
     touch_lines(tensors->summed + place, count, width, stride);
 }
-#endif
 
 #if DOUBLES
 static void backward_add_doubles(private wides *limbs, uints n, real pivot, real e, real d,

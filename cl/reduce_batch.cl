@@ -1,10 +1,7 @@
 /*
- * Step 1, channels first: BATCH blocks at a time, of which component j of the results belongs to
- * block j.
- *
- * CPU form: one work-item takes the blocks one after the other, holds all lanes in a vector, and
- * folds 16 blocks at once by exchanging halves. GPU form: LANES work-items take the lanes of a
- * block, several blocks at once; then work-item j folds block j.
+ * CPU form, step 1, channels first: BATCH blocks at a time, of which component j of the results
+ * belongs to block j. A work-item takes the blocks one after the other, holds all lanes in a vector,
+ * and folds 16 blocks at once by exchanging halves.
  *
  * A work-group sums a strip of channels. Strips of several channels go sample by sample, their
  * blocks in the order of memory: block t of a sample belongs to channel t / blocks, and components
@@ -13,7 +10,6 @@
  */
 /* Blocks whose lanes a work-group has at once. */
 #define BLOCKS_AT_ONCE ((NCHW_ITEMS * WIDTH) >> LOG2_LANES)
-#if CPU_FORM
 /* LANES_OF_BATCH: `count` sums of each lane of each block, one sum after the other. */
 #define LANES_SIZE BATCH
 #define LANES_OF_BATCH(name, count) real name[(count) * LANES_SIZE]
@@ -21,25 +17,16 @@
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
 #define MEET()
-#else
-#define BANKS (LANES + 1)
-#define LANES_SIZE (BATCH * BANKS)
-#define LANES_OF_BATCH(name, count) local float name[(count) * LANES_SIZE]
-#define LANES_POINTER local float *
-#define SHARED(type, name, count) local type name[count]
-#define SHARED_POINTER(type) local type *
-#define MEET() barrier(CLK_LOCAL_MEM_FENCE)
-#endif
 
 /* The first block that this work-item takes part in, and its lane there. */
 static uint first_block(void)
 {
-    return CPU_FORM ? 0 : get_local_id(0) >> LOG2_LANES;
+    return 0;
 }
 
 static uint first_lane(void)
 {
-    return CPU_FORM ? 0 : get_local_id(0) & (LANES - 1);
+    return 0;
 }
 
 /* How many vectors of a block of n elements are whole, or elements are in this work-item's lane. */
@@ -80,26 +67,19 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
                          SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
     locate(t, blocks, plane, start, stride, places, sizes);
-#if CPU_FORM
     vstore16((ulong16)start, 0, places + BATCH);
-#endif
 }
 
 /* Where block j of the batch has the sums of this work-item's lanes. */
 static uint lane_of_batch(uint j)
 {
-#if CPU_FORM
     return j;
-#else
-    return j * BANKS + first_lane();
-#endif
 }
 
 /*
  * The folds over lanes, of each block of the batch: sums in the order of lanes;
  * the largest, which has no order.
  */
-#if CPU_FORM
 #ifdef REVERSED_LANES
 /* The tests' control: folding 1, 2, 4, 8 must give other bits. */
 #define LANES_IN_ORDER(v) ((v).s084c2a6e195d3b7f)
@@ -124,20 +104,6 @@ static uint lane_of_batch(uint j)
         const real d = fold((real)(c[0].even, c[1].even), (real)(c[0].odd, c[1].odd));             \
         return d.s084c2a6e195d3b7f;                                                                \
     }
-#else
-#define FOLD_BATCH(name, fold)                                                                     \
-    static real name(LANES_POINTER v)                                                              \
-    {                                                                                              \
-        local const float *own = v + get_local_id(0) * BANKS;                                      \
-        float s[LANES >> 1];                                                                       \
-        for (uint l = 0; l < LANES >> 1; ++l)                                                      \
-            s[l] = fold(own[l], own[l + (LANES >> 1)]);                                            \
-        for (uint half_way = LANES >> 2; half_way > 0; half_way >>= 1)                             \
-            for (uint l = 0; l < half_way; ++l)                                                    \
-                s[l] = fold(s[l], s[l + half_way]);                                                \
-        return s[0];                                                                               \
-    }
-#endif
 #define PLUS(a, b) ((a) + (b))
 FOLD_BATCH(fold_batch, PLUS)
 FOLD_BATCH(largest_of_batch, larger)
@@ -146,11 +112,9 @@ FOLD_BATCH(largest_of_batch, larger)
 #define FOLD_BATCH_LARGEST(v) zero_where(largest_of_batch(v), none)
 
 /*
- * A block's pivot, from its first LANES elements, or from all of them in the
- * wide format. CPU form: found where the block is summed, so that memory is
- * read straight on. GPU form: work-items find those of a whole batch before.
+ * A block's pivot, from its first LANES elements, or from all of them in the wide format: found where
+ * the block is summed, so that memory is read straight on.
  */
-#if CPU_FORM
 #define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
 
 static float pivot_of(global const float *p, uint n, float last_reciprocal,
@@ -167,30 +131,6 @@ static float pivot_of(global const float *p, uint n, float last_reciprocal,
 #endif
     return *pivot;
 }
-#else
-#define FIND_PIVOTS find_pivots
-
-static void find_pivots(global const float *tensor, uint count, float last_reciprocal,
-                        local const ulong *places, local const uint *sizes, local float *pivots)
-{
-    for (uint j = own_block(); j < count; j += NCHW_ITEMS) {
-        global const float *p = tensor + places[j];
-        const uint n = sizes[j];
-#if WIDE
-        pivots[j] = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
-#else
-        pivots[j] = mean_of_block(p, min(n, (uint)LANES), 1, pivot_reciprocal(n, last_reciprocal));
-#endif
-    }
-    MEET();
-}
-
-static float pivot_of(global const float *p, uint n, float last_reciprocal,
-                      global const float *end, local const float *pivot)
-{
-    return *pivot;
-}
-#endif
 
 /*
  * The block whose lines are prefetched while block j of the half `now` is summed: a batch of short
@@ -204,20 +144,12 @@ static uint ahead_of(uint now, uint j, uint plane)
 /* What belongs to this work-item's components; those without a block have 0. */
 static real own_values(SHARED_POINTER(float) all, uint count)
 {
-#if CPU_FORM
     return zero_where(vload16(0, all), EACH >= count);
-#else
-    return get_local_id(0) < count ? all[get_local_id(0)] : 0.0f;
-#endif
 }
 
 static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
 {
-#if CPU_FORM
     return select((uints)0, vload16(0, sizes), EACH < count);
-#else
-    return get_local_id(0) < count ? sizes[get_local_id(0)] : 0;
-#endif
 }
 
 /* Flags of the blocks under the mask, whose elements may not be finite. */
@@ -247,13 +179,9 @@ static void store_batch(private wides *components, private ints *flags, int limb
     for (int set = 0; set < SETS; ++set)
         carry_sums(components + set * count, limbs1, limbs2);
     for (int k = 0; k <= count; ++k) {
-#if CPU_FORM
         for (int set = 0; set < SETS; ++set)
             vstore16(k < count ? components[set * count + k] : convert_long16(flags[set]), set,
                      all);
-#else
-        all[get_local_id(0)] = k < count ? components[k] : flags[0];
-#endif
         MEET();
         for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS) {
             long total = 0, either = 0;

@@ -84,7 +84,6 @@ static void forward_add_edge(private forward_sums *sums, private const forward_t
         sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
 }
 
-#if CPU_FORM
 /* Sums of a lane, beside those of a whole block that need none. */
 static void forward_take_lanes(private const real *lanes, uint size, uint index,
                                private forward_sums *sums)
@@ -121,7 +120,6 @@ static void forward_touch_rows(private const forward_tensors *tensors, ulong pla
 {
     touch_lines(tensors->summed + place, count, width, stride);
 }
-#endif
 
 #if DOUBLES
 static void forward_add_doubles(private wides *limbs, uints n, real pivot, real a, real q)

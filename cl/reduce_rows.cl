@@ -1,21 +1,10 @@
 /*
- * Step 1, channels last: blocks whose elements lie a stride of all channels apart, neighbouring
- * channels at once; component j of the results belongs to channel j.
- *
- * CPU form: one work-item has a strip of up to NHWC_STRIP channels, a vector of WIDTH for every
- * WIDTH of them (reduce_nhwc.cl).
- *
- * GPU form: NHWC_ITEMS channels x NHWC_ROWS work-items, each with every NHWC_ROWS-th lane of its
- * channel. A row of work-items keeps one of NHWC_ROWS blocks, so that all add at once.
+ * CPU form, step 1, channels last: blocks whose elements lie a stride of all channels apart,
+ * neighbouring channels at once; component j of the results belongs to channel j. A work-item has a
+ * strip of up to NHWC_STRIP channels, a vector of WIDTH for every WIDTH of them (reduce_nhwc.cl).
  */
-#if CPU_FORM
 #define VECTORS (NHWC_STRIP >> LOG2_LANES) /* LANES is WIDTH */
-#else
-#define COLUMN (NHWC_ITEMS + 1)
-#define COLUMN_SIZE (LANES * COLUMN)
-#endif
 
-#if CPU_FORM
 /* The fold over the lanes of WIDTH channels. */
 static real fold_column(private const real *s)
 {
@@ -122,68 +111,3 @@ static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2,
             out[j * (all_limbs + 1) + k] = each[j];
     }
 }
-#else
-/* The fold over the lanes of a column of `scratch`, which holds LANES rows of COLUMN. */
-static float fold_column(local const float *scratch)
-{
-    float s[LANES];
-    for (uint l = 0; l < LANES; ++l)
-        s[l] = scratch[l * COLUMN + get_local_id(0)];
-    for (uint half_way = LANES >> 1; half_way > 0; half_way >>= 1)
-        for (uint l = 0; l < half_way; ++l)
-            s[l] += s[l + half_way];
-    return s[0];
-}
-
-static float largest_of_column(local const float *scratch)
-{
-    float largest = 0.0f;
-    for (uint l = 0; l < LANES; ++l)
-        largest = larger(largest, scratch[l * COLUMN + get_local_id(0)]);
-    return largest;
-}
-
-/* The pivot of this work-item's channel, known to all its work-items. */
-static float pivot_of_rows(global const float *p, uint n, uint stride, float last_reciprocal,
-                           bool exists, local float *scratch)
-{
-    float pivot = 0.0f;
-#if WIDE
-    if (exists)
-        pivot = mean_of_block(p, n, stride, reciprocal(n, last_reciprocal));
-#else
-    for (uint l = get_local_id(1); l < LANES; l += NHWC_ROWS)
-        scratch[l * COLUMN + get_local_id(0)] =
-            exists && l < n ? p[(ulong)l * stride] * pivot_reciprocal(n, last_reciprocal)
-                            : 0.0f;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    pivot = fold_column(scratch);
-#endif
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return pivot;
-}
-
-/* Adds the rows of work-items and writes the accumulators of their channels. */
-static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2, bool exists,
-                       local long *all, global long *out)
-{
-    const int all_limbs = limbs1 + limbs2;
-    const uint item = get_local_id(0), row = get_local_id(1);
-    carry_sums(limbs, limbs1, limbs2);
-    for (int k = 0; k <= all_limbs; ++k) {
-        all[row * NHWC_ITEMS + item] = k < all_limbs ? limbs[k] : flags;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (row == 0 && exists) {
-            long total = 0, either = 0;
-            for (uint r = 0; r < NHWC_ROWS; ++r) {
-                total += all[r * NHWC_ITEMS + item];
-                either |= all[r * NHWC_ITEMS + item];
-            }
-            out[k] = k < all_limbs ? total : either;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (row == 0 && exists)
-        carry_accumulator(out, limbs1, limbs2);
-}
-#endif

@@ -7,7 +7,6 @@
  * format has, while all elements lie in a range that these hold exactly (forward_add_ones,
  * backward_add_ones). The accumulators are the same as by a block's terms one by one.
  */
-#if CPU_FORM
 /*
  * Rows that stay in a core's first two caches while they are summed, and no more than the sums in
  * doubles hold.
@@ -47,5 +46,4 @@ static wides in_units(double16 v, int low)
 {
     return convert_long16(v * as_double((1023L + low) << 52));
 }
-#endif
 #endif

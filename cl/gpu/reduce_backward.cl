@@ -144,17 +144,13 @@ static int backward_limit(private float *pivot, float mean, private backward_sum
     return *pivot != 0.0f || largest != 0.0f ? flags | FLAG_FAINT : flags;
 }
 
+/* n g 1, 1 E 1, 1 X 1, 1 g D. */
 static void backward_add_part(private long *limbs, uint part, uint n, float pivot,
                               private const backward_sums *sums)
 {
-    if (part == 0)
-        add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, n, pivot);
-    else if (part == 1)
-        add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, 1, sums->e);
-    else if (part == 2)
-        add_term(limbs, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, sums->product);
-    else
-        add_product(limbs, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, pivot, sums->d);
+    const float a = part == 1 ? sums->e : part == 2 ? sums->product : pivot;
+    add_product(limbs, BACKWARD_TERM_LIMBS2, part < 2 ? BACKWARD_LOW1 : BACKWARD_LOW2,
+                part == 0 ? n : 1, a, part == 3 ? sums->d : 1.0f);
 }
 
 /* --- a run of planes of one element: reduce_rows.cl --- */

@@ -131,20 +131,19 @@ static int forward_limit(private float *pivot, float mean, private forward_sums 
     return *pivot != 0.0f || sums->a != 0.0f || sums->q != 0.0f ? flags | FLAG_FAINT : flags;
 }
 
-/* Adds a part of a block to the limbs of the sum that it belongs to. */
+/*
+ * Adds a part of a block to the limbs of the sum that it belongs to. Parts differ in operands alone, so
+ * that work-items of several parts do the same: n p 1 and 1 A 1, n p p, 2 p A, 1 Q 1.
+ */
 static void forward_add_part(private long *limbs, uint part, uint n, float pivot,
                              private const forward_sums *sums)
 {
-    if (part == 0) {
-        add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, n, pivot);
+    const uint count = part == 2 ? 2 : part == 3 ? 1 : n;
+    const float a = part == 3 ? sums->q : pivot;
+    const float b = part == 1 ? pivot : part == 2 ? sums->a : 1.0f;
+    add_product(limbs, FORWARD_TERM_LIMBS2, part == 0 ? FORWARD_LOW1 : FORWARD_LOW2, count, a, b);
+    if (part == 0)
         add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, sums->a);
-    } else if (part == 1) {
-        add_product(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, n, pivot, pivot);
-    } else if (part == 2) {
-        add_product(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 2, pivot, sums->a);
-    } else {
-        add_term(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 1, sums->q);
-    }
 }
 
 /* --- a run of planes of one element: reduce_rows.cl --- */

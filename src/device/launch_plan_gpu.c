@@ -37,6 +37,7 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 
 /* Rows of a tile, at least, below which coefficients are not read for rows but for a plane; ... */
 #define LEAST_ROWS 8
+#define ROWS_AT_ONCE 4
 /* ... planes of this many elements at least: 4 vectors for each work-item. */
 #define LEAST_PLANE (4 * (size_t)SBN_GPU_TILE)
 /* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
@@ -142,6 +143,8 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t wanted = replica->compute_units * WORK_GROUPS_PER_UNIT;
     size_t per_tile = at_least(APPLY_ELEMENTS / at_most(width, SBN_GPU_TILE), LEAST_ROWS);
     per_tile = at_most(per_tile, at_least(rows * tiles / wanted, 1));
+    /* Rows are loaded ROWS_AT_ONCE at a time. */
+    per_tile = at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
     per_tile = at_least(per_tile, ceil_div(rows, MOST_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,

@@ -54,7 +54,8 @@ def kernels_of(text):
         kernels[name] = Kernel(
             name, items=int(sizes[1]) * int(sizes[2]) * int(sizes[3]) if sizes else 64,
             registers=int(values['vgpr_count']), stack=int(values['private_segment_fixed_size']),
-            spills=int(values['vgpr_spill_count']) + int(values['sgpr_spill_count']),
+            # Scalar registers are spilled to vector registers, which costs no memory.
+            spills=int(values['vgpr_spill_count']),
             local=int(values['group_segment_fixed_size']))
     code(text, kernels)
     return kernels

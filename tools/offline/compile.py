@@ -51,8 +51,17 @@ class Program:
 
 def warnings_of(messages):
     """Warnings of clang or ocloc, the same one once."""
-    found = re.findall(r'warning: (.*)', messages)
+    # What is spilled has a limit of its own: isa.Kernel.stack.
+    found = [text for text in re.findall(r'warning: (.*)', messages) if 'spilled around' not in text]
     return ['warning: ' + text for text in dict.fromkeys(found)]
+
+
+def front_end_code(tools, program):
+    """LLVM's code as clang's front end leaves it."""
+    text, _ = tools.run([tools.clang, '-x', 'cl', *program.options, '-target',
+                         'amdgcn-amd-amdhsa', '-mcpu=gfx90a', '-nogpulib', '-Xclang',
+                         '-disable-llvm-passes', '-S', '-emit-llvm', '-o', '-', program.source])
+    return text
 
 
 def front_end_faults(tools, program):
@@ -61,10 +70,7 @@ def front_end_faults(tools, program):
     roots of doubles are rounded correctly by OpenCL's rules; the kernels that combine need them.
     """
     try:
-        text, _ = tools.run([tools.clang, '-x', 'cl', *program.options, '-target',
-                             'amdgcn-amd-amdhsa', '-mcpu=gfx90a', '-nogpulib', '-Xclang',
-                             '-disable-llvm-passes', '-S', '-emit-llvm', '-o', '-',
-                             program.source])
+        text = front_end_code(tools, program)
     except OSError as error:
         return ['not compiled: %s' % error]
     faults = []
@@ -136,9 +142,10 @@ def compile_nvidia(tools, target, program, out):
     cubin = os.path.join(out, program.name + '.cubin')
     _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, '-o', cubin, path])
     kernels = nvidia.resources(messages)
-    sizes = nvidia.items(ptx)
+    sizes = nvidia.items(front_end_code(tools, program))
     for name, kernel in kernels.items():
-        kernel.items = sizes[name]
+        # Those of no size of their own are launched as single work-items.
+        kernel.items = sizes.get(name, 64)
     if target.name == 'sm_70':
         # PyPI's nvdisasm begins at sm_75.
         for kernel in kernels.values():

@@ -14,7 +14,8 @@ class KernelFacts:
     kernel: isa.Kernel
     resident: float      # warps, of those that a unit can have
     in_flight: float     # loads of a float in flight
-    per_float: float     # instructions for each that an apply kernel stores; None of others
+    busy: float          # 1: half of the warps are resident, or as many bytes as memory needs in flight
+    per_float: float     # instructions for each that an apply kernel loads; None of others
 
     @property
     def name(self):
@@ -26,8 +27,9 @@ class KernelFacts:
 
     @property
     def values(self):
-        values = {'stack': self.kernel.stack, 'spills': self.kernel.spills,
-                  'resident': self.resident}
+        values = {'stack': self.kernel.stack, 'spills': self.kernel.spills}
+        if self.busy:
+            values['busy'] = self.busy
         if self.per_float is not None:
             values['instructions'] = self.per_float
         return values
@@ -39,7 +41,7 @@ class KernelFacts:
         if k.simd:
             text += ', SIMD%d' % k.simd
         if k.disassembled and self.in_flight:
-            text += ', %.1f loads in flight' % self.in_flight
+            text += ', %.1f loads in flight, busy %.1f' % (self.in_flight, self.busy)
         if self.per_float is not None:
             text += ', %.1f instructions a float' % self.per_float
         return text
@@ -47,13 +49,16 @@ class KernelFacts:
 
 def kernel_facts(target, kernel):
     tensors = 2 if kernel.name.startswith('backward') else 1
-    in_flight, per_float = 0, None
+    in_flight, busy, per_float = 0, 0, None
+    resident = resident_share(target, kernel)
     if kernel.disassembled:
         in_flight = model.loads_in_flight(kernel, tensors)
+        groups = resident_groups(target, kernel) / target.group_units
+        busy = max(2 * resident, groups * kernel.items * in_flight * 4 / 1024 / target.needed)
         if 'apply' in kernel.name:
             _, elements, instructions = model.trip(kernel, model.Walk(1, tensors=tensors), 1200, 3)
-            per_float = instructions / elements
-    return KernelFacts(target.name, kernel, resident_share(target, kernel), in_flight, per_float)
+            per_float = instructions / elements / tensors
+    return KernelFacts(target.name, kernel, resident, in_flight, busy, per_float)
 
 
 @dataclass

@@ -26,12 +26,13 @@ def resources(log):
     return kernels
 
 
-def items(ptx):
-    """Work-items of each kernel's groups, as PTX requires them."""
+def items(code):
+    """Work-items of each kernel's groups, from LLVM's code: its PTX does not say them."""
+    values = dict(re.findall(r'^(!\d+) = !\{(i32 \d+, i32 \d+, i32 \d+)\}', code, re.M))
     sizes = {}
-    for name, body in re.findall(r'\.entry (\w+)\((.*?)^\{', ptx, re.S | re.M):
-        found = re.search(r'\.reqntid (\d+)(?:, (\d+))?(?:, (\d+))?', body)
-        sizes[name] = int(found[1]) * int(found[2] or 1) * int(found[3] or 1) if found else 64
+    for name, size in re.findall(r'^define .*?@(\w+)\(.*!reqd_work_group_size (!\d+)', code, re.M):
+        x, y, z = (int(n) for n in re.findall(r'i32 (\d+)', values[size]))
+        sizes[name] = x * y * z
     return sizes
 
 

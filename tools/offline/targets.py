@@ -7,28 +7,29 @@ or wave; Intel's compiler chooses it for each kernel (0 here).
 from collections import namedtuple
 
 Target = namedtuple('Target', 'name vendor lanes warps groups registers granule local reserved '
-                    'group_units isa')
+                    'group_units isa needed')
 
 # registers: NVIDIA: of an SM, given out by warps, `granule` at a time. AMD: VGPRs of a SIMD's lane;
 # `warps` are those of 4 SIMDs (2 on RDNA). Intel: threads of an EU; with 256 registers each, half.
 # local: bytes that the groups of a unit (Intel: of `group_units` units) share; `reserved` is what
-# the driver adds for each group.
+# the driver adds for each group. needed: KB in flight on a unit for the memory of a usual device of
+# the target, bandwidth x latency / units.
 TARGETS = {t.name: t for t in [
-    Target('sm_70', 'nvidia', 32, 64, 32, 65536, 256, 96 << 10, 0, 1, '70'),
-    Target('sm_80', 'nvidia', 32, 64, 32, 65536, 256, 164 << 10, 1024, 1, '80'),
-    Target('sm_89', 'nvidia', 32, 48, 24, 65536, 256, 100 << 10, 1024, 1, '89'),
-    Target('sm_90', 'nvidia', 32, 64, 32, 65536, 256, 228 << 10, 1024, 1, '90'),
-    Target('sm_120', 'nvidia', 32, 48, 24, 65536, 256, 100 << 10, 1024, 1, '120'),
-    Target('gfx906', 'amd', 64, 40, 16, 256, 4, 64 << 10, 0, 1, '906'),
-    Target('gfx90a', 'amd', 64, 32, 16, 512, 8, 64 << 10, 0, 1, '90a'),
-    Target('gfx942', 'amd', 64, 32, 16, 512, 8, 64 << 10, 0, 1, '940'),
-    Target('gfx1030', 'amd', 32, 32, 16, 1024, 8, 64 << 10, 0, 1, '1030'),
+    Target('sm_70', 'nvidia', 32, 64, 32, 65536, 256, 96 << 10, 0, 1, '70', 7),
+    Target('sm_80', 'nvidia', 32, 64, 32, 65536, 256, 164 << 10, 1024, 1, '80', 12),
+    Target('sm_89', 'nvidia', 32, 48, 24, 65536, 256, 100 << 10, 1024, 1, '89', 4.7),
+    Target('sm_90', 'nvidia', 32, 64, 32, 65536, 256, 228 << 10, 1024, 1, '90', 25),
+    Target('sm_120', 'nvidia', 32, 48, 24, 65536, 256, 100 << 10, 1024, 1, '120', 7),
+    Target('gfx906', 'amd', 64, 40, 16, 256, 4, 64 << 10, 0, 1, '906', 12),
+    Target('gfx90a', 'amd', 64, 32, 16, 512, 8, 64 << 10, 0, 1, '90a', 12),
+    Target('gfx942', 'amd', 64, 32, 16, 512, 8, 64 << 10, 0, 1, '940', 15),
+    Target('gfx1030', 'amd', 32, 32, 16, 1024, 8, 64 << 10, 0, 1, '1030', 3.2),
     # Debian's device libraries end at gfx1036; what they say of a version is not used here.
-    Target('gfx1100', 'amd', 32, 32, 16, 1536, 24, 64 << 10, 0, 1, '1030'),
-    Target('skl', 'intel', 0, 7, 16, 128, 0, 64 << 10, 0, 8, '9'),
-    Target('tgllp', 'intel', 0, 7, 16, 128, 0, 128 << 10, 0, 16, '12p1'),
-    Target('dg2', 'intel', 0, 8, 32, 128, 0, 128 << 10, 0, 16, '12p71'),
-    Target('pvc', 'intel', 0, 8, 32, 128, 0, 128 << 10, 0, 8, '12p72'),
+    Target('gfx1100', 'amd', 32, 32, 16, 1536, 24, 64 << 10, 0, 1, '1030', 6),
+    Target('skl', 'intel', 0, 7, 16, 128, 0, 64 << 10, 0, 8, '9', 0.5),
+    Target('tgllp', 'intel', 0, 7, 16, 128, 0, 128 << 10, 0, 16, '12p1', 0.25),
+    Target('dg2', 'intel', 0, 8, 32, 128, 0, 128 << 10, 0, 16, '12p71', 0.8),
+    Target('pvc', 'intel', 0, 8, 32, 128, 0, 128 << 10, 0, 8, '12p72', 2.8),
 ]}
 
 
