@@ -43,13 +43,26 @@ static doubles power_of_two(signed_words exponent)
 }
 
 /*
+ * What a shift by 0 to 63 bits moves into the next word. Oclgrind has no funnel shifts, which compilers
+ * make of two shifts.
+ */
+static words beyond(words a, words shift)
+{
+#if NATIVE
+    return (a >> 1) >> (63 - shift);
+#else
+    return high_product(a, (words)1 << shift);
+#endif
+}
+
+/*
  * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: 63 bits, the lowest
  * of them a 1 for anything below it. high is 0 only if all is.
  */
 static doubles round_words(words high, words low, words sticky, signed_words exponent)
 {
     const words shift = clz(high) & 63;
-    const words head = high << shift | (low >> 1) >> (63 - shift);
+    const words head = high << shift | beyond(low, shift);
     const words rest = (head & 1) | (low << shift) | sticky;
     const words rounded = head >> 1 | (TRUTH(rest != 0) & 1);
     return CONVERT_CHANNELS(double, AS_CHANNELS(long, rounded)) *
@@ -137,7 +150,7 @@ static double n2_variance(private const ulong *sum, private const ulong *squares
     for (int i = VARIANCE_WORDS - 1; i >= 0; --i) {
         const ulong at = i >= whole ? number[i - whole] : 0;
         const ulong below = i > whole ? number[i - whole - 1] : 0;
-        number[i] = at << bits | (below >> 1) >> (63 - bits);
+        number[i] = at << bits | beyond(below, bits);
     }
     for (int i = 0; i < SUM_WORDS; ++i)
         for (int j = 0; j < SUM_WORDS; ++j)
@@ -211,11 +224,12 @@ static doubles n2_variance(private const words *sum, private const words *square
     const words p0 = squares[0] * n, p1 = low1 + high0, carry1 = below(p1, low1);
     const words part2 = low2 + high1, p2 = part2 + carry1;
     const words p3 = high_product(squares[2], n) + below(part2, low2) + below(p2, carry1);
-    const words a0 = p0 << shift, a1 = p1 << shift | p0 >> (64 - shift);
-    const words a2 = p2 << shift | p1 >> (64 - shift), a3 = p3 << shift | p2 >> (64 - shift);
+    const words a0 = p0 << shift, a1 = p1 << shift | beyond(p0, shift);
+    const words a2 = p2 << shift | beyond(p1, shift), a3 = p3 << shift | beyond(p2, shift);
     /* ... those of the square of a sum of two, ... */
     const words cross_low = sum[0] * sum[1], cross_high = high_product(sum[0], sum[1]);
-    const words twice0 = cross_low << 1, twice1 = cross_high << 1 | cross_low >> 63;
+    const words twice0 = cross_low + cross_low;
+    const words twice1 = cross_high + cross_high + below(twice0, cross_low);
     const words q0 = sum[0] * sum[0], q1 = high_product(sum[0], sum[0]) + twice0;
     const words top_low = sum[1] * sum[1], part = top_low + twice1;
     const words q2 = part + below(q1, twice0);
