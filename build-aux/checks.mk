@@ -31,6 +31,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz intel openmpi tsan
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan cross deb fuzz openmpi tsan
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz openmpi tsan
 CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
@@ -141,10 +142,10 @@ check-fuzz-here: $(fuzz_programs)
 	srcdir='$(srcdir)' SBN_TEST_UNDER=asan; export LSAN_OPTIONS SBN_TEST_UNDER srcdir; \
 	for seeds in $(fuzz_seeds); do \
 	  name=$${seeds%%=*} from='$(srcdir)'/$${seeds#*=}; dict='$(srcdir)'/tests/fuzz/$$name.dict; \
-	  test -f "$$dict" || dict=/dev/null; \
+	  test -f "$$dict" && dict=-dict=$$dict || dict=-verbosity=1; \
 	  $(MKDIR_P) learnt/$$name && \
 	  ./tests/fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -rss_limit_mb=2048 \
-	    -timeout=20 -dict="$$dict" -close_fd_mask=1 -artifact_prefix=$$name- learnt/$$name "$$from" \
+	    -timeout=60 "$$dict" -close_fd_mask=1 -artifact_prefix=$$name- learnt/$$name "$$from" \
 	    2> $$name.log || { cat $$name.log; echo "make $@: $$name has found something" >&2; exit 1; }; \
 	  sed -n "s/^#\\([0-9]*\\)\tDONE .*/$$name: \\1 executions/p" $$name.log; \
 	done
@@ -211,8 +212,6 @@ soak: $(check_PROGRAMS)
 	$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; export srcdir; \
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
-.PHONY: check-asan check-asan-here check-bare check-fuzz check-intel check-oclgrind check-openmpi check-openmpi-here \
-	check-tsan check-tsan-here check-valgrind soak
 # --- make check-faults ------------------------------------------------------------------
 # Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
 # a quarter of an hour. make check tries FAULT_POINTS.
@@ -228,7 +227,7 @@ CLEANFILES += check-faults.log
 # Which lines and branches of the library the tests execute (gcov), in coverage/ of this build
 # directory. What they do not execute has a reason in tests/coverage.reasons.
 GCOV = gcov
-COVERAGE_FAULTS = 30
+COVERAGE_FAULTS = -1
 EXTRA_DIST += build-aux/coverage.sh tests/coverage.reasons
 coverage:
 	@test '$(srcdir)' != . || { \
@@ -239,14 +238,15 @@ coverage:
 	    'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'"; }; }
 	cd coverage && $(MAKE) $(AM_MAKEFLAGS) coverage-here TEST_CACHE='$(TEST_CACHE)'
 
-# The command is a program of its own, and a benchmark's result says nothing here.
+# Of the command: what it asks the library. A benchmark's result says nothing here.
 coverage_tests = $(filter-out %.sh tests/tools/% tests/pass/memory tests/pass/soak_sixteen,$(TESTS)) \
-	$(filter tests/mpi/%.sh tests/faults/%.sh,$(TESTS))
+	$(filter tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh tests/faults/mpi.sh \
+	tests/model/inspect.sh tests/tools/command.sh,$(TESTS))
 coverage-here: $(check_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +
 	-$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
 	  FAULT_POINTS='$(COVERAGE_FAULTS)'
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)'
 
-.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-oclgrind check-openmpi check-openmpi-here \
+.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-intel check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

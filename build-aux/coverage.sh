@@ -1,12 +1,14 @@
 #!/bin/sh
-# coverage.sh GCOV SOURCE: what the tests have executed of SOURCE/src, from the .gcda files below the
-# folder that it runs in: lines and branches by file, and functions with lines that were not executed,
-# with the reasons in SOURCE/tests/coverage.reasons. Fails where one has none, and below the goals.
+# coverage.sh GCOV SOURCE: what the tests have executed of SOURCE/src, from the .gcda files below
+# the folder that it runs in: lines and branches by file, and functions with lines that were not
+# executed, with the reasons in SOURCE/tests/coverage.reasons. Fails where one has none, and below
+# the goals.
 set -u
 gcov=$1 source=$2
 find src -name '*.gcda' | sort | while read -r data; do
     "$gcov" -b -c -t "$data" 2> /dev/null
-done | LC_ALL=C awk -v reasons="$source/tests/coverage.reasons" -v lines_goal=98 -v branches_goal=92 '
+done | LC_ALL=C awk -v reasons="$source/tests/coverage.reasons" -v lines_goal=98 \
+    -v branches_goal=92 '
 BEGIN {
     while ((getline line < reasons) > 0) {
         if (line ~ /^#/ || split(line, word, " ") < 4)
@@ -56,8 +58,9 @@ END {
         taken[part[1]] += branch[key] > 0
     }
     for (file in lines) {
-        printf "%-36s %5d of %5d lines %5.1f %%  %5d of %5d branches %5.1f %%\n", file, covered[file],
-            lines[file], 100 * covered[file] / lines[file], taken[file], branches[file],
+        printf "%-36s %5d of %5d lines %5.1f %%  %5d of %5d branches %5.1f %%\n", file,
+            covered[file], lines[file], 100 * covered[file] / lines[file], taken[file],
+            branches[file],
             branches[file] ? 100 * taken[file] / branches[file] : 100 | "sort"
         all_lines += lines[file]
         all_covered += covered[file]

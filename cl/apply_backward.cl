@@ -1,41 +1,8 @@
 /*
- * Step 3 of the backward pass: dx from x and dy,
- *
- *   dx = p (dy - g) + q (x - mean) + r
- *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
- *
- * where g + g_low is the mean of dy in two floats and
- * k = invstd^2 sum(dy (x - mean)) / n comes from the host.
- *
- * coefficients: rows of ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD; gradients: rows of ROW_G_HIGH,
- * ROW_G_LOW and ROW_K; `total` floats each. How work-items map to elements: apply_walk.cl.
+ * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl;
+ * how work-items map to elements, in apply_walk.cl.
  */
 
-/* p, q and r of a channel. */
-static float backward_p(global const float *coefficients, global const float *weight, uint affine,
-                        uint total, uint c)
-{
-    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
-}
-
-static float backward_q(global const float *gradients, uint total, uint c, float p)
-{
-    return -p * gradients[table_row(ROW_K, total) + c];
-}
-
-static float backward_r(global const float *coefficients, global const float *gradients,
-                        uint total, uint c, float p, float q)
-{
-    const float q_low = q * coefficients[table_row(ROW_MEAN_LOW, total) + c];
-    return fma(-p, gradients[table_row(ROW_G_LOW, total) + c], -q_low);
-}
-
-static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
-{
-    return plus_zero(fma(p, dy - g, fma(q, x - mean, r)));
-}
-
-#if CPU_FORM
 /* As forward_apply_run, with the channels' numbers at `gradients` too. */
 static void backward_apply_run(global const float *px, global const float *pdy, global float *pdx,
                                ulong begin, ulong end, ulong run_length, uint at, uint within,
@@ -92,7 +59,6 @@ static void backward_apply_run(global const float *px, global const float *pdy, 
         i += count;
     }
 }
-#endif
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_flat(global const float *restrict x, ulong x_offset,
@@ -113,25 +79,11 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     global const float *coefficients = tables + first, *gradients = gradient_tables + first;
     global const float *weight = weights + weight_offset + first;
     global float *pdx = dx + dx_offset + run;
-#if CPU_FORM
     backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
                        coefficients, gradients, total, weight, affine, ahead, ahead_count,
                        non_temporal);
-#else
-    for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = at + quotient(within + i, plane);
-        const uint c = further - quotient(further, channels) * channels;
-        const float p = backward_p(coefficients, weight, affine, total, c);
-        const float q = backward_q(gradients, total, c, p);
-        const float r = backward_r(coefficients, gradients, total, c, p, q);
-        const float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + c];
-        const float g = gradients[table_row(ROW_G_HIGH, total) + c];
-        put(backward_value(px[begin + i], pdy[begin + i], mean, g, p, q, r), pdx + begin + i);
-    }
-#endif
 }
 
-#if CPU_FORM
 /* As forward_apply_tile. */
 static void backward_apply_tile(global const float *x, global const float *dy, global float *dx,
                                 ulong begin, ulong end, ulong tile, uint count,
@@ -171,7 +123,6 @@ static void backward_apply_tile(global const float *x, global const float *dy, g
         }
     }
 }
-#endif
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_rows(global const float *restrict x, ulong x_offset,
@@ -187,24 +138,6 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
     const ulong width = row_width(channels, plane), tile = rows_tile();
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
-#if CPU_FORM
     backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, begin, end, tile, count,
                         coefficients, gradients, weight, affine, channels, plane, non_temporal);
-#else
-    const uint i = get_local_id(0);
-    if (i >= count)
-        return;
-    uint within;
-    const uint c = channel_of(tile + i, plane, &within);
-    const float mean = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
-    const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
-    const float p = backward_p(coefficients, weight, affine, channels, c);
-    const float q = backward_q(gradients, channels, c, p);
-    const float r = backward_r(coefficients, gradients, channels, c, p, q);
-    for (ulong row = begin; row < end; ++row) {
-        const ulong place = row * width + tile + i;
-        put(backward_value(x[x_offset + place], dy[dy_offset + place], mean, g, p, q, r),
-            dx + dx_offset + place);
-    }
-#endif
 }

@@ -1,36 +1,8 @@
 /*
- * Step 3 of the forward pass, evaluation, recomputation and folding: y from x,
- *
- *   y = a (x - mean) + b,  a = weight invstd,  b = bias - a mean_low
- *
- * where mean + mean_low is the mean in two floats. (a x + b would lose the digits of a mean that is
- * large against its spread.) With `scale_only` mean and bias count as 0: dx of constant statistics
- * from dy, and folded weights.
- *
- * coefficients: rows ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD of `total` floats each. How
- * work-items map to elements: apply_walk.cl.
+ * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The formula
+ * is in coefficients_forward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
-/* mean, a and b of a channel. */
-static float apply_mean(global const float *coefficients, uint scale_only, uint total, uint c)
-{
-    return scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_HIGH, total) + c];
-}
-
-static float forward_scale(global const float *coefficients, global const float *weight,
-                           uint affine, uint total, uint c)
-{
-    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
-}
-
-static float forward_shift(global const float *coefficients, global const float *bias, uint affine,
-                           uint scale_only, uint total, uint c, float a)
-{
-    const float mean_low = scale_only ? 0.0f : coefficients[table_row(ROW_MEAN_LOW, total) + c];
-    return fma(-a, mean_low, affine && !scale_only ? bias[c] : 0.0f);
-}
-
-#if CPU_FORM
 /*
  * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at
  * `coefficients`, `weight` and `bias`: the first is of channel `at`, and `within` its plane.
@@ -81,7 +53,6 @@ static void forward_apply_run(global const float *px, global float *py, ulong be
         i += count;
     }
 }
-#endif
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
@@ -101,22 +72,10 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
     global const float *weight = weights + weight_offset + first;
     global const float *bias = biases + bias_offset + first;
     global float *py = y + y_offset + run;
-#if CPU_FORM
     forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
                       total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
-#else
-    for (uint i = get_local_id(0); i < end - begin; i += TILE_ITEMS) {
-        const uint further = at + quotient(within + i, plane);
-        const uint c = further - quotient(further, channels) * channels;
-        const float a = forward_scale(coefficients, weight, affine, total, c);
-        const float b = forward_shift(coefficients, bias, affine, scale_only, total, c, a);
-        const float mean = apply_mean(coefficients, scale_only, total, c);
-        put(plus_zero(fma(a, px[begin + i] - mean, b)), py + begin + i);
-    }
-#endif
 }
 
-#if CPU_FORM
 /* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
 static void forward_apply_tile(global const float *x, global float *y, ulong begin, ulong end,
                                ulong tile, uint count, global const float *coefficients,
@@ -151,7 +110,6 @@ static void forward_apply_tile(global const float *x, global float *y, ulong beg
         }
     }
 }
-#endif
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
@@ -165,21 +123,6 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
     const ulong width = row_width(channels, plane), tile = rows_tile();
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
-#if CPU_FORM
     forward_apply_tile(x + x_offset, y + y_offset, begin, end, tile, count, coefficients, weight,
                        bias, affine, scale_only, channels, plane, non_temporal);
-#else
-    const uint i = get_local_id(0);
-    if (i >= count)
-        return;
-    uint within;
-    const uint c = channel_of(tile + i, plane, &within);
-    const float mean = apply_mean(coefficients, scale_only, channels, c);
-    const float a = forward_scale(coefficients, weight, affine, channels, c);
-    const float b = forward_shift(coefficients, bias, affine, scale_only, channels, c, a);
-    for (ulong row = begin; row < end; ++row) {
-        const ulong place = row * width + tile + i;
-        put(plus_zero(fma(a, x[x_offset + place] - mean, b)), y + y_offset + place);
-    }
-#endif
 }

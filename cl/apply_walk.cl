@@ -41,15 +41,6 @@ static uint is_non_temporal(global const float *p, uint non_temporal)
     return non_temporal && ((uintptr_t)p & (sizeof(real) - 1)) == 0;
 }
 
-/*
- * A zero is stored as +0: what sign it has depends on how a compiler spells a
- * negation (Mesa's gives others than IEEE's).
- */
-static real plus_zero(real v)
-{
-    return select(v, (real)0.0f, MASK(v == 0.0f));
-}
-
 /* One by one. */
 static void spread(real v, private float *out)
 {
@@ -57,20 +48,6 @@ static void spread(real v, private float *out)
     vstore16(v, 0, out);
 #else
     out[0] = v;
-#endif
-}
-
-static ulong quotient_long(ulong a, ulong b)
-{
-    return a / b;
-}
-
-static void put(real v, global float *p)
-{
-#if CPU_FORM
-    store_vector(v, p);
-#else
-    *p = v;
 #endif
 }
 

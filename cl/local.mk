@@ -12,18 +12,31 @@ KERNELS = \
 	cl/reduce_rows_of_one.cl \
 	cl/reduce_forward.cl \
 	cl/reduce_backward.cl \
-	cl/reduce_nchw_cpu.cl \
 	cl/reduce_nchw.cl \
-	cl/reduce_nhwc_cpu.cl \
 	cl/reduce_nhwc.cl \
 	cl/reduce_slices.cl \
+	cl/coefficients.cl \
+	cl/coefficients_forward.cl \
+	cl/coefficients_backward.cl \
 	cl/apply_walk.cl \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
 	cl/store_gradients.cl \
 	cl/whole_forward.cl \
 	cl/whole_backward.cl \
-	cl/self_test.cl
+	cl/self_test.cl \
+	cl/gpu/work_group.cl \
+	cl/gpu/reduce_forward.cl \
+	cl/gpu/reduce_backward.cl \
+	cl/gpu/large_planes.cl \
+	cl/gpu/small_planes.cl \
+	cl/gpu/reduce_planes.cl \
+	cl/gpu/reduce_columns.cl \
+	cl/gpu/reduce_rows.cl \
+	cl/gpu/add_slices.cl \
+	cl/gpu/apply.cl \
+	cl/gpu/apply_forward.cl \
+	cl/gpu/apply_backward.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

@@ -1,43 +1,67 @@
 /*
- * Step 1, channels first, GPU form: tensors -> accumulators. One text for both passes:
- * reduce_forward.cl or reduce_backward.cl, which stands before it, says what PASS reads, sums and
- * adds.
- *
- * Work-group (strip of channels, slice) sums `strip` of the `channels` channels, from `first` on,
- * of a tensor of `total`. With a strip of one channel a slice is `per_slice` of its samples x
- * blocks blocks, else `per_slice` of the samples (reduce_batch.cl). The accumulator of channel c
- * goes to partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
+ * Step 1, channels first, CPU form: as reduce_nchw.cl has it. A work-item takes the blocks of a
+ * batch one after the other, straight on in memory, and then adds all of them at once
+ * (reduce_batch.cl).
  */
-kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
-void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
-                       uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial REPEAT_ARGUMENT)
+/*
+ * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
+ * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
+ * first to channel c; 0: all to c.
+ */
+static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
+                            uint blocks, uint plane, float last_reciprocal,
+                            private const ulong *places, private const uint *sizes, uint now,
+                            private real *lanes, private float *pivots, private float *means)
 {
-    LANES_OF_BATCH(lanes, PASS_SUMS);
-    SHARED(float, pivots, BATCH);
-    SHARED(float, means, PASS_READS_MEANS ? BATCH : 1);
-    SHARED(ulong, places, 2 * BATCH);
-    SHARED(uint, sizes, 2 * BATCH);
-    SHARED(long, components, SETS * BATCH);
-    const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
-    const uint strip_channels = min(strip, channels - c), single = strip == 1;
-    if (NONE_REPEATS(c, strip_channels))
-        return;
-    const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
-    const uint rounds = single ? 1 : stop - begin;
-    const uint from = single ? begin : 0, to = single ? stop : strip_channels * blocks;
-    const ulong row = (ulong)total * plane, stride = single ? row : plane;
-    const ulong start = (ulong)(first + c) * plane + (single ? 0 : begin * row);
-    const PASS(tensors) tensors = PASS_TENSORS(row * samples);
+    for (uint j = 0; j < count; ++j) {
+        const uint n = sizes[now + j];
+        const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
+        const float pivot = pivot_of(tensors->summed + place, n, last_reciprocal,
+                                     tensors->summed_end, pivots + j);
+        const float mean = PASS(mean)(tensors, blocks ? c + quotient(t + j, blocks) : c);
+        PASS(sums) sums;
+        PASS(clear)(&sums);
+        uint i = 0;
+        const uint steps = steps_of(n);
+        for (uint step = 0; step < steps; ++step, i += LANES) {
+            PASS(prefetch)(tensors, ahead + i);
+            PASS(add)(&sums, tensors, place + i, pivot, mean);
+        }
+        if (i < n) {
+            PASS(prefetch)(tensors, ahead + i);
+            PASS(add_edge)(&sums, tensors, place, i, n, pivot, mean);
+        }
+        PASS(keep_lanes)(lanes, LANES_SIZE, j, &sums);
+        if (PASS_READS_MEANS)
+            means[j] = mean;
+    }
+}
 
+/*
+ * Sums `channels` channels of a tensor of `total`, from c on, and writes their accumulators to
+ * `out`: of a single channel the blocks of all samples from `begin` to before `stop`, of several
+ * the samples.
+ */
+static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint channels, uint total,
+                             uint plane, uint blocks, uint single, uint begin, uint stop,
+                             float last_reciprocal, global long *out)
+{
+    real lanes[PASS_SUMS * LANES_SIZE];
+    float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
+    ulong places[2 * BATCH];
+    uint sizes[2 * BATCH];
+    long components[SETS * BATCH];
     wides limbs[SETS * PASS_LIMBS];
     ints flags[SETS];
+    const uint rounds = single ? 1 : stop - begin;
+    const uint from = single ? begin : 0, to = single ? stop : channels * blocks;
+    const ulong row = (ulong)total * plane, stride = single ? row : plane;
+    const ulong start = (ulong)c * plane + (single ? 0 : begin * row);
     zero_limbs(limbs, SETS * PASS_LIMBS);
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
     locate_first(from, blocks, plane, start, stride, places, sizes);
-    MEET();
     for (uint round = 0; round < rounds; ++round)
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
             const uint count = min((uint)BATCH, to - t);
@@ -47,33 +71,9 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
             if (next != now)
                 locate(next_t, blocks, plane, start + next_round * row, stride, places + next,
                        sizes + next);
-            FIND_PIVOTS(tensors.summed, count, last_reciprocal, places + now, sizes + now, pivots);
-            for (uint j = first_block(); j < count; j += BLOCKS_AT_ONCE) {
-                const uint n = sizes[now + j];
-                const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
-                const float pivot = pivot_of(tensors.summed + place, n, last_reciprocal,
-                                             tensors.summed_end, pivots + j);
-                const float mean =
-                    PASS(mean)(&tensors, first + (single ? c : c + quotient(t + j, blocks)));
-                PASS(sums) sums;
-                PASS(clear)(&sums);
-                uint i = first_lane();
-                const uint steps = steps_of(n);
-                UNROLL_4
-                for (uint step = 0; step < steps; ++step, i += LANES) {
-                    PASS(prefetch)(&tensors, ahead + i);
-                    PASS(add)(&sums, &tensors, place + i, pivot, mean);
-                }
-                if (i < n) {
-                    PASS(prefetch)(&tensors, ahead + i);
-                    PASS(add_edge)(&sums, &tensors, place, i, n, pivot, mean);
-                }
-                PASS(keep_lanes)(lanes, LANES_SIZE, lane_of_batch(j), &sums);
-                if (PASS_READS_MEANS)
-                    means[j] = mean;
-            }
-            MEET();
-            const ints none = MASK(own_block() + EACH >= count);
+            PASS(sum_batch)(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
+                            places, sizes, now, lanes, pivots, means);
+            const ints none = MASK(EACH >= count);
             const PASS(sums) sums =
                 PASS_FOLD(FOLD_BATCH_SUM, FOLD_BATCH_LARGEST, lanes, LANES_SIZE);
             const ints unknown =
@@ -81,9 +81,8 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
                                 own_sizes(sizes + now, count), own_values(pivots, count),
                                 PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
             if (ANY(unknown))
-                flags[set] |= flags_of_batch(unknown, tensors.summed, last_reciprocal, places + now,
-                                             sizes + now);
-            MEET();
+                flags[set] |= flags_of_batch(unknown, tensors->summed, last_reciprocal,
+                                             places + now, sizes + now);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
@@ -91,7 +90,21 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
                 batches = 0;
             }
         }
-    store_batch(limbs, flags, PASS_LIMBS1, PASS_LIMBS2, single ? 1 : strip_channels,
-                single ? BATCH : blocks, components,
-                partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+    store_batch(limbs, flags, PASS_LIMBS1, PASS_LIMBS2, channels, single ? BATCH : blocks,
+                components, out);
+}
+
+kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
+void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
+                       uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
+                       global long *restrict partial REPEAT_ARGUMENT)
+{
+    const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
+    const uint strip_channels = min(strip, channels - c), single = strip == 1;
+    if (NONE_REPEATS(c, strip_channels))
+        return;
+    const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
+    const PASS(tensors) tensors = PASS_TENSORS((ulong)total * plane * samples);
+    PASS(sum_planes)(&tensors, first + c, strip_channels, total, plane, blocks, single, begin, stop,
+                     last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }

@@ -1,74 +1,163 @@
 /*
- * Step 1, channels last, GPU form: tensors -> accumulators. One text for both passes:
- * reduce_forward.cl or reduce_backward.cl, which stands before it, says what PASS reads, sums and
- * adds.
+ * Step 1, channels last, CPU form: as reduce_nhwc.cl has it. A work-item has a strip of up to
+ * NHWC_STRIP channels, the wider the better: what it reads of a row is then long enough for the
+ * hardware to foresee the next line.
  *
- * Work-group (strip of NHWC_STRIP channels at most, slice), a slice being `per_slice` of the
- * samples x blocks blocks (reduce_rows.cl). The accumulator of channel c goes to
- * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
+ * A block is read tile by tile, PASS_TILE_STEPS rows to a lane, so that a tile and the lanes' sums
+ * stay in a core's second cache whatever the stride of the rows. Within a tile it goes vector by
+ * vector and lane by lane, and asks for the lines of the next tile in the order of memory.
  */
+#define TILE_ROWS (LANES * PASS_TILE_STEPS)
+
+/*
+ * Adds `n` rows from `place` on, less than TILE_ROWS + LANES, to the lanes' sums of WIDTH channels;
+ * what has no lanes is in `sums`. `inside`: no row ends behind the tensor.
+ */
+static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
+                           real pivot, real mean, uint inside, uint started, private real *lanes,
+                           private PASS(sums) *sums, private tile_lines *ahead)
+{
+    const uint size = VECTORS * LANES;
+    for (uint l = 0; l < LANES; ++l) {
+        if (started)
+            PASS(take_lanes)(lanes, size, l, sums);
+        else
+            PASS(clear_lanes)(sums);
+        const ulong next = next_lines(ahead, PASS_TILE_STEPS);
+        ulong at = place + (ulong)l * stride;
+        uint i = l;
+        if (n >= TILE_ROWS && inside)
+#pragma unroll
+            for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES, at += (ulong)LANES * stride) {
+                PASS(prefetch)(tensors, next + k * WIDTH);
+                PASS(add)(sums, tensors, at, pivot, mean);
+            }
+        for (; i < n; i += LANES, at += (ulong)LANES * stride) {
+            PASS(prefetch)(tensors, next + (i >> LOG2_LANES) * WIDTH);
+            PASS(add_row)(sums, tensors, at, pivot, mean);
+        }
+        PASS(keep_sums)(lanes, size, l, sums);
+    }
+}
+
+/* Sums a block of n rows and adds it to the accumulators of its `width` channels. */
+static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
+                            uint width, float last_reciprocal, private const real *means,
+                            private tile_lines *ahead, private wides *limbs, private ints *flags)
+{
+    real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
+    PASS(sums) sums[VECTORS];
+    for (uint r = 0, rows; r < n; r += rows) {
+        rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
+        tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
+        private tile_lines *lines = r + rows < n ? &own : ahead;
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            const ulong at = place + (ulong)r * stride + v * WIDTH;
+            const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
+                                tensors->summed_end;
+            if (r == 0) {
+                pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
+                                          tensors->summed_end);
+                PASS(clear)(&sums[v]);
+            }
+            PASS(sums) own_sums = sums[v];
+            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
+                           lanes + v * LANES, &own_sums, lines);
+            sums[v] = own_sums;
+        }
+    }
+    for (uint v = 0; v * WIDTH < width; ++v) {
+        PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
+        const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
+                                             means[v], &sums[v]);
+        if (ANY(unknown))
+            flags[v] |= flags_of_rows(unknown, tensors->summed + place + v * WIDTH, n, stride,
+                                      last_reciprocal, tensors->summed_end);
+    }
+}
+
+/* Planes of one element: adds `rows` rows of `width` channels, each row a block of one. */
+static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
+                                  private const PASS(tensors) *tensors, private const real *means,
+                                  ulong place, uint rows, uint width, uint stride)
+{
+    for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
+        const ulong from = place + (ulong)row * stride;
+        const uint count = min((uint)ONES_AT_ONCE, rows - row);
+        PASS(touch_rows)(tensors, from, count, width, stride);
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            private wides *own = limbs + v * PASS_LIMBS;
+            int added = 0;
+#if DOUBLES
+            added = PASS(add_ones)(own, flags + v, tensors, means[v], from + v * WIDTH, count,
+                                   stride);
+#endif
+            for (uint i = 0; i < count && !added; ++i) {
+                const ulong at = from + (ulong)i * stride + v * WIDTH;
+                const real pivot = load_row(tensors->summed + at, tensors->summed_end);
+                PASS(sums) sums;
+                PASS(clear)(&sums);
+                PASS(add_row)(&sums, tensors, at, pivot, means[v]);
+                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot, means[v], &sums);
+                if (ANY(unknown))
+                    flags[v] |= flags_of_rows(unknown, tensors->summed + at, 1, stride, 1.0f,
+                                              tensors->summed_end);
+            }
+            carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
+        }
+    }
+}
+
+/*
+ * Sums the blocks from `begin` to before `stop` of `width` channels from c on, and writes their
+ * accumulators to `out`.
+ */
+static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels, uint plane,
+                            uint blocks, uint c, uint width, uint begin, uint stop,
+                            float last_reciprocal, global long *out)
+{
+    real means[VECTORS];
+    wides limbs[VECTORS * PASS_LIMBS];
+    ints flags[VECTORS];
+    for (uint v = 0; v * WIDTH < width; ++v) {
+        zero_limbs(limbs + v * PASS_LIMBS, PASS_LIMBS);
+        flags[v] = 0;
+        means[v] = PASS(row_means)(tensors, c + v * WIDTH, channels);
+    }
+    if (plane == 1)
+        PASS(sum_rows_of_one)(limbs, flags, tensors, means, (ulong)begin * channels + c,
+                              stop - begin, width, channels);
+    for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
+        const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
+        const uint n = min((uint)BLOCK, plane - start);
+        const ulong place = ((ulong)sample * plane + start) * channels + c;
+        tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
+        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
+                        flags);
+        if (++added == BATCHES_TO_CARRY) {
+            for (uint v = 0; v * WIDTH < width; ++v)
+                carry_sums(limbs + v * PASS_LIMBS, PASS_LIMBS1, PASS_LIMBS2);
+            added = 0;
+        }
+    }
+    for (uint v = 0; v * WIDTH < width; ++v)
+        store_rows(limbs + v * PASS_LIMBS, flags[v], PASS_LIMBS1, PASS_LIMBS2, width - v * WIDTH,
+                   out + v * WIDTH * PASS_LENGTH);
+}
+
 kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
 void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
                        uint strip, uint per_slice, float last_reciprocal,
                        global long *restrict partial REPEAT_ARGUMENT)
 {
-    local float lanes[PASS_SUMS * COLUMN_SIZE];
-    local long all[NHWC_ROWS * NHWC_ITEMS];
-    const uint c = get_global_id(0), item = get_local_id(0), row = get_local_id(1);
-    const bool exists = c < channels;
-    if (NONE_REPEATS(c - item, min((uint)NHWC_ITEMS, channels - (c - item))))
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
+    if (NONE_REPEATS(c, width))
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);
-    const float mean = exists ? PASS(mean)(&tensors, c) : 0.0f;
-    wides limbs[PASS_LIMBS];
-    ints flags = 0;
-    zero_limbs(limbs, PASS_LIMBS);
-    for (uint batch = begin, added = 0; batch < stop; batch += NHWC_ROWS) {
-        /* The block that this row of work-items will add. */
-        uint own_n = 0;
-        float own_pivot = 0.0f;
-        PASS(sums) own;
-        PASS(clear)(&own);
-        ulong own_place = 0;
-        for (uint number = batch; number < min(stop, batch + NHWC_ROWS); ++number) {
-            const uint sample = quotient(number, blocks);
-            const uint start = (number - sample * blocks) * BLOCK;
-            const uint n = min((uint)BLOCK, plane - start);
-            const ulong place = ((ulong)sample * plane + start) * channels + c;
-            const float pivot = pivot_of_rows(tensors.summed + place, n, channels, last_reciprocal,
-                                              exists, lanes);
-            for (uint l = row; l < LANES; l += NHWC_ROWS) {
-                const uint steps = exists ? (n + LANES - 1 - l) >> LOG2_LANES : 0;
-                PASS(sums) sums;
-                PASS(clear)(&sums);
-                UNROLL_4
-                for (uint step = 0, i = l; step < steps; ++step, i += LANES)
-                    PASS(add)(&sums, &tensors, place + (ulong)i * channels, pivot, mean);
-                PASS(keep_lanes)(lanes, COLUMN_SIZE, l * COLUMN + item, &sums);
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (exists && number - batch == row) {
-                const PASS(sums) sums = PASS_FOLD(fold_column, largest_of_column, lanes,
-                                                  COLUMN_SIZE);
-                own = sums;
-                own_place = place;
-                own_n = n;
-                own_pivot = pivot;
-            }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
-        if (PASS(add_block)(limbs, &flags, own_n, own_pivot, mean, &own))
-            flags |= flags_of(mean_of_block(tensors.summed + own_place, own_n, channels,
-                                            reciprocal(own_n, last_reciprocal)));
-        if (++added == BATCHES_TO_CARRY) {
-            carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
-            added = 0;
-        }
-    }
-    store_rows(limbs, flags, PASS_LIMBS1, PASS_LIMBS2, exists, all,
-               partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+    PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
+                    partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
 
 /* Another pass may follow. */

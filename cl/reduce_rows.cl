@@ -3,7 +3,7 @@
  * channels at once; component j of the results belongs to channel j.
  *
  * CPU form: one work-item has a strip of up to NHWC_STRIP channels, a vector of WIDTH for every
- * WIDTH of them (reduce_nhwc_cpu.cl).
+ * WIDTH of them (reduce_nhwc.cl).
  *
  * GPU form: NHWC_ITEMS channels x NHWC_ROWS work-items, each with every NHWC_ROWS-th lane of its
  * channel. A row of work-items keeps one of NHWC_ROWS blocks, so that all add at once.

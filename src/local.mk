@@ -41,6 +41,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/kernels.h \
 	src/device/launch_plan.c \
 	src/device/launch_plan.h \
+	src/device/launch_plan_gpu.c \
 	src/device/opencl.h \
 	src/device/program.c \
 	src/device/program.h \

@@ -23,39 +23,50 @@ static const sbn_kernel_sizes cpu = {
     .combine_span = 64,
 };
 
-/* GPU: neighbouring work-items take neighbouring elements; 64 are one or two hardware vectors. */
-static const sbn_kernel_sizes gpu = {
-    .width = 1,
-    .nchw_items = 64,
-    .batch = 64,
-    .sets = 1,
-    .nhwc_items = 32,
-    .nhwc_rows = 8,
-    .nhwc_strip = 32,
-    .tile_items = 64,
-    .tile = 64,
-    .combine_items = 64,
-    .combine_span = 1,
-};
-
-const sbn_kernel_sizes *sbn__kernel_sizes(sbn_kernel_form form)
+const sbn_kernel_sizes *sbn__kernel_sizes(void)
 {
-    return form == SBN_FORM_CPU ? &cpu : &gpu;
+    return &cpu;
+}
+
+int sbn__combine_items(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? SBN_GPU_COMBINE_ITEMS : cpu.combine_items;
+}
+
+int sbn__combine_span(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? 1 : cpu.combine_span;
+}
+
+static int form_macros(sbn_kernel_form form, char *out, size_t size)
+{
+    if (form == SBN_FORM_GPU)
+        return snprintf(out, size,
+                        "-D CPU_FORM=0 -D WIDTH=1 -D LOG2_ITEMS=%d -D ITEMS=%d -D MOST_LOADS=%d "
+                        "-D LOG2_PARTS=%d -D PARTS=%d -D SMALL_PLANE=%d -D LOG2_SLICE_WORDS=%d "
+                        "-D APPLY_ITEMS=%d -D TILE=%d ",
+                        SBN_GPU_LOG2_ITEMS, SBN_GPU_ITEMS, SBN_GPU_LOADS, SBN_GPU_LOG2_PARTS,
+                        SBN_GPU_PARTS, SBN_GPU_SMALL_PLANE, SBN_GPU_LOG2_SLICE_WORDS,
+                        SBN_GPU_APPLY_ITEMS, SBN_GPU_TILE);
+    return snprintf(out, size,
+                    "-D CPU_FORM=1 -D WIDTH=%d -D NCHW_ITEMS=%d -D BATCH=%d -D SETS=%d "
+                    "-D NHWC_ITEMS=%d -D NHWC_ROWS=%d -D NHWC_STRIP=%d -D TILE_ITEMS=%d "
+                    "-D TILE=%d ",
+                    cpu.width, cpu.nchw_items, cpu.batch, cpu.sets, cpu.nhwc_items, cpu.nhwc_rows,
+                    cpu.nhwc_strip, cpu.tile_items, cpu.tile);
 }
 
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
 {
-    const sbn_kernel_sizes *s = sbn__kernel_sizes(form);
+    char own[256];
+    form_macros(form, own, sizeof own);
     return snprintf(out, size,
-                    "-D CPU_FORM=%d -D WIDTH=%d -D NCHW_ITEMS=%d -D BATCH=%d -D SETS=%d "
-                    "-D NHWC_ITEMS=%d -D NHWC_ROWS=%d -D NHWC_STRIP=%d -D TILE_ITEMS=%d "
-                    "-D TILE=%d -D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
+                    "%s-D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
                     "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
                     "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D CASES=%d ",
-                    form == SBN_FORM_CPU, s->width, s->nchw_items, s->batch, s->sets, s->nhwc_items,
-                    s->nhwc_rows, s->nhwc_strip, s->tile_items, s->tile, SBN_ROW_MEAN_HIGH,
-                    SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH, SBN_ROW_G_LOW, SBN_ROW_K,
-                    SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD, SBN_MOMENT_MEAN, SBN_MOMENT_VAR,
-                    SBN_MOMENT_INVSTD, s->combine_items, s->combine_span, SBN_SELF_TEST_CASES);
+                    own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
+                    SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD,
+                    SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, sbn__combine_items(form),
+                    sbn__combine_span(form), SBN_SELF_TEST_CASES);
 }

@@ -26,7 +26,27 @@ enum {
 /* Rows of the doubles behind a table of coefficients, where devices combine. */
 enum { SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, SBN_MOMENT_ROWS };
 
-/* Sizes of a form's kernels. */
+/*
+ * Sizes of the GPU form's kernels. 256 work-items are what every GPU's OpenCL allows; with 16 lanes a
+ * block they have 16 blocks at once. 16 loads of a work-item, 128 bytes of a warp each, are 2 KB in
+ * flight: 13 warps have what an H200 needs. A block's sums go into integers in 4 parts.
+ */
+enum {
+    SBN_GPU_LOG2_ITEMS = 8, /* work-items of a work-group of a reduction */
+    SBN_GPU_ITEMS = 1 << SBN_GPU_LOG2_ITEMS,
+    SBN_GPU_LOADS = 16,     /* of each tensor, that a work-item has under way */
+    SBN_GPU_LOG2_PARTS = 2, /* work-items that add a block */
+    SBN_GPU_PARTS = 1 << SBN_GPU_LOG2_PARTS,
+    SBN_GPU_SMALL_PLANE = 64,     /* up to this a work-item takes a lane of several planes */
+    SBN_GPU_LOG2_SLICE_WORDS = 4, /* int64s of a work-group that adds slices */
+    SBN_GPU_SLICE_WORDS = 1 << SBN_GPU_LOG2_SLICE_WORDS,
+    SBN_GPU_COMBINE_ITEMS = 64, /* which take a channel each */
+    SBN_GPU_APPLY_ITEMS = 256,
+    SBN_GPU_TILE = 4 *
+                   SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
+};
+
+/* Sizes of the CPU form's kernels. */
 typedef struct sbn_kernel_sizes {
     int width;      /* elements that a work-item handles at once: a vector, or one */
     int nchw_items; /* work-items of a work-group: reduction, channels first */
@@ -41,7 +61,11 @@ typedef struct sbn_kernel_sizes {
     int combine_span;  /* channels of each of them */
 } sbn_kernel_sizes;
 
-const sbn_kernel_sizes *sbn__kernel_sizes(sbn_kernel_form form);
+const sbn_kernel_sizes *sbn__kernel_sizes(void);
+
+/* Work-items of a work-group that combines, and channels of each of them. */
+int sbn__combine_items(sbn_kernel_form form);
+int sbn__combine_span(sbn_kernel_form form);
 
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);

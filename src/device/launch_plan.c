@@ -4,18 +4,18 @@
 #include "exact/format.h"
 
 /*
- * What the host may choose for a form; src/device/kernel_constants.c has what its kernels are
- * compiled for. Sizes are in elements.
+ * What the host may choose for the CPU form; src/device/kernel_constants.c has what its kernels are
+ * compiled for, src/device/launch_plan_gpu.c the plans of the GPU form. Sizes are in elements.
  */
 typedef struct tuning {
     size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
     size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
     size_t least_slice;     /* in smaller slices, adding accumulators costs more than it gains */
     size_t flat_elements;   /* of a work-group of an apply kernel, walking flat */
-    size_t unit_cache;      /* bytes of the caches of a unit alone, at most; 0: unknown */
+    size_t unit_cache;      /* bytes of the caches of a unit alone, at most */
     size_t row_elements;    /* the same, walking by rows: of all its rows together */
     size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
-    size_t chunk_units;     /* with more compute units a pass is not made in chunks; 0: never */
+    size_t chunk_units;     /* with more compute units a pass is not made in chunks */
 } tuning;
 
 /* Measured on CPUs: doc/performance.md. */
@@ -28,18 +28,6 @@ static const tuning cpu = {
     .row_elements = 262144,
     .chunks_in_cache = 8,
     .chunk_units = 2,
-};
-
-/* A compute unit hides latency by many work-groups at once, each of which may be small. */
-static const tuning gpu = {
-    .work_groups_per_unit = 32,
-    .reduce_elements = 16384,
-    .least_slice = 1,
-    .flat_elements = 2048,
-    .unit_cache = 0,
-    .row_elements = 2048,
-    .chunks_in_cache = 0,
-    .chunk_units = 0,
 };
 
 /* Floats of a cache line. */
@@ -64,11 +52,6 @@ static const tuning gpu = {
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
 
-static const tuning *tuning_of(const sbn_replica *replica)
-{
-    return replica->form == SBN_FORM_CPU ? &cpu : &gpu;
-}
-
 static size_t ceil_div(size_t a, size_t b)
 {
     return a / b + (a % b != 0);
@@ -91,7 +74,7 @@ static size_t at_most(size_t a, size_t limit)
 
 static size_t work_groups_wanted(const sbn_replica *replica)
 {
-    return replica->compute_units * tuning_of(replica)->work_groups_per_unit;
+    return replica->compute_units * cpu.work_groups_per_unit;
 }
 
 /*
@@ -123,13 +106,12 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 
 /*
  * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces
- * of rows; fewer where that would leave units idle. In the GPU form each channel has its
- * work-item.
+ * of rows; fewer where that would leave units idle.
  */
 static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
 {
     const size_t most = (size_t)sizes->nhwc_strip;
-    const size_t least = sizes->nhwc_items > 1 ? most : most / 4;
+    const size_t least = most / 4;
     size_t strip = at_most(most, shape->channels);
     while (strip > least && ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
         strip = round_up(strip / 2, CACHE_LINE);
@@ -139,8 +121,10 @@ static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length)
 {
-    const tuning *tune = tuning_of(replica);
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
+    if (replica->form == SBN_FORM_GPU)
+        return sbn__plan_reduce_gpu(shape, replica, accumulator_length);
+    const tuning *tune = &cpu;
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
     const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
@@ -160,6 +144,7 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
     per_slice = round_up(per_slice, step);
     const size_t slices = ceil_div(units, per_slice);
     return (sbn_reduce_plan){
+        .reduction = nchw ? SBN_REDUCE_NCHW : SBN_REDUCE_NHWC,
         .work_groups = {strips, slices},
         .strip = (cl_uint)strip,
         .slices = (cl_uint)slices,
@@ -174,9 +159,10 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     const size_t runs = shape->channels < shape->total ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = at_least(shape->elements / work_groups_wanted(replica), 1);
-    const size_t range = round_up(at_most(tuning_of(replica)->flat_elements, fair), RANGE_STEP);
+    const size_t range = round_up(at_most(cpu.flat_elements, fair), RANGE_STEP);
     return (sbn_apply_plan){
         .walk = SBN_WALK_FLAT,
+        .dimensions = 2,
         .work_groups = {ceil_div(length, range), runs},
         .length = length,
         .per_work_group = (cl_uint)range,
@@ -186,16 +172,17 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
 /* Rows of equal layout: coefficients are read once for many rows. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t tile = (size_t)sbn__kernel_sizes(replica->form)->tile;
+    const size_t tile = (size_t)sbn__kernel_sizes()->tile;
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
     const size_t tiles = ceil_div(width, tile);
-    size_t per_work_group = at_least(tuning_of(replica)->row_elements / at_most(width, tile), 1);
+    size_t per_work_group = at_least(cpu.row_elements / at_most(width, tile), 1);
     per_work_group = at_most(per_work_group,
                              at_least(rows * tiles / work_groups_wanted(replica), 1));
     per_work_group = at_least(per_work_group, ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
+        .dimensions = 2,
         .work_groups = {tiles, ceil_div(rows, per_work_group)},
         .length = rows,
         .per_work_group = (cl_uint)per_work_group,
@@ -203,10 +190,9 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
 }
 
 /* Planes may begin at any element: a vector may span two of them, but not three. */
-static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
+static int is_flat(const sbn_shape *shape)
 {
-    return shape->layout == SBN_LAYOUT_NCHW &&
-           shape->plane >= (size_t)sbn__kernel_sizes(replica->form)->width;
+    return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= (size_t)sbn__kernel_sizes()->width;
 }
 
 /*
@@ -216,14 +202,14 @@ static int is_flat(const sbn_shape *shape, const sbn_replica *replica)
  */
 static size_t cached_result(const sbn_replica *replica)
 {
-    const size_t own = tuning_of(replica)->unit_cache * replica->compute_units;
-    return own > 0 ? at_most(own, replica->cache_size) : replica->cache_size;
+    return at_most(cpu.unit_cache * replica->compute_units, replica->cache_size);
 }
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
 {
-    sbn_apply_plan plan = is_flat(shape, replica) ? plan_flat(shape, replica)
-                                                  : plan_rows(shape, replica);
+    if (replica->form == SBN_FORM_GPU)
+        return sbn__plan_apply_gpu(shape, replica);
+    sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
     plan.non_temporal = shape->values * shape->total * sizeof(float) > cached_result(replica);
     return plan;
 }
@@ -244,10 +230,10 @@ static size_t channels_of_lines(size_t plane)
  */
 size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const tuning *tune = tuning_of(replica);
+    const tuning *tune = &cpu;
     const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
-    if (replica->compute_units > tune->chunk_units || !is_flat(shape, replica) ||
-        bytes * shape->channels <= 2 * replica->cache_size)
+    if (replica->form == SBN_FORM_GPU || replica->compute_units > tune->chunk_units ||
+        !is_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
         return shape->channels;
     const size_t step = channels_of_lines(shape->plane);
     const size_t most = replica->cache_size / tune->chunks_in_cache / bytes / step * step;
@@ -275,14 +261,14 @@ static size_t channels_of_batches(size_t blocks, size_t batch)
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
     const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
     const size_t line = channels_of_lines(shape->plane);
     const size_t step = at_least(line, channels_of_batches(shape->blocks, batch));
     size_t strip = at_most(WHOLE_BYTES / bytes, components / shape->blocks);
     strip = at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
-    if (!is_flat(shape, replica) || shape->channels < 2 * replica->compute_units)
+    if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
         return 0;
     return strip >= step ? strip / step * step : line;
 }
@@ -294,7 +280,7 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
 static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     const size_t strip = at_most(shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE,
-                                 (size_t)sbn__kernel_sizes(replica->form)->nhwc_strip);
+                                 (size_t)sbn__kernel_sizes()->nhwc_strip);
     const size_t bytes = sizeof(float) * shape->elements;
     return tensors == 1 && strip >= WHOLE_ROW && bytes <= cached_result(replica) ? strip : 0;
 }

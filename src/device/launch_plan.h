@@ -10,26 +10,35 @@
 
 /* Work-groups of a reduction: (strips of channels, slices of the samples). */
 typedef struct sbn_reduce_plan {
+    int reduction; /* SBN_REDUCE_... */
     size_t work_groups[2];
-    cl_uint strip;     /* channels of a work-group */
-    cl_uint slices;    /* each writes accumulators of its own, which are added later */
-    cl_uint per_slice; /* samples of a slice, or blocks: cl/reduce_nchw.cl, cl/reduce_nhwc.cl */
+    cl_uint strip;      /* channels of a work-group; GPU form: a power of two, ... */
+    cl_uint log2_strip; /* ... of this exponent */
+    cl_uint slices;     /* each writes accumulators of its own, which are added later */
+    /* CPU form: samples of a slice, or blocks (cl/reduce_nchw.cl, cl/reduce_nhwc.cl); GPU: blocks. */
+    cl_uint per_slice;
 } sbn_reduce_plan;
 
 /* `accumulator_length`: int64s per channel. */
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length);
 
-/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl. */
+/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
 typedef struct sbn_apply_plan {
     int walk; /* SBN_WALK_... */
-    size_t work_groups[2];
+    cl_uint dimensions;
+    size_t work_groups[3];
     cl_ulong length;        /* flat: elements of a run; rows: how many there are */
-    cl_uint per_work_group; /* flat: elements; rows: rows */
+    cl_uint per_work_group; /* flat, planes: elements; rows: rows */
     cl_uint non_temporal;   /* stores bypass the caches, if the compiler can do that */
 } sbn_apply_plan;
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica);
+
+/* The two of the GPU form, for sbn__plan_reduce and sbn__plan_apply. */
+sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
+                                     size_t accumulator_length);
+sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica);
 
 /*
  * How many channels a pass should reduce and apply at a time, so that step 3 finds in the device's

@@ -8,9 +8,18 @@
 #include "exact/format.h"
 
 enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
-enum { SBN_LAYOUTS = 2 };
-/* How apply kernels go over a tensor: cl/apply_walk.cl. */
-enum { SBN_WALK_FLAT = 0, SBN_WALK_ROWS = 1, SBN_WALKS = 2 };
+/* Kernels of step 1, the CPU form's first: src/device/launch_plan.c says which is for what. */
+enum {
+    SBN_REDUCE_NCHW,
+    SBN_REDUCE_NHWC,
+    SBN_REDUCE_LARGE_PLANES,
+    SBN_REDUCE_SMALL_PLANES,
+    SBN_REDUCE_COLUMNS,
+    SBN_REDUCE_ROWS,
+    SBN_REDUCTIONS
+};
+/* How apply kernels go over a tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
 /* A kernel with the work-group size it was built for. */
 typedef struct sbn_kernel {
@@ -19,9 +28,13 @@ typedef struct sbn_kernel {
     size_t local[3];
 } sbn_kernel;
 
-/* The kernels of one replica: arguments are set per launch, so no two replicas share them. */
+/*
+ * The kernels of one replica: arguments are set per launch, so no two replicas share them. Of
+ * reductions and walks there are those of its form.
+ */
 typedef struct sbn_kernels {
-    sbn_kernel forward_reduce[SBN_LAYOUTS][SBN_FORMATS], backward_reduce[SBN_LAYOUTS][SBN_FORMATS];
+    sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
+    sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     sbn_kernel add_slices, store_gradients;
     sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
@@ -62,6 +75,10 @@ void sbn__program_release(sbn_program *program);
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
 int sbn__program_build(sbn_program *program, int cache);
 void sbn__program_unload(sbn_program *program);
+
+/* The kernels' names. */
+const char *sbn__reduction_name(int reduction, int is_backward);
+const char *sbn__walk_name(int walk, int is_backward);
 
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);

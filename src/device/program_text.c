@@ -9,29 +9,78 @@
 #include "device/program.h"
 
 /*
- * The sources of a program, by name. The file of a pass precedes the kernels that both passes
- * share. The CPU form has kernels of its own for step 1, and for whole passes.
+ * The sources of a form's programs, by name. The file of a pass precedes the kernels that both passes
+ * share; in the GPU form, a kind of planes precedes the kernel of both kinds. The CPU form has kernels
+ * for a whole pass, too.
  */
-static const char *const gpu_reduce_sources[] = {
-    "common.cl",          "accumulator.cl", "accumulator_doubles.cl",
-    "channels.cl",        "statistics.cl",  "combine.cl",
-    "reduce_batch.cl",    "reduce_rows.cl", "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw.cl", "reduce_nhwc.cl",
-    "reduce_backward.cl", "reduce_nchw.cl", "reduce_nhwc.cl",
-};
 static const char *const cpu_reduce_sources[] = {
-    "common.cl",          "accumulator.cl",     "accumulator_doubles.cl",
-    "channels.cl",        "statistics.cl",      "combine.cl",
-    "reduce_batch.cl",    "reduce_rows.cl",     "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw_cpu.cl", "reduce_nhwc_cpu.cl",
-    "reduce_backward.cl", "reduce_nchw_cpu.cl", "reduce_nhwc_cpu.cl",
-    "apply_walk.cl",      "apply_forward.cl",   "apply_backward.cl",
-    "store_gradients.cl", "whole_forward.cl",   "whole_backward.cl",
+    "common.cl",          "accumulator.cl",          "accumulator_doubles.cl",
+    "channels.cl",        "statistics.cl",           "combine.cl",
+    "reduce_batch.cl",    "reduce_rows.cl",          "reduce_rows_of_one.cl",
+    "reduce_forward.cl",  "reduce_nchw.cl",          "reduce_nhwc.cl",
+    "reduce_backward.cl", "reduce_nchw.cl",          "reduce_nhwc.cl",
+    "coefficients.cl",    "coefficients_forward.cl", "coefficients_backward.cl",
+    "apply_walk.cl",      "apply_forward.cl",        "apply_backward.cl",
+    "store_gradients.cl", "whole_forward.cl",        "whole_backward.cl",
 };
-static const char *const apply_sources[] = {
-    "common.cl",        "apply_walk.cl",      "apply_forward.cl", "apply_backward.cl",
-    "reduce_slices.cl", "store_gradients.cl", "channels.cl",      "self_test.cl",
+static const char *const cpu_apply_sources[] = {
+    "common.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+    "reduce_slices.cl",
+    "store_gradients.cl",
+    "channels.cl",
+    "self_test.cl",
 };
+static const char *const gpu_reduce_sources[] = {
+    "common.cl",
+    "accumulator.cl",
+    "channels.cl",
+    "statistics.cl",
+    "combine.cl",
+    "gpu/work_group.cl",
+    "gpu/reduce_forward.cl",
+    "gpu/large_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/small_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/reduce_columns.cl",
+    "gpu/reduce_rows.cl",
+    "gpu/reduce_backward.cl",
+    "gpu/large_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/small_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/reduce_columns.cl",
+    "gpu/reduce_rows.cl",
+};
+static const char *const gpu_apply_sources[] = {
+    "common.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "gpu/apply.cl",
+    "gpu/apply_forward.cl",
+    "gpu/apply_backward.cl",
+    "gpu/add_slices.cl",
+    "store_gradients.cl",
+    "channels.cl",
+    "self_test.cl",
+};
+
+#define LIST(names) \
+    { \
+        (names), sizeof(names) / sizeof *(names) \
+    }
+
+typedef struct source_list {
+    const char *const *names;
+    size_t count;
+} source_list;
 
 /* Characters; sbn_program_text has room for them and the library's own. */
 #define MAX_BUILD_OPTIONS 1000
@@ -44,10 +93,15 @@ static const sbn_kernel_source *find_source(const char *name)
     return source;
 }
 
-static void add_sources(sbn_sources *sources, const char *const *names, size_t count)
+static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
 {
-    for (size_t i = 0; i < count; ++i) {
-        const sbn_kernel_source *source = find_source(names[i]);
+    static const source_list reduce[] = {LIST(cpu_reduce_sources), LIST(gpu_reduce_sources)};
+    static const source_list apply[] = {LIST(cpu_apply_sources), LIST(gpu_apply_sources)};
+    const source_list *list = &(program == SBN_PROGRAM_APPLY ? apply
+                                                             : reduce)[form == SBN_FORM_GPU];
+    sources->count = 0;
+    for (size_t i = 0; i < list->count; ++i) {
+        const sbn_kernel_source *source = find_source(list->names[i]);
         sources->texts[sources->count] = source->text;
         sources->lengths[sources->count++] = source->length;
     }
@@ -55,21 +109,13 @@ static void add_sources(sbn_sources *sources, const char *const *names, size_t c
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more)
 {
-    char summation[512], sizes[512], forward[512] = "", backward[512] = "", wide[16] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", wide[16] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
-    text->sources.count = 0;
     const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
+    add_sources(&text->sources, program, form);
     snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
-    if (program == SBN_PROGRAM_APPLY) {
-        add_sources(&text->sources, apply_sources, sizeof apply_sources / sizeof *apply_sources);
-    } else {
-        if (form == SBN_FORM_CPU)
-            add_sources(&text->sources, cpu_reduce_sources,
-                        sizeof cpu_reduce_sources / sizeof *cpu_reduce_sources);
-        else
-            add_sources(&text->sources, gpu_reduce_sources,
-                        sizeof gpu_reduce_sources / sizeof *gpu_reduce_sources);
+    if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }

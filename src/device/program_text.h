@@ -13,9 +13,11 @@
 enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 
 /* Texts that are compiled together. */
+enum { SBN_MAX_SOURCES = 24 };
+
 typedef struct sbn_sources {
-    const char *texts[24];
-    size_t lengths[24];
+    const char *texts[SBN_MAX_SOURCES];
+    size_t lengths[SBN_MAX_SOURCES];
     cl_uint count;
 } sbn_sources;
 

@@ -32,6 +32,47 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
     return SBN_SUCCESS;
 }
 
+/* A kernel of both passes, and the form that has it. */
+typedef struct kernel_pair {
+    const char *forward, *backward;
+    sbn_kernel_form form; /* AUTO: both */
+} kernel_pair;
+
+static const kernel_pair reductions[SBN_REDUCTIONS] = {
+    [SBN_REDUCE_NCHW] = {"forward_reduce_nchw", "backward_reduce_nchw", SBN_FORM_CPU},
+    [SBN_REDUCE_NHWC] = {"forward_reduce_nhwc", "backward_reduce_nhwc", SBN_FORM_CPU},
+    [SBN_REDUCE_LARGE_PLANES] = {"forward_reduce_large_planes", "backward_reduce_large_planes",
+                                 SBN_FORM_GPU},
+    [SBN_REDUCE_SMALL_PLANES] = {"forward_reduce_small_planes", "backward_reduce_small_planes",
+                                 SBN_FORM_GPU},
+    [SBN_REDUCE_COLUMNS] = {"forward_reduce_columns", "backward_reduce_columns", SBN_FORM_GPU},
+    [SBN_REDUCE_ROWS] = {"forward_reduce_rows", "backward_reduce_rows", SBN_FORM_GPU},
+};
+static const kernel_pair walks[SBN_WALKS] = {
+    [SBN_WALK_FLAT] = {"forward_apply_flat", "backward_apply_flat", SBN_FORM_CPU},
+    [SBN_WALK_ROWS] = {"forward_apply_rows", "backward_apply_rows", SBN_FORM_AUTO},
+    [SBN_WALK_PLANES] = {"forward_apply_planes", "backward_apply_planes", SBN_FORM_GPU},
+};
+
+const char *sbn__reduction_name(int reduction, int is_backward)
+{
+    return is_backward ? reductions[reduction].backward : reductions[reduction].forward;
+}
+
+const char *sbn__walk_name(int walk, int is_backward)
+{
+    return is_backward ? walks[walk].backward : walks[walk].forward;
+}
+
+static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_pair *pair,
+                       const sbn_program *owner, cl_program program)
+{
+    if (pair->form != SBN_FORM_AUTO && pair->form != owner->form)
+        return SBN_SUCCESS;
+    const int status = create_kernel(forward, program, owner->device, pair->forward);
+    return status ? status : create_kernel(backward, program, owner->device, pair->backward);
+}
+
 /*
  * Creates the kernels that combine, or do all of a pass, unless the device has no doubles: then
  * there are none.
@@ -61,35 +102,19 @@ static int create_combine(sbn_kernels *kernels, const sbn_program *program)
 
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
 {
-    static const char *const names[4][2] = {
-        {"forward_reduce_nchw", "forward_reduce_nhwc"},
-        {"backward_reduce_nchw", "backward_reduce_nhwc"},
-        {"forward_apply_flat", "forward_apply_rows"},
-        {"backward_apply_flat", "backward_apply_rows"},
-    };
-    const cl_device_id device = program->device;
     memset(kernels, 0, sizeof *kernels);
     int status = SBN_SUCCESS;
-    for (int l = 0; l < SBN_LAYOUTS && !status; ++l) {
-        for (int w = 0; w < SBN_FORMATS && !status; ++w) {
-            const cl_program reduce = program->reduce[w];
-            status = create_kernel(&kernels->forward_reduce[l][w], reduce, device, names[0][l]);
-            if (!status)
-                status = create_kernel(&kernels->backward_reduce[l][w], reduce, device,
-                                       names[1][l]);
-        }
-    }
-    for (int walk = 0; walk < SBN_WALKS && !status; ++walk) {
-        status = create_kernel(&kernels->forward_apply[walk], program->apply, device,
-                               names[2][walk]);
-        if (!status)
-            status = create_kernel(&kernels->backward_apply[walk], program->apply, device,
-                                   names[3][walk]);
-    }
+    for (int r = 0; r < SBN_REDUCTIONS && !status; ++r)
+        for (int w = 0; w < SBN_FORMATS && !status; ++w)
+            status = create_pair(&kernels->forward_reduce[r][w], &kernels->backward_reduce[r][w],
+                                 &reductions[r], program, program->reduce[w]);
+    for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
+        status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
+                             &walks[walk], program, program->apply);
     if (!status)
-        status = create_kernel(&kernels->add_slices, program->apply, device, "add_slices");
+        status = create_kernel(&kernels->add_slices, program->apply, program->device, "add_slices");
     if (!status)
-        status = create_kernel(&kernels->store_gradients, program->apply, device,
+        status = create_kernel(&kernels->store_gradients, program->apply, program->device,
                                "store_gradients");
     return status ? status : create_combine(kernels, program);
 }
@@ -104,10 +129,10 @@ static void release_kernel(sbn_kernel *kernel)
 
 void sbn__kernels_release(sbn_kernels *kernels)
 {
-    for (int l = 0; l < SBN_LAYOUTS; ++l) {
+    for (int r = 0; r < SBN_REDUCTIONS; ++r) {
         for (int w = 0; w < SBN_FORMATS; ++w) {
-            release_kernel(&kernels->forward_reduce[l][w]);
-            release_kernel(&kernels->backward_reduce[l][w]);
+            release_kernel(&kernels->forward_reduce[r][w]);
+            release_kernel(&kernels->backward_reduce[r][w]);
         }
     }
     for (int w = 0; w < SBN_FORMATS; ++w) {

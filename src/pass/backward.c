@@ -12,7 +12,6 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
-    const sbn_shape *g = &chunk->shapes[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
@@ -26,8 +25,8 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
-                                    &replica->kernels.backward_reduce[g->layout][format], arguments,
-                                    5, plan, &all, event);
+                                    &replica->kernels.backward_reduce[plan->reduction][format],
+                                    arguments, 5, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;

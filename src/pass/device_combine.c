@@ -41,7 +41,8 @@ static int add_up(sbn_chunk *chunk, sbn_replica *replica, const sbn_format *form
                               sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels);
     while (!status && count - at > SOURCES) {
         cl_event added;
-        status = sbn__add_slices(chunk, replica, format, sources + at, wait, &added);
+        status = sbn__add_slices(chunk, replica, format, sources + at,
+                                 chunk->work[replica->index].accumulators.mem, wait, &added);
         if (status)
             break;
         sbn__move_event(event, &added);
@@ -59,8 +60,8 @@ static int add_up(sbn_chunk *chunk, sbn_replica *replica, const sbn_format *form
 static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
                   size_t count, size_t channels, const sbn_wait *wait, cl_event *event)
 {
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes(replica->form);
-    const size_t span = (size_t)sizes->combine_items * (size_t)sizes->combine_span;
+    const size_t span = (size_t)sbn__combine_items(replica->form) *
+                        (size_t)sbn__combine_span(replica->form);
     const size_t work_groups = (channels + span - 1) / span;
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }

@@ -17,12 +17,11 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
                   const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &layer_pass->shards[replica->index];
-    const sbn_shape *g = &chunk->shapes[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
     return sbn__reduce_launch(chunk, replica, format,
-                              &replica->kernels.forward_reduce[g->layout][format], arguments, 2,
-                              plan, wait, event);
+                              &replica->kernels.forward_reduce[plan->reduction][format], arguments,
+                              2, plan, wait, event);
 }
 
 static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,

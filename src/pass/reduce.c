@@ -1,5 +1,8 @@
 #include "pass/reduce.h"
 
+/* From so many slices on, a command that adds them costs less than reading them one by one. */
+#define SLICES_TO_ADD 4
+
 /* Room for what the slices leave, and for their sum. */
 static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
                    size_t slices)
@@ -20,7 +23,7 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format,
     const cl_uint first = (cl_uint)g->first, total = (cl_uint)g->total, plane = (cl_uint)g->plane;
     const int whole = g->layout == SBN_LAYOUT_NHWC; /* those kernels have no chunks */
     const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
-    const sbn_argument walk[SBN_SLICE_ARGUMENTS] = {
+    const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(first),
         SBN_ARG(total),
         SBN_ARG(samples),
@@ -33,22 +36,41 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format,
         SBN_ARG(work->reduced.mem),
         SBN_ARG(work->repeats), /* of the wide format alone */
     };
-    for (size_t i = whole ? 2 : 0; i < used; ++i)
-        arguments[count++] = walk[i];
+    const sbn_argument of_gpu[] = {
+        SBN_ARG(channels),           SBN_ARG(plane),
+        SBN_ARG(g->blocks),          SBN_ARG(g->channel_blocks),
+        SBN_ARG(plan->log2_strip),   SBN_ARG(plan->per_slice),
+        SBN_ARG(g->last_reciprocal), SBN_ARG(work->reduced.mem),
+        SBN_ARG(work->repeats),
+    };
+    if (replica->form == SBN_FORM_GPU)
+        for (size_t i = 0; i < (format == SBN_WIDE ? 9 : 8); ++i)
+            arguments[count++] = of_gpu[i];
+    else
+        for (size_t i = whole ? 2 : 0; i < used; ++i)
+            arguments[count++] = of_cpu[i];
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
 int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
-                    const sbn_reduced from[4], const sbn_wait *wait, cl_event *event)
+                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event)
 {
-    const sbn_work *work = &chunk->work[replica->index];
-    sbn_argument arguments[2 * 4 + 1];
+    sbn_argument arguments[2 * 4 + 3];
     for (size_t i = 0; i < 4; ++i) {
         arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
         arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
     }
-    arguments[2 * 4] = (sbn_argument)SBN_ARG(work->accumulators.mem);
-    const size_t items[] = {sbn__accumulator_length(format), chunk->channels};
+    arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
+    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
+    if (replica->form == SBN_FORM_GPU) {
+        const cl_uint total = (cl_uint)(per_channel * chunk->channels);
+        const size_t groups = ((size_t)total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
+        arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
+        arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
+        return sbn__launch(replica, &replica->kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
+                           wait, event);
+    }
+    const size_t items[] = {per_channel, chunk->channels};
     return sbn__launch(replica, &replica->kernels.add_slices, arguments, 2 * 4 + 1, 2, items, wait,
                        event);
 }
@@ -77,7 +99,8 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
         const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
         sbn_wait done = {{NULL}, 0};
         sbn__wait_add(&done, reduced);
-        status = sbn__add_slices(chunk, replica, fixed, from, &done, &folded);
+        status = sbn__add_slices(chunk, replica, fixed, from, work->accumulators.mem, &done,
+                                 &folded);
     }
     if (reduced)
         sbn__move_event(&work->last, folded ? &folded : &reduced);
@@ -97,8 +120,8 @@ int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repl
     if (shape->values == 0)
         return SBN_SUCCESS;
     const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
-    const int status = sbn__reserve(replica, &work->partial,
-                                    sizeof(int64_t) * length * chunk->channels * plan.slices);
+    int status = sbn__reserve(replica, &work->partial,
+                              sizeof(int64_t) * length * chunk->channels * plan.slices);
     if (status)
         return status;
     work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
@@ -108,5 +131,20 @@ int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repl
     sbn__wait_add(&wait, layer_pass->ready[replica->index]);
     for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
         sbn__wait_add(&wait, chunk->work[r].last);
-    return layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait, &work->next);
+    status = layer_pass->kind->reduce(layer_pass, chunk, replica, format, &plan, &wait,
+                                      &work->next);
+    if (status || replica->form != SBN_FORM_GPU || plan.slices < SLICES_TO_ADD)
+        return status;
+    /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
+    const cl_mem out = work->partial.mem;
+    const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
+    sbn_wait done = {{NULL}, 0};
+    cl_event added = NULL;
+    sbn__wait_add(&done, work->next);
+    status = sbn__add_slices(chunk, replica, fixed, from, out, &done, &added);
+    if (!status) {
+        sbn__move_event(&work->next, &added);
+        work->reduced.slices = 1;
+    }
+    return status;
 }

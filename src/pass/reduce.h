@@ -22,8 +22,8 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *repli
 int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
                           int format);
 
-/* Adds up to four replicas' accumulators of a format into a replica's. */
+/* Adds up to four replicas' accumulators of a format; `to` may be one of them. */
 int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
-                    const sbn_reduced from[4], const sbn_wait *wait, cl_event *event);
+                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event);
 
 #endif

@@ -99,9 +99,9 @@ opens() {
 }
 
 all=
-for file in "$srcdir"/cl/*.cl; do
-    all="$all ${file##*/}"
-    result "${file##*/}: no division, no function that rounds freely" "$(faults "$file")"
+for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
+    all="$all ${file#"$srcdir"/cl/}"
+    result "${file#"$srcdir"/cl/}: no division, no function that rounds freely" "$(faults "$file")"
 done
 result "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
 
@@ -110,13 +110,13 @@ result 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
 twice() {
     for name in $(grep -ohE -e '-D [A-Z0-9_]+=' "$srcdir/src/exact/format.c" \
         "$srcdir/src/device/kernel_constants.c" | sed 's/-D //; s/=//' | sort -u); do
-        grep -nE "^# *define +$name\\b" "$1"/*.cl
+        find "$1" -name '*.cl' -exec grep -nE "^# *define +$name\\b" {} /dev/null \;
     done
 }
 result 'no number of the library is defined again' "$(twice "$srcdir/cl")"
 
 result 'FP_CONTRACT is said once' \
-    "$(for file in "$srcdir"/cl/*.cl; do
+    "$(for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
 

@@ -1,10 +1,12 @@
 /*
- * In a scenario the n-th call into OpenCL, the system or the library's allocator fails, n = 1, 2, ...
- * until there are no more; then the n-th and one of those after it, and all after it. Each time the
- * step in which it happens returns an error with a sentence, or has survived what may be survived;
- * what an error must not change has not changed; the same step succeeds the next time and all that
- * follows has the bits of a run without failures, or it refuses with SBN_GROUP_FAILED and a fresh run
- * has them; and nothing is left open: no reference to an OpenCL object, no block, no descriptor.
+ * In a scenario the n-th call into OpenCL, the system or the library's allocator fails, for n = 1,
+ * 2, ... until there are no more; then the n-th and one after it, and all after it. Each time
+ *
+ *   the step in which it happens returns an error with a sentence, or survives what it may;
+ *   what an error must not change has not changed;
+ *   the same step succeeds the next time and all that follows has the bits of a run without
+ *   failures, or it refuses with SBN_GROUP_FAILED and a fresh run has them;
+ *   nothing is left open: no reference to an OpenCL object, no block, no descriptor.
  */
 #ifndef TESTS_FAULTS_DRIVER_H
 #define TESTS_FAULTS_DRIVER_H
@@ -15,10 +17,10 @@ typedef struct totals {
     int points, pairs, survived, wrong;
 } totals;
 
-/* FAULT_POINTS in the environment; without it a sample. */
+/* FAULT_POINTS in the environment; -1: all, but no two at a time; without it a sample. */
 int fault_points(void);
 
-/* One check: so many points, at equal distances; 0: all. */
+/* One check: so many points, at equal distances; 0 and -1: all. */
 totals try_scenario(const scenario *s, int points);
 
 #endif

@@ -13,7 +13,7 @@
 static char folder[80], path[96];
 static sbn_checkpoint *checkpoint;
 
-/* Is it a draft that is left? Where it could not be removed, an empty one, or what is in it, may be. */
+/* Is it a draft that is left? An empty one may be, and one that could not be removed. */
 static int is_left(const char *name)
 {
     char draft[400];
@@ -124,7 +124,9 @@ static uint64_t kept_look(int number)
     return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
 }
 
-/* A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty. */
+/*
+ * A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty.
+ */
 static const int survived[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
 
 const scenario file_scenarios[] = {

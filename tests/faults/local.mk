@@ -33,7 +33,7 @@ tests_faults_faults_ranks_LDFLAGS = $(faults_wraps)
 TIMED_TESTS += tests/faults/faults_ranks
 ASAN_TESTS += $(faults_programs)
 
-# Calls into MPI, and allocations of the transport over it: on three ranks.
+# Calls into MPI, and allocations of the transport over it: on two ranks.
 EXTRA_DIST += tests/faults/mpi.sh
 faults_tests = $(faults_programs)
 if HAVE_MPI

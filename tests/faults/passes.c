@@ -1,4 +1,7 @@
-/* The life of a layer: passes of every kind, on one replica and on three, in chunks, begun and ended. */
+/*
+ * The life of a layer: passes of every kind, on one replica and on three, in chunks, begun and
+ * ended.
+ */
 #include <stdio.h>
 
 #include "faults/scenario.h"
@@ -171,7 +174,9 @@ static void begin_chunks(void)
     wraps_device_says(0, NULL, 0);
 }
 
-/* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
+/*
+ * What waits for an earlier pass before it uses its memory again finds it ended, if with an error.
+ */
 static const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario pass_scenarios[] = {

@@ -1,6 +1,6 @@
 /*
- * Three ranks, threads over a hub: calls of the second one fail. The others learn of it or wait until
- * their timeout. Calls of a rank that has failed are refused, and then those of all.
+ * Three ranks, threads over a hub: calls of the second one fail. The others learn of it or wait
+ * until their timeout. Calls of a rank that has failed are refused, and then those of all.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -216,4 +216,5 @@ const scenario rank_scenarios[] = {
      .slow = 1},
     {.name = NULL},
 };
+const int scenarios_reach_all = 0;
 const scenario *const scenario_lists[] = {rank_scenarios, NULL};

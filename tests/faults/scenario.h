@@ -41,6 +41,9 @@ extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], l
     model_scenarios[], file_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
 
+/* Do these scenarios call every function that is wrapped? */
+extern const int scenarios_reach_all;
+
 /* Nothing can be done about an object that cannot be released. */
 #define SURVIVED_RELEASES \
     WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL, \

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum, and
- * what it gives to a driver that answers anything. Nothing but the binary that belongs to the key
- * is taken.
+ * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum,
+ * and what it gives to a driver that answers anything. Nothing but the binary that belongs to the
+ * key is taken.
  */
 #include <dirent.h>
 #include <fcntl.h>

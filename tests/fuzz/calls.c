@@ -1,7 +1,7 @@
 /*
- * Any bytes as a sequence of calls of the public API, with arguments right and wrong: each byte is a
- * call, those behind it its arguments (arguments.h). An error has a sentence, a success has none, and
- * when all has been destroyed nothing is left open.
+ * Any bytes as a sequence of calls of the public API, with arguments right and wrong: each byte is
+ * a call, those behind it its arguments (arguments.h). An error has a sentence, a success has
+ * none, and when all has been destroyed nothing is left open.
  */
 #include <stdlib.h>
 #include <unistd.h>

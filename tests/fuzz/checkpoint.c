@@ -1,7 +1,7 @@
 /*
- * Any bytes as a checkpoint: its layers are described and read, it is loaded into a model on a device,
- * and the model saved over it. What was saved is loaded again with the same values; a load that fails
- * changes nothing unless a device fails.
+ * Any bytes as a checkpoint: its layers are described and read, it is loaded into a model on a
+ * device, and the model saved over it. What was saved is loaded again with the same values; a load
+ * that fails changes nothing unless a device fails.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Any arguments of `syncbn check` and `syncbn bench`, one a line; what is behind a NUL is the content
- * of whatever file they name. They are understood, or refused as wrong usage.
+ * Any arguments of `syncbn check` and `syncbn bench`, one a line; what is behind a NUL is the
+ * content of whatever file they name. They are understood, or refused as wrong usage.
  */
 #include <getopt.h>
 #include <stdio.h>

@@ -29,6 +29,7 @@ OCLGRIND_TESTS += tests/pass/whole_numbers
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_layer \
+	tests/pass/arguments_objects \
 	tests/pass/arguments_pass \
 	tests/pass/arguments_shards \
 	tests/pass/branches \

@@ -1,6 +1,6 @@
 /*
- * The C library's allocator, as far as objects of this program call it: the transport over MPI and the
- * command take their memory from it. Blocks count as descriptors do.
+ * The C library's allocator, as far as objects of this program call it: the transport over MPI and
+ * the command take their memory from it. Blocks count as descriptors do.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Calls into MPI. What fails is not called, so that no rank is left waiting where all fail alike; only
- * what tests a request does so first.
+ * Calls into MPI. What fails is not called, so that no rank is left waiting where all fail alike;
+ * only what tests a request does so first.
  */
 #include <mpi.h>
 

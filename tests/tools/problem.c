@@ -61,6 +61,7 @@ static const char *const wrong[][2] = {
     {"mb4ic4,form=tpu", "cpu"},
     {"mb4ic4,size=3", "no setting"},
     {"mb100000ic100000", "2^31"},
+    {"mb8ic2ih5iw1234567895,split5-3,sizes7x7-4x5", "2^31"},
 };
 
 static void reads_as(const char *line, const char *expected)

@@ -165,6 +165,18 @@ static int parse_setting(parser *in, const char *word)
     return parse_plain_word(in->p, word) ? parser_fail(in, "\"%s\" is no setting", word) : 0;
 }
 
+static int check_elements(parser *in, const size_t *space)
+{
+    const problem *p = in->p;
+    double elements = (double)p->samples * (double)p->channels;
+    for (int i = 0; i < p->space_dims; ++i)
+        elements *= (double)space[i];
+    return elements > (double)PARSER_MAX
+               ? parser_fail(in, "the batch has %.3g elements, at most 2^31 can be checked",
+                             elements)
+               : 0;
+}
+
 /* What only the whole line can tell. */
 static int judge(parser *in)
 {
@@ -178,16 +190,11 @@ static int judge(parser *in)
     }
     if (p->has_sizes && p->shuffle)
         return parser_fail(in, "shuffle needs samples of one size, so it does not go with sizes");
-    for (size_t r = 0; r < (p->has_sizes ? p->replicas : 1); ++r) {
-        double elements = (double)p->samples * (double)p->channels;
-        for (int i = 0; i < p->space_dims; ++i)
-            elements *= (double)(p->has_sizes ? p->sizes[r][i] : p->space[i]);
-        if (elements > (double)PARSER_MAX) {
-            return parser_fail(in, "the batch has %.3g elements, at most 2^31 can be checked",
-                               elements);
-        }
-    }
-    return 0;
+    /* The shape's own extents are those of all samples again once --replicas drops the sizes. */
+    int failed = check_elements(in, p->space);
+    for (size_t r = 0; r < p->replicas && p->has_sizes && !failed; ++r)
+        failed = check_elements(in, p->sizes[r]);
+    return failed;
 }
 
 int problem_parse(const char *line, problem *p, char *error, size_t error_size)

@@ -50,9 +50,7 @@ def plans_of(library, out):
     for line in done.stdout.splitlines():
         device, problem, kernel, *rest = line.split()
         plan = dict(word.split('=') for word in rest)
-        x, y = plan.pop('groups').split('x')
-        plan = {key: int(value) for key, value in plan.items()}
-        plans[device, problem, kernel] = dict(plan, groups=int(x) * int(y))
+        plans[device, problem, kernel] = {key: int(value) for key, value in plan.items()}
     return plans
 
 

@@ -21,8 +21,7 @@ def resources(info):
         kernels[name] = Kernel(
             name, items=int(sizes[1]) * int(sizes[2]) * int(sizes[3]) if sizes else 64,
             registers=int(values['grf_count']), simd=simd, local=int(values.get('slm_size', 0)),
-            # Where the size is not said there is an argument for it, at least.
-            stack=sum(memory) or int('private_base' in part), spills=int(values.get('spill_size', 0)))
+            stack=sum(memory), spills=int(values.get('spill_size', 0)))
     return kernels
 
 

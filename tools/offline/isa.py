@@ -47,17 +47,23 @@ def contains(outer, inner):
     return outer != inner and outer[0] <= inner[0] and inner[1] <= outer[1]
 
 
-def loaded(kernel, first, last):
-    return sum(i.bytes for i in kernel.code[first:last + 1] if i.kind == 'load')
+def own_code(kernel, loop):
+    """A loop's instructions without those of the loops within it."""
+    inner = [l for l in loops_of(kernel) if contains(loop, l)]
+    return [kernel.code[at] for at in range(loop[0], loop[1] + 1)
+            if not any(first <= at <= last for first, last in inner)]
+
+
+def loaded(code):
+    return sum(i.bytes for i in code if i.kind == 'load')
 
 
 def main_loop(kernel):
-    """The innermost loop that loads the most, or None: the kernel has no loop with loads. What a
+    """The loop that loads the most itself, or None: the kernel has no loop with loads. What a
     reduction loads and stores in one loop are accumulators, not tensors."""
-    loops = [l for l in loops_of(kernel) if loaded(kernel, *l) and
+    loops = [l for l in loops_of(kernel) if loaded(own_code(kernel, l)) and
              ('reduce' not in kernel.name or not kernel.count('store', l[0], l[1] + 1))]
-    innermost = [l for l in loops if not any(contains(l, m) for m in loops)]
-    return max(innermost, key=lambda l: (loaded(kernel, *l), l[0] - l[1]), default=None)
+    return max(loops, key=lambda l: (loaded(own_code(kernel, l)), l[0] - l[1]), default=None)
 
 
 def outermost_loop(kernel, loop):
@@ -66,18 +72,18 @@ def outermost_loop(kernel, loop):
     return max(around, key=lambda l: l[1] - l[0], default=loop)
 
 
-def instructions(kernel, first, last):
-    return sum(i.weight for i in kernel.code[first:last + 1])
+def instructions(code):
+    return sum(i.weight for i in code)
 
 
-def trip_time(kernel, first, last, latency, issue):
+def trip_time(code, latency, issue):
     """Cycles that one trip takes a warp that is alone: an instruction every `issue` cycles, a load
     there after `latency`; who needs what is not there waits. The second of two trips, so that
     loads ahead of their use count."""
     now, ends = 0.0, []
     ready = {}
     for _ in range(3):
-        for instruction in kernel.code[first:last + 1]:
+        for instruction in code:
             needed = [ready[r] for r in instruction.uses if r in ready]
             if needed:
                 now = max([now] + needed)

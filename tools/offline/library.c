@@ -85,19 +85,21 @@ static int shape_of(sbn_shape *shape, const char *line)
 static void print_plans(const char *device, const char *line, const sbn_shape *shape,
                         const sbn_replica *replica)
 {
-    static const char *const passes[] = {"forward", "backward"};
-    static const char *const layouts[] = {"nchw", "nhwc"}, *const walks[] = {"flat", "rows"};
     const sbn_format *formats[] = {&sbn_forward_narrow, &sbn_backward_narrow};
-    for (int pass = 0; pass < 2; ++pass) {
-        const size_t length = sbn__accumulator_length(formats[pass]);
+    for (int is_backward = 0; is_backward < 2; ++is_backward) {
+        const size_t length = sbn__accumulator_length(formats[is_backward]);
         const sbn_reduce_plan reduce = sbn__plan_reduce(shape, replica, length);
-        printf("%s %s %s_reduce_%s groups=%zux%zu strip=%u slices=%u per_slice=%u\n", device, line,
-               passes[pass], layouts[shape->layout == SBN_LAYOUT_NHWC], reduce.work_groups[0],
-               reduce.work_groups[1], reduce.strip, reduce.slices, reduce.per_slice);
+        printf("%s %s %s groups=%zu strip=%u slices=%u per_slice=%u\n", device, line,
+               sbn__reduction_name(reduce.reduction, is_backward),
+               reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
+               reduce.per_slice);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
-        printf("%s %s %s_apply_%s groups=%zux%zu length=%llu per_work_group=%u\n", device, line,
-               passes[pass], walks[apply.walk], apply.work_groups[0], apply.work_groups[1],
-               (unsigned long long)apply.length, apply.per_work_group);
+        size_t groups = 1;
+        for (cl_uint i = 0; i < apply.dimensions; ++i)
+            groups *= apply.work_groups[i];
+        printf("%s %s %s groups=%zu length=%llu per_work_group=%u\n", device, line,
+               sbn__walk_name(apply.walk, is_backward), groups, (unsigned long long)apply.length,
+               apply.per_work_group);
     }
 }
 

@@ -58,15 +58,18 @@ class Time:
     share: float
 
 
+def main_code(kernel):
+    loop = isa.main_loop(kernel)
+    return isa.own_code(kernel, loop) if loop else kernel.code
+
+
 def trip(kernel, walk, latency, cycles):
     """(cycles, elements, instructions) of a trip of the main loop, for a work-item."""
-    loop = isa.main_loop(kernel) or (0, len(kernel.code) - 1)
-    first, last = loop
-    stored = sum(i.bytes for i in kernel.code[first:last + 1] if i.kind == 'store')
+    code = main_code(kernel)
+    stored = sum(i.bytes for i in code if i.kind == 'store')
     # An apply kernel stores each element once; a reduction stores nothing in its loop.
-    size = stored if 'apply' in kernel.name else isa.loaded(kernel, first, last) / walk.tensors
-    time = isa.trip_time(kernel, first, last, latency, cycles)
-    return time, max(size / 4, 1), isa.instructions(kernel, first, last)
+    size = stored if 'apply' in kernel.name else isa.loaded(code) / walk.tensors
+    return isa.trip_time(code, latency, cycles), max(size / 4, 1), isa.instructions(code)
 
 
 def loads_in_flight(kernel, tensors, latency=1200, cycles=3):
@@ -81,21 +84,28 @@ def time_of(device, target, kernel, walk):
     time, elements, instructions = trip(kernel, walk, device.latency * clock, cycles)
     loop = isa.main_loop(kernel)
     around = isa.outermost_loop(kernel, loop) if loop else None
-    own = isa.instructions(kernel, *around) - instructions if loop else 0
-    barriers = kernel.count('barrier', around[0], around[1] + 1) if loop else 0
+    own = barriers = met = 0
+    if loop:
+        met = sum(i.kind == 'barrier' for i in main_code(kernel))
+        barriers = kernel.count('barrier', around[0], around[1] + 1) - met
+        own = isa.instructions(kernel.code[around[0]:around[1] + 1]) - instructions
 
-    trips, rest = divmod(walk.run_length, elements)
-    run = trips * time / clock
+    runs, length = walk.runs, walk.run_length
+    if elements > length > 0:
+        # The compiler has unrolled the loop around, too.
+        runs, length = max(runs * length / elements, 1), elements
+    trips, rest = divmod(length, elements)
+    run = trips * time / clock + (trips * met + met * (rest > 0)) * device.barrier
     if rest > 0:
         run += rest * device.latency if walk.single else time / clock
-    round_time = (walk.runs * run + walk.latencies * device.latency + walk.hits * device.hit +
+    round_time = (runs * run + walk.latencies * device.latency + walk.hits * device.hit +
                   barriers * walk.meetings * device.barrier +
                   walk.integers * own * cycles / clock)
     group_time = (walk.rounds * round_time + (walk.start + walk.end) * device.latency +
                   walk.local * LOCAL / clock)
 
     warps = -(-kernel.items // (target.lanes or kernel.simd))
-    executed = walk.rounds * (walk.runs * max(walk.run_length / elements, 1) * instructions +
+    executed = walk.rounds * (runs * max(length / elements, 1) * instructions +
                               walk.integers * own)
     if not loop:
         executed = instructions

@@ -19,7 +19,8 @@ FAULTS = [
     ('an error', HEAD + 'undeclared(); }', 'gfx90a', 'not compiled'),
     ('an error', HEAD + 'undeclared(); }', 'dg2', 'not compiled'),
 ]
-STACK = (HEAD + 'float all[256]; for (uint i = 0; i < 256; ++i) all[i] = p[i]; '
+STACK = (HEAD + 'float all[256]; p += get_global_id(0); at += get_global_id(0); '
+         'for (uint i = 0; i < 256; ++i) all[i] = p[i]; '
          'for (uint i = 0; i < n; ++i) all[at[i] & 255] += 1.0f; '
          'for (uint i = 0; i < 256; ++i) p[i] = all[i]; }')
 

@@ -42,28 +42,42 @@ def words(name):
     return 8 if name.startswith('forward') else 9
 
 
-def reduce_nchw(name, shape, plan):
-    tensors = 1 if name.startswith('forward') else 2
-    single = plan['strip'] == 1
-    blocks = plan['per_slice'] if single else plan['strip'] * shape.blocks
-    batch = min(blocks, 64)
-    length = min(shape.plane, BLOCK)
-    return Walk(groups=plan['groups'], rounds=ceil(blocks, 64) * (1 if single else plan['per_slice']),
-                runs=ceil(batch, 4), run_length=length / LANES, single=True, tensors=tensors,
-                latencies=1, hits=LANES - 1, local=words(name) * 64 / plan['strip'], end=2,
-                bytes=4 * tensors * shape.elements,
-                more_bytes=plan['slices'] * shape.channels * words(name) * 16)
+# src/device/kernel_constants.h
+ITEMS, LOADS, PARTS, SMALL_PLANE, SLICE_WORDS = 256, 16, 4, 64, 16
 
 
-def reduce_nhwc(name, shape, plan):
+def reduce_planes(name, shape, plan, steps):
+    """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums."""
     tensors = 1 if name.startswith('forward') else 2
-    length = min(shape.plane, BLOCK)
-    # A round is 8 blocks, of which each of 8 rows of work-items adds one.
-    return Walk(groups=plan['groups'], rounds=ceil(plan['per_slice'], 8),
-                runs=8 * ceil(min(length, LANES), 8), run_length=ceil(length, LANES), single=True,
-                tensors=tensors, latencies=8, meetings=8, local=words(name) * 8, end=2,
+    tasks = min(plan['per_slice'], shape.samples * shape.blocks) * plan['strip']
+    batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
+    rounds = ceil(tasks, batch)
+    return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
+                run_length=LOADS, tensors=tensors, local=LANES + 2 * 5, end=1,
                 bytes=4 * tensors * shape.elements,
-                more_bytes=plan['slices'] * shape.channels * words(name) * 16)
+                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+
+
+def reduce_columns(name, shape, plan):
+    """A round is a block of each item; the backward pass loads what makes the pivot apart."""
+    tensors = 1 if name.startswith('forward') else 2
+    units = min(plan['per_slice'], shape.samples * shape.blocks)
+    return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
+                runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
+                latencies=tensors - 1, local=4 * words(name), end=1,
+                bytes=4 * tensors * shape.elements,
+                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+
+
+def reduce_rows(name, shape, plan):
+    """A round is a run of rows of each item: 16, or 8 of each tensor."""
+    tensors = 1 if name.startswith('forward') else 2
+    run = LOADS // tensors
+    units = min(plan['per_slice'], shape.samples)
+    return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS * run),
+                run_length=run, tensors=tensors, integers=0, local=4 * words(name), end=1,
+                bytes=4 * tensors * shape.elements,
+                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
 
 
 def apply(name, shape, plan, items):
@@ -75,12 +89,18 @@ def apply(name, shape, plan, items):
 
 def add_slices(name, shape, plan):
     """Behind a reduction of several slices."""
-    return Walk(groups=ceil(shape.channels * words(name), 64), run_length=plan['slices'] * 2,
-                single=True, integers=0,
+    parts = ITEMS // SLICE_WORDS
+    return Walk(groups=ceil(shape.channels * words(name), SLICE_WORDS),
+                run_length=2 * ceil(plan['slices'], parts), integers=0, local=2 * 4,
                 more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+
+
+REDUCTIONS = {'large_planes': lambda *a: reduce_planes(*a, BLOCK // LANES),
+              'small_planes': lambda *a: reduce_planes(*a, SMALL_PLANE // LANES),
+              'columns': reduce_columns, 'rows': reduce_rows}
 
 
 def walk_of(name, shape, plan, items):
     if 'apply' in name:
         return apply(name, shape, plan, items)
-    return (reduce_nchw if name.endswith('nchw') else reduce_nhwc)(name, shape, plan)
+    return REDUCTIONS[name.split('reduce_')[1]](name, shape, plan)

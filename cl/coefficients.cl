@@ -1,0 +1,24 @@
+/* Step 3, of both passes and forms: tables of coefficients, and what is stored. */
+
+/*
+ * A zero is stored as +0: what sign it has depends on how a compiler spells a
+ * negation (Mesa's gives others than IEEE's).
+ */
+static real plus_zero(real v)
+{
+    return select(v, (real)0.0f, MASK(v == 0.0f));
+}
+
+static ulong quotient_long(ulong a, ulong b)
+{
+    return a / b;
+}
+
+static void put(real v, global float *p)
+{
+#if CPU_FORM
+    store_vector(v, p);
+#else
+    *p = v;
+#endif
+}

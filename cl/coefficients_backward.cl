@@ -1,0 +1,36 @@
+/*
+ * Step 3 of the backward pass: dx from x and dy,
+ *
+ *   dx = p (dy - g) + q (x - mean) + r
+ *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
+ *
+ * where g + g_low is the mean of dy in two floats and
+ * k = invstd^2 sum(dy (x - mean)) / n comes from the host.
+ *
+ * coefficients: rows of ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD; gradients: rows of ROW_G_HIGH,
+ * ROW_G_LOW and ROW_K; `total` floats each.
+ */
+
+/* p, q and r of a channel. */
+static float backward_p(global const float *coefficients, global const float *weight, uint affine,
+                        uint total, uint c)
+{
+    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
+}
+
+static float backward_q(global const float *gradients, uint total, uint c, float p)
+{
+    return -p * gradients[table_row(ROW_K, total) + c];
+}
+
+static float backward_r(global const float *coefficients, global const float *gradients,
+                        uint total, uint c, float p, float q)
+{
+    const float q_low = q * coefficients[table_row(ROW_MEAN_LOW, total) + c];
+    return fma(-p, gradients[table_row(ROW_G_LOW, total) + c], -q_low);
+}
+
+static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)
+{
+    return plus_zero(fma(p, dy - g, fma(q, x - mean, r)));
+}

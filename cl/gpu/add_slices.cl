@@ -1,0 +1,52 @@
+/*
+ * GPU form, step 1, last: adds slices, of one replica or of up to four. accumulators[i] = the sum over
+ * s < slices and all sources of from[s * total + i]; the last int64 of a channel, its flags, by or.
+ * Work-group: SLICE_WORDS int64s, each of which SLICE_PARTS items share; neighbouring items read
+ * neighbouring int64s. Sums of integers: any order will do. `accumulators` may be a source.
+ */
+#define SLICE_WORDS (1 << LOG2_SLICE_WORDS)
+#define SLICE_PARTS (ITEMS >> LOG2_SLICE_WORDS)
+#define SLICES_AT_ONCE 8
+
+static void add_slices_of(private long *sum, private long *flags, global const long *from,
+                          uint slices, uint first, uint at, uint total)
+{
+    for (uint s = first; s < slices; s += SLICE_PARTS * SLICES_AT_ONCE) {
+        long each[SLICES_AT_ONCE];
+        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+            each[k] = from[(ulong)min(s + k * SLICE_PARTS, slices - 1) * total + at];
+        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+            if (s + k * SLICE_PARTS < slices) {
+                *sum += each[k];
+                *flags |= each[k];
+            }
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
+                global const long *from2, uint slices2, global const long *from3, uint slices3,
+                global long *accumulators, uint per_channel, uint total)
+{
+    local long sums[ITEMS], all_flags[ITEMS];
+    const uint item = get_local_id(0);
+    const uint i = (uint)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
+    const uint at = min(i, total - 1);
+    long sum = 0, flags = 0;
+    const uint first = item >> LOG2_SLICE_WORDS;
+    add_slices_of(&sum, &flags, from0, slices0, first, at, total);
+    add_slices_of(&sum, &flags, from1, slices1, first, at, total);
+    add_slices_of(&sum, &flags, from2, slices2, first, at, total);
+    add_slices_of(&sum, &flags, from3, slices3, first, at, total);
+    sums[item] = sum;
+    all_flags[item] = flags;
+    for (uint apart = ITEMS >> 1; apart >= SLICE_WORDS; apart >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < apart) {
+            sums[item] += sums[item + apart];
+            all_flags[item] |= all_flags[item + apart];
+        }
+    }
+    if (item < SLICE_WORDS && i < total)
+        accumulators[i] = quotient(i + 1, per_channel) * per_channel == i + 1 ? all_flags[item] : sums[item];
+}

@@ -1,0 +1,126 @@
+/*
+ * GPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl,
+ * the walks in apply.cl.
+ */
+static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
+                              float4 r)
+{
+    return (float4)(backward_value(x.x, dy.x, mean.x, g.x, p.x, q.x, r.x),
+                    backward_value(x.y, dy.y, mean.y, g.y, p.y, q.y, r.y),
+                    backward_value(x.z, dy.z, mean.z, g.z, p.z, q.z, r.z),
+                    backward_value(x.w, dy.w, mean.w, g.w, p.w, q.w, r.w));
+}
+
+kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
+void backward_apply_planes(global const float *restrict x, ulong x_offset,
+                           global const float *restrict dy, ulong dy_offset,
+                           global float *restrict dx, ulong dx_offset,
+                           global const float *restrict coefficients,
+                           global const float *restrict gradients,
+                           global const float *restrict weights, ulong weight_offset, uint affine,
+                           uint channels, uint plane, uint range)
+{
+    uint c, count;
+    const ulong begin = plane_begin(channels, plane, range, &c, &count);
+    const float mean = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+    const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
+    const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
+    const float q = backward_q(gradients, channels, c, p);
+    const float r = backward_r(coefficients, gradients, channels, c, p, q);
+    global const float *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
+    global float *pdx = dx + dx_offset + begin;
+    if (are_aligned(x_offset | dx_offset, dy_offset, plane, range)) {
+        uint i = 4 * (uint)get_local_id(0);
+        for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
+            float4 xs[VECTORS], dys[VECTORS];
+            UNROLL for (uint k = 0; k < VECTORS; ++k)
+            {
+                xs[k] = load_vector(px, i + k * TILE);
+                dys[k] = load_vector(pdy, i + k * TILE);
+            }
+            UNROLL for (uint k = 0; k < VECTORS; ++k)
+                store_vector(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, i + k * TILE);
+        }
+        for (; i < count; i += TILE)
+            store_vector(backward_vector(load_vector(px, i), load_vector(pdy, i), mean, g, p, q, r),
+                         pdx, i);
+        return;
+    }
+    for (uint i = get_local_id(0); i < count; i += TILE) {
+        float xs[4], dys[4];
+        UNROLL for (uint k = 0; k < 4; ++k)
+        {
+            xs[k] = load_element(px, min(i + k * APPLY_ITEMS, count - 1));
+            dys[k] = load_element(pdy, min(i + k * APPLY_ITEMS, count - 1));
+        }
+        UNROLL for (uint k = 0; k < 4; ++k)
+            if (i + k * APPLY_ITEMS < count)
+                store_element(backward_value(xs[k], dys[k], mean, g, p, q, r), pdx,
+                              i + k * APPLY_ITEMS);
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
+void backward_apply_rows(global const float *restrict x, ulong x_offset,
+                         global const float *restrict dy, ulong dy_offset,
+                         global float *restrict dx, ulong dx_offset,
+                         global const float *restrict coefficients,
+                         global const float *restrict gradients,
+                         global const float *restrict weights, ulong weight_offset, uint affine,
+                         uint channels, uint plane, ulong rows, uint rows_per_tile)
+{
+    const uint width = channels * plane, tile = get_group_id(0) * TILE;
+    const bool aligned = are_aligned(x_offset | dx_offset, dy_offset, width, 0);
+    const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
+    const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    const ulong place = begin * width + element;
+    global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
+    global float *pdx = dx + dx_offset + place;
+    uint cs[4];
+    float means[4], gs[4], ps[4], qs[4], rs[4];
+    channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
+    UNROLL for (uint k = 0; k < 4; ++k)
+    {
+        means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + cs[k]];
+        gs[k] = gradients[table_row(ROW_G_HIGH, channels) + cs[k]];
+        ps[k] = backward_p(coefficients, weights + weight_offset, affine, channels, cs[k]);
+        qs[k] = backward_q(gradients, channels, cs[k], ps[k]);
+        rs[k] = backward_r(coefficients, gradients, channels, cs[k], ps[k], qs[k]);
+    }
+    if (element >= width)
+        return;
+    ulong row = begin;
+    if (aligned) {
+        const float4 mean = (float4)(means[0], means[1], means[2], means[3]);
+        const float4 g = (float4)(gs[0], gs[1], gs[2], gs[3]);
+        const float4 p = (float4)(ps[0], ps[1], ps[2], ps[3]);
+        const float4 q = (float4)(qs[0], qs[1], qs[2], qs[3]);
+        const float4 r = (float4)(rs[0], rs[1], rs[2], rs[3]);
+        for (; row + VECTORS <= end; row += VECTORS) {
+            float4 xs[VECTORS], dys[VECTORS];
+            UNROLL for (uint k = 0; k < VECTORS; ++k, px += width, pdy += width)
+            {
+                xs[k] = load_vector(px, 0);
+                dys[k] = load_vector(pdy, 0);
+            }
+            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width)
+                store_vector(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, 0);
+        }
+        for (; row < end; ++row, px += width, pdy += width, pdx += width)
+            store_vector(backward_vector(load_vector(px, 0), load_vector(pdy, 0), mean, g, p, q, r),
+                         pdx, 0);
+        return;
+    }
+    for (; row < end; ++row, px += width, pdy += width, pdx += width) {
+        float xs[4], dys[4];
+        UNROLL for (uint k = 0; k < 4; ++k)
+        {
+            xs[k] = load_element(px, min(k * APPLY_ITEMS, width - 1 - element));
+            dys[k] = load_element(pdy, min(k * APPLY_ITEMS, width - 1 - element));
+        }
+        UNROLL for (uint k = 0; k < 4; ++k)
+            if (k * APPLY_ITEMS < width - element)
+                store_element(backward_value(xs[k], dys[k], means[k], gs[k], ps[k], qs[k], rs[k]),
+                              pdx, k * APPLY_ITEMS);
+    }
+}

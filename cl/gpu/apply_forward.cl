@@ -1,0 +1,100 @@
+/*
+ * GPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The formula
+ * is in coefficients_forward.cl, the walks in apply.cl.
+ */
+static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
+{
+    const float4 d = x - mean;
+    return (float4)(plus_zero(fma(a.x, d.x, b.x)), plus_zero(fma(a.y, d.y, b.y)),
+                    plus_zero(fma(a.z, d.z, b.z)), plus_zero(fma(a.w, d.w, b.w)));
+}
+
+kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
+void forward_apply_planes(global const float *restrict x, ulong x_offset, global float *restrict y,
+                          ulong y_offset, global const float *restrict coefficients,
+                          global const float *restrict weights, ulong weight_offset,
+                          global const float *restrict biases, ulong bias_offset, uint affine,
+                          uint scale_only, uint channels, uint plane, uint range)
+{
+    uint c, count;
+    const ulong begin = plane_begin(channels, plane, range, &c, &count);
+    const float mean = apply_mean(coefficients, scale_only, channels, c);
+    const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
+    const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c,
+                                  a);
+    global const float *px = x + x_offset + begin;
+    global float *py = y + y_offset + begin;
+    if (are_aligned(x_offset, y_offset, plane, range)) {
+        uint i = 4 * (uint)get_local_id(0);
+        for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
+            float4 each[VECTORS];
+            UNROLL for (uint k = 0; k < VECTORS; ++k)
+                each[k] = load_vector(px, i + k * TILE);
+            UNROLL for (uint k = 0; k < VECTORS; ++k)
+                store_vector(forward_vector(each[k], mean, a, b), py, i + k * TILE);
+        }
+        for (; i < count; i += TILE)
+            store_vector(forward_vector(load_vector(px, i), mean, a, b), py, i);
+        return;
+    }
+    for (uint i = get_local_id(0); i < count; i += TILE) {
+        float each[4];
+        UNROLL for (uint k = 0; k < 4; ++k)
+            each[k] = load_element(px, min(i + k * APPLY_ITEMS, count - 1));
+        UNROLL for (uint k = 0; k < 4; ++k)
+            if (i + k * APPLY_ITEMS < count)
+                store_element(plus_zero(fma(a, each[k] - mean, b)), py, i + k * APPLY_ITEMS);
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
+void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
+                        ulong y_offset, global const float *restrict coefficients,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile)
+{
+    const uint width = channels * plane, tile = get_group_id(0) * TILE;
+    const bool aligned = are_aligned(x_offset, y_offset, width, 0);
+    const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
+    const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    global const float *px = x + x_offset + begin * width + element;
+    global float *py = y + y_offset + begin * width + element;
+    uint cs[4];
+    float means[4], as[4], bs[4];
+    channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
+    UNROLL for (uint k = 0; k < 4; ++k)
+    {
+        means[k] = apply_mean(coefficients, scale_only, channels, cs[k]);
+        as[k] = forward_scale(coefficients, weights + weight_offset, affine, channels, cs[k]);
+        bs[k] = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels,
+                              cs[k], as[k]);
+    }
+    if (element >= width)
+        return;
+    ulong row = begin;
+    if (aligned) {
+        const float4 mean = (float4)(means[0], means[1], means[2], means[3]);
+        const float4 a = (float4)(as[0], as[1], as[2], as[3]);
+        const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
+        for (; row + VECTORS <= end; row += VECTORS) {
+            float4 each[VECTORS];
+            UNROLL for (uint k = 0; k < VECTORS; ++k, px += width)
+                each[k] = load_vector(px, 0);
+            UNROLL for (uint k = 0; k < VECTORS; ++k, py += width)
+                store_vector(forward_vector(each[k], mean, a, b), py, 0);
+        }
+        for (; row < end; ++row, px += width, py += width)
+            store_vector(forward_vector(load_vector(px, 0), mean, a, b), py, 0);
+        return;
+    }
+    for (; row < end; ++row, px += width, py += width) {
+        float each[4];
+        UNROLL for (uint k = 0; k < 4; ++k)
+            each[k] = load_element(px, min(k * APPLY_ITEMS, width - 1 - element));
+        UNROLL for (uint k = 0; k < 4; ++k)
+            if (k * APPLY_ITEMS < width - element)
+                store_element(plus_zero(fma(as[k], each[k] - means[k], bs[k])), py,
+                              k * APPLY_ITEMS);
+    }
+}

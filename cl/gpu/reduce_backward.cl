@@ -1,0 +1,217 @@
+/*
+ * GPU form, step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of
+ * n elements, with the pivot g = the mean of the first LANES of dy (narrow format; of all in the
+ * wide one), e = dy - g and d = x - mean,
+ *
+ *   E = sum e,  D = sum d,  X = sum e d by fma
+ *
+ * are summed, and added to the channel's accumulator, without rounding,
+ *
+ *   sum dy            += n g + E    parts 0 and 1
+ *   sum dy (x - mean) += X + g D    parts 2 and 3
+ *
+ * Here mean is its upper float. The largest |e| tells how far above the format's lowest bit the
+ * block lies: the sums themselves may cancel. Names as in reduce_forward.cl.
+ */
+#define PASS(name) backward_##name
+#define PASS_ARGUMENTS \
+    global const float *restrict x, ulong x_offset, global const float *restrict dy, \
+        ulong dy_offset, global const float *restrict coefficients
+#if ROW_MEAN_HIGH != 0
+#error "the means are read from the beginning of the coefficients"
+#endif
+#define PASS_TENSORS {dy + dy_offset, x + x_offset, coefficients}
+#define PASS_TENSOR_COUNT 2
+#define PASS_SUMS 4
+#define PASS_FIRST_PARTS 2
+#define PASS_LIMBS1 BACKWARD_LIMBS1
+#define PASS_LIMBS2 BACKWARD_LIMBS2
+
+typedef struct backward_tensors {
+    global const float *summed; /* dy */
+    global const float *x;
+    global const float *means; /* upper floats */
+} backward_tensors;
+
+typedef struct backward_elements {
+    float summed[MOST_LOADS], x[MOST_LOADS];
+} backward_elements;
+
+typedef struct backward_sums {
+    float e, d, product;
+} backward_sums;
+
+static void backward_load(private backward_elements *elements, uint k,
+                          private const backward_tensors *tensors, ulong at)
+{
+    elements->summed[k] = load_element(tensors->summed, at);
+    elements->x[k] = load_element(tensors->x, at);
+}
+
+static float backward_mean(private const backward_tensors *tensors, uint c)
+{
+    return tensors->means[c];
+}
+
+static void backward_clear(private backward_sums *sums)
+{
+    sums->e = 0.0f;
+    sums->d = 0.0f;
+    sums->product = 0.0f;
+}
+
+static void backward_add(private backward_sums *sums, private float *largest,
+                         private const backward_elements *elements, uint k, bool exists,
+                         float pivot, float mean)
+{
+    const float e = (exists ? elements->summed[k] : pivot) - pivot;
+    const float d = (exists ? elements->x[k] : mean) - mean;
+    sums->e += e;
+    sums->d += d;
+    sums->product = fma(e, d, sums->product);
+    *largest = larger(*largest, fabs(e));
+}
+
+static void backward_keep(local float *lanes, uint size, uint at, private const backward_sums *sums,
+                          float largest)
+{
+    lanes[at] = sums->e;
+    lanes[size + at] = sums->d;
+    lanes[2 * size + at] = sums->product;
+    lanes[3 * size + at] = largest;
+}
+
+static float backward_fold(uint which, local const float *row)
+{
+    return which == 3 ? largest_of_row(row) : fold_row(row);
+}
+
+static void backward_take(private backward_sums *sums, private float *largest,
+                          local const float *folded, uint size, uint at)
+{
+    sums->e = folded[at];
+    sums->d = folded[size + at];
+    sums->product = folded[2 * size + at];
+    *largest = folded[3 * size + at];
+}
+
+static void backward_fold_lanes(private backward_sums *sums, private const backward_sums *lanes)
+{
+    float e[LANES], d[LANES], product[LANES];
+    UNROLL for (uint l = 0; l < LANES; ++l)
+    {
+        e[l] = lanes[l].e;
+        d[l] = lanes[l].d;
+        product[l] = lanes[l].product;
+    }
+    sums->e = fold_lanes(e);
+    sums->d = fold_lanes(d);
+    sums->product = fold_lanes(product);
+}
+
+static int backward_limit(private float *pivot, float mean, private backward_sums *sums,
+                          float largest, private bool *unknown)
+{
+    int flags = 0;
+    *unknown = false;
+    /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
+    if (reaches(mean, INFINITY)) {
+        sums->d = 0.0f;
+        sums->product = 0.0f;
+    }
+    const bool over_sum = reaches(sums->e, BACKWARD_LIMIT_SUM) != 0;
+    if (reaches(*pivot, BACKWARD_LIMIT_PIVOT) || over_sum ||
+        reaches(sums->product, BACKWARD_LIMIT_SECOND) ||
+        reaches(*pivot * sums->d, BACKWARD_LIMIT_SECOND)) {
+        *unknown = reaches(*pivot, INFINITY) != 0;
+#if WIDE
+        if (*unknown || over_sum)
+            sums->e = 0.0f;
+        if (*unknown)
+            *pivot = 0.0f;
+#else
+        *unknown = *unknown || reaches(sums->e, INFINITY);
+        sums->e = 0.0f;
+        *pivot = 0.0f;
+#endif
+        sums->d = 0.0f;
+        sums->product = 0.0f;
+        largest = 0.0f;
+        flags = *unknown ? 0 : FLAG_OVERFLOW;
+    }
+    if (reaches(*pivot, BACKWARD_CLEAR) || reaches(largest, BACKWARD_CLEAR))
+        return flags | FLAG_CLEAR;
+    return *pivot != 0.0f || largest != 0.0f ? flags | FLAG_FAINT : flags;
+}
+
+static void backward_add_part(private long *limbs, uint part, uint n, float pivot,
+                              private const backward_sums *sums)
+{
+    if (part == 0)
+        add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, n, pivot);
+    else if (part == 1)
+        add_term(limbs, BACKWARD_TERM_LIMBS1, BACKWARD_LOW1, 1, sums->e);
+    else if (part == 2)
+        add_term(limbs, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, sums->product);
+    else
+        add_product(limbs, BACKWARD_TERM_LIMBS2, BACKWARD_LOW2, 1, pivot, sums->d);
+}
+
+/* --- a run of planes of one element: reduce_rows.cl --- */
+
+/* As forward_add_run, of dy and dy (x - mean); products have a range of their own, twice as wide. */
+static uint backward_add_run(private long *limbs, private int *flags,
+                             private const backward_elements *elements, uint count, float mean)
+{
+    const uint limit = as_uint(BACKWARD_LIMIT_PIVOT);
+    /* A product of exponents up to this is below its limit. */
+    const int most = (int)(as_uint(BACKWARD_LIMIT_SECOND) >> 23) + 125;
+    const bool lost = reaches(mean, INFINITY) != 0;
+    uint top = 0, others = 0;
+    int top_product = 0;
+    float ds[RUN];
+    UNROLL for (uint k = 0; k < RUN; ++k)
+    {
+        ds[k] = lost ? 0.0f : elements->x[k] - mean;
+        const uint size = magnitude_of(elements->summed[k]);
+        const int product = (int)(size >> 23) + (int)(magnitude_of(ds[k]) >> 23);
+        const bool fits = k < count && size < limit && product <= most;
+        top = fits ? max(top, size) : top;
+        top_product = fits ? max(top_product, product) : top_product;
+    }
+    /* No lower than the format's lowest bit, and clear of it. */
+    const int clear = max((int)(as_uint(BACKWARD_CLEAR) >> 23), 150 - BACKWARD_LOW1);
+    const int low = max((int)(top >> 23) - 2 * SPAN, max(clear, 1));
+    const int low_product = max(top_product - 2 * SPAN, 300 - BACKWARD_LOW2);
+    long sum = 0, high_sum = 0, low_sum = 0;
+    UNROLL for (uint k = 0; k < RUN; ++k)
+    {
+        const uint bits = as_uint(elements->summed[k]), size = bits & 0x7fffffffu;
+        const uint bits_d = as_uint(ds[k]), size_d = bits_d & 0x7fffffffu;
+        const int shift = (int)(size >> 23) - low, exponent_d = (int)(size_d >> 23);
+        const int product = (int)(size >> 23) + exponent_d;
+        const bool has_product = size_d != 0;
+        const bool is_in = shift >= 0 && size < limit && k < count && exponent_d < 255 &&
+                           (!has_product ||
+                            (exponent_d > 0 && product >= low_product && product <= most));
+        /* Inf times 0 is not nothing. */
+        others |= !is_in && (size != 0 || exponent_d == 255) && k < count ? 1u << k : 0;
+        const uint m = is_in ? (bits & 0x7fffffu) | 0x800000u : 0;
+        const uint m_d = is_in && has_product ? (bits_d & 0x7fffffu) | 0x800000u : 0;
+        const int by = is_in ? shift : 0, by_product = m_d ? product - low_product : 0;
+        const ulong magnitude = (ulong)m * m_d;
+        const int factor = 1 << by_product;
+        const int high = (int)(magnitude >> 24), low_part = (int)magnitude & 0xffffff;
+        const bool negative = (int)(bits ^ bits_d) < 0;
+        sum += (long)((int)bits < 0 ? -(int)m : (int)m) * (1 << by);
+        high_sum += (long)(negative ? -high : high) * factor;
+        low_sum += (long)(negative ? -low_part : low_part) * factor;
+        *flags |= m ? FLAG_CLEAR : 0;
+    }
+    add_sum(limbs, BACKWARD_TERM_LIMBS1, sum, low - 150 + BACKWARD_LOW1);
+    private long *second = limbs + BACKWARD_LIMBS1;
+    const int place = low_product - 300 + BACKWARD_LOW2;
+    add_sum(second, BACKWARD_TERM_LIMBS2, low_sum, place);
+    add_sum(second, BACKWARD_TERM_LIMBS2, high_sum, place + 24);
+    return others;
+}

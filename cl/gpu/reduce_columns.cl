@@ -1,0 +1,137 @@
+/*
+ * GPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file before
+ * it says what PASS reads and sums.
+ *
+ * Work-group (strip of 2^log2_strip channels; slice): a slice is `per_slice` of the `units` blocks of
+ * all samples. An item has one channel and takes every rows-th of the slice's blocks, where rows =
+ * ITEMS / strip: neighbouring items neighbouring channels. It goes down a block in the order of
+ * memory, with all of the block's lanes in registers and the next MOST_LOADS elements under way,
+ * behind the LANES that make the pivot. Items meet once, when those of a channel add up.
+ *
+ * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
+ * adds the slices.
+ */
+
+/* Rows that are loaded together: of both tensors as many as of one. */
+#define DEPTH (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
+
+#if WIDE
+/* The mean of a block, in the order of lanes. */
+static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, uint channels,
+                             float last_reciprocal)
+{
+    const float share = reciprocal(n, last_reciprocal);
+    float sums[LANES];
+    UNROLL for (uint l = 0; l < LANES; ++l)
+        sums[l] = 0.0f;
+    for (uint i = 0; i < n; i += LANES)
+        UNROLL for (uint l = 0; l < LANES; ++l)
+        {
+            const float v = load_element(p, place + (ulong)min(i + l, n - 1) * channels);
+            sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
+        }
+    return fold_lanes(sums);
+}
+#elif PASS_TENSOR_COUNT > 1
+/* The mean of a block's first elements, of which not all are loaded yet. */
+static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, uint channels,
+                                   float last_reciprocal)
+{
+    float lanes[LANES];
+    UNROLL for (uint l = 0; l < LANES; ++l)
+        lanes[l] = load_element(p, place + (ulong)min(l, n - 1) * channels);
+    UNROLL for (uint l = 0; l < LANES; ++l)
+        lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
+    return fold_lanes(lanes);
+}
+#endif
+
+/* Where a block of a channel begins, and how long it is. */
+static ulong PASS(locate_column)(uint unit, uint blocks, uint plane, uint channels, uint c,
+                                 private uint *n)
+{
+    const uint sample = blocks == 1 ? unit : quotient(unit, blocks);
+    const uint start = (unit - sample * blocks) * BLOCK;
+    *n = min((uint)BLOCK, plane - start);
+    return ((ulong)sample * plane + start) * channels + c;
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
+                          uint log2_strip, uint per_slice, float last_reciprocal,
+                          global long *restrict partial REPEAT_ARGUMENT)
+{
+    local long words[WORDS_SIZE];
+    local int all_flags[ITEMS];
+    const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
+    const uint first = get_group_id(0) << log2_strip, c = first + column;
+    if (NONE_REPEATS(first, min(strip, channels - first)))
+        return;
+    const uint slice = get_group_id(1), begin = slice * per_slice;
+    const uint stop = min(units, begin + per_slice);
+    const PASS(tensors) tensors = PASS_TENSORS;
+    const float mean = PASS(mean)(&tensors, min(c, channels - 1));
+    long limbs[PASS_LIMBS];
+    int flags = 0;
+    zero_limbs(limbs, PASS_LIMBS);
+    all_flags[item] = 0;
+    const uint from = c < channels ? begin + (item >> log2_strip) : stop;
+    const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
+    uint n, next_n;
+    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n);
+    ulong next_place;
+    PASS(elements) elements;
+    /* Behind the block's end its last row is read, and not used. */
+    UNROLL for (uint k = 0; k < DEPTH; ++k)
+        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
+    for (uint unit = from, added = 0; unit < stop; unit += step, place = next_place, n = next_n) {
+        next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
+                                         last_channel, &next_n);
+        PASS(sums) lanes[LANES], sums;
+        UNROLL for (uint l = 0; l < LANES; ++l)
+            PASS(clear)(&lanes[l]);
+        float largest = 0.0f;
+#if WIDE || PASS_TENSOR_COUNT > 1
+        float pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
+#else
+        float firsts[LANES];
+        UNROLL for (uint l = 0; l < LANES; ++l)
+            firsts[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
+        float pivot = fold_lanes(firsts);
+#endif
+        _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
+            UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
+            {
+                /* The rows behind these, or the next block's first ones. */
+                const uint row = i + from_lane + DEPTH;
+                const bool ends = row >= n;
+                const ulong next = ends ? next_place : place + (ulong)row * channels;
+                const uint last = (ends ? next_n : n - row) - 1;
+                UNROLL for (uint k = 0; k < DEPTH; ++k)
+                {
+                    PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
+                              pivot, mean);
+                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
+                }
+            }
+        bool unknown;
+        PASS(fold_lanes)(&sums, lanes);
+        flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
+        UNROLL for (uint part = 0; part < PARTS; ++part)
+            PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
+                           &sums);
+        if (unknown)
+            flags |= flags_of_elements(tensors.summed + place, n, channels);
+        if (++added == BATCHES_TO_CARRY) {
+            carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+            added = 0;
+        }
+    }
+    carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (flags)
+        atomic_or(all_flags + column, flags);
+    store_columns(limbs, PASS_LIMBS, words, all_flags, strip, c, channels,
+                  partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+}
+#undef DEPTH

@@ -1,0 +1,192 @@
+/*
+ * GPU form, step 1 of the forward pass: x -> sum x and sum x^2. Of a block of n elements, with the
+ * pivot p = the mean of its first LANES elements (narrow format; of all in the wide one) and
+ * d = x - p,
+ *
+ *   A = sum d,  Q = sum d^2 by fma
+ *
+ * are summed, and added to the channel's accumulator, without rounding,
+ *
+ *   sum x   += n p + A              part 0
+ *   sum x^2 += n p^2 + 2 p A + Q    parts 1 to 3
+ *
+ * The kernels' texts follow, with the names below.
+ */
+#define PASS(name) forward_##name
+#define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
+#define PASS_TENSORS {x + x_offset}
+#define PASS_TENSOR_COUNT 1
+#define PASS_SUMS 2
+#define PASS_FIRST_PARTS 1
+#define PASS_LIMBS1 FORWARD_LIMBS1
+#define PASS_LIMBS2 FORWARD_LIMBS2
+
+typedef struct forward_tensors {
+    global const float *summed; /* x */
+} forward_tensors;
+
+/* Elements that a work-item has loaded. */
+typedef struct forward_elements {
+    float summed[MOST_LOADS];
+} forward_elements;
+
+/* Of a lane, or a block. */
+typedef struct forward_sums {
+    float a, q;
+} forward_sums;
+
+static void forward_load(private forward_elements *elements, uint k,
+                         private const forward_tensors *tensors, ulong at)
+{
+    elements->summed[k] = load_element(tensors->summed, at);
+}
+
+/* No means are read. */
+static float forward_mean(private const forward_tensors *tensors, uint c)
+{
+    return 0.0f;
+}
+
+static void forward_clear(private forward_sums *sums)
+{
+    sums->a = 0.0f;
+    sums->q = 0.0f;
+}
+
+/* Adds element k, or nothing where there is none. `largest` is the backward pass's. */
+static void forward_add(private forward_sums *sums, private float *largest,
+                        private const forward_elements *elements, uint k, bool exists, float pivot,
+                        float mean)
+{
+    const float d = (exists ? elements->summed[k] : pivot) - pivot;
+    sums->a += d;
+    sums->q = fma(d, d, sums->q);
+}
+
+/* Of a lane, to the memory where lanes are folded: `size` floats for each sum. */
+static void forward_keep(local float *lanes, uint size, uint at, private const forward_sums *sums,
+                         float largest)
+{
+    lanes[at] = sums->a;
+    lanes[size + at] = sums->q;
+}
+
+/* Sum `which` of a block whose lanes are a row of that memory. */
+static float forward_fold(uint which, local const float *row)
+{
+    return fold_row(row);
+}
+
+/* A block's sums, folded. */
+static void forward_take(private forward_sums *sums, private float *largest,
+                         local const float *folded, uint size, uint at)
+{
+    sums->a = folded[at];
+    sums->q = folded[size + at];
+}
+
+/* The sums of all lanes of a block that one work-item has. */
+static void forward_fold_lanes(private forward_sums *sums, private const forward_sums *lanes)
+{
+    float a[LANES], q[LANES];
+    UNROLL for (uint l = 0; l < LANES; ++l)
+    {
+        a[l] = lanes[l].a;
+        q[l] = lanes[l].q;
+    }
+    sums->a = fold_lanes(a);
+    sums->q = fold_lanes(q);
+}
+
+/*
+ * What of a block does not fit is made 0, as accumulator.cl's formats ask. Gives the block's flags;
+ * *unknown is set where its elements, or only their sum, may not be finite.
+ */
+static int forward_limit(private float *pivot, float mean, private forward_sums *sums,
+                         float largest, private bool *unknown)
+{
+    const bool over_pivot = reaches(*pivot, FORWARD_LIMIT_PIVOT) != 0;
+    const bool over_sum = reaches(sums->a, FORWARD_LIMIT_SUM) != 0;
+    int flags = 0;
+    *unknown = false;
+    if (over_pivot || over_sum || reaches(sums->q, FORWARD_LIMIT_SECOND)) {
+        *unknown = reaches(*pivot, INFINITY) != 0;
+#if WIDE
+        /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
+        if (*unknown || over_sum)
+            sums->a = 0.0f;
+        if (*unknown)
+            *pivot = 0.0f;
+#else
+        *unknown = *unknown || reaches(sums->a, INFINITY);
+        sums->a = 0.0f;
+        *pivot = 0.0f;
+#endif
+        sums->q = 0.0f;
+        flags = *unknown ? 0 : FLAG_OVERFLOW;
+    }
+    if (reaches(*pivot, FORWARD_CLEAR) || reaches(sums->q, FORWARD_CLEAR * FORWARD_CLEAR))
+        return flags | FLAG_CLEAR;
+    /* d^2 may have underflowed */
+    return *pivot != 0.0f || sums->a != 0.0f || sums->q != 0.0f ? flags | FLAG_FAINT : flags;
+}
+
+/* Adds a part of a block to the limbs of the sum that it belongs to. */
+static void forward_add_part(private long *limbs, uint part, uint n, float pivot,
+                             private const forward_sums *sums)
+{
+    if (part == 0) {
+        add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, n, pivot);
+        add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, sums->a);
+    } else if (part == 1) {
+        add_product(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, n, pivot, pivot);
+    } else if (part == 2) {
+        add_product(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 2, pivot, sums->a);
+    } else {
+        add_term(limbs, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 1, sums->q);
+    }
+}
+
+/* --- a run of planes of one element: reduce_rows.cl --- */
+
+/*
+ * Adds the elements of a run, x and x^2 of each, and gives a mask of those that do not lie in the
+ * range: from 2^low on, SPAN bits, and below the format's limit. x^2 is two halves of 24 bits.
+ */
+static uint forward_add_run(private long *limbs, private int *flags,
+                            private const forward_elements *elements, uint count, float mean)
+{
+    const uint limit = as_uint(FORWARD_LIMIT_PIVOT);
+    uint top = 0, others = 0;
+    UNROLL for (uint k = 0; k < RUN; ++k)
+    {
+        const uint size = magnitude_of(elements->summed[k]);
+        top = k < count && size < limit ? max(top, size) : top;
+    }
+    /* No lower than the format's lowest bit, of x^2 too. */
+    const int least = max((301 - FORWARD_LOW2) >> 1, 150 - FORWARD_LOW1);
+    const int low = max((int)(top >> 23) - SPAN, max(least, 1));
+    long sum = 0;
+    ulong high_sum = 0, low_sum = 0;
+    UNROLL for (uint k = 0; k < RUN; ++k)
+    {
+        const uint bits = as_uint(elements->summed[k]), size = bits & 0x7fffffffu;
+        const int shift = (int)(size >> 23) - low;
+        const bool is_in = shift >= 0 && size < limit && k < count;
+        others |= !is_in && size != 0 && k < count ? 1u << k : 0;
+        const uint m = is_in ? (bits & 0x7fffffu) | 0x800000u : 0;
+        const int by = is_in ? shift : 0;
+        const ulong square = (ulong)m * m;
+        const uint factor = 1u << (2 * by);
+        sum += (long)((int)bits < 0 ? -(int)m : (int)m) * (1 << by);
+        high_sum += (ulong)(uint)(square >> 24) * factor;
+        low_sum += (ulong)((uint)square & 0xffffffu) * factor;
+    }
+    *flags |= low_sum != 0 || high_sum != 0 ? FLAG_CLEAR : 0;
+    add_sum(limbs, FORWARD_TERM_LIMBS1, sum, low - 150 + FORWARD_LOW1);
+    private long *second = limbs + FORWARD_LIMBS1;
+    const int place = 2 * low - 300 + FORWARD_LOW2;
+    add_sum(second, FORWARD_TERM_LIMBS2, (long)low_sum, place);
+    add_sum(second, FORWARD_TERM_LIMBS2, (long)high_sum, place + 24);
+    return others;
+}

@@ -1,0 +1,84 @@
+/*
+ * GPU form, step 1, planes of one element: tensors -> accumulators. One text for both passes. Each
+ * row of a tensor is a block of one, whose pivot is the element itself: of a block's terms x and x^2
+ * are left, or dy and dy (x - mean).
+ *
+ * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). An item has one channel and
+ * takes runs of RUN rows, one row of items after the other. A run is summed in int64s: elements that
+ * lie within SPAN bits of the run's largest are added as they are, in units of the lowest; any other
+ * one (none, nearly always) goes through its block's terms. The accumulators are the same.
+ */
+/* Adds one element as a block. */
+static void PASS(add_one)(private long *limbs, private int *flags,
+                          private const PASS(tensors) *tensors, ulong at, float mean)
+{
+    PASS(elements) one;
+    PASS(sums) sums;
+    PASS(load)(&one, 0, tensors, at);
+    float pivot = one.summed[0], largest = 0.0f;
+    PASS(clear)(&sums);
+    PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
+    bool unknown;
+    *flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
+    UNROLL for (uint part = 0; part < PARTS; ++part)
+        PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
+    if (unknown)
+        *flags |= flags_of_elements(tensors->summed + at, 1, 1);
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
+                       uint log2_strip, uint per_slice, float last_reciprocal,
+                       global long *restrict partial REPEAT_ARGUMENT)
+{
+    local long words[WORDS_SIZE];
+    local int all_flags[ITEMS];
+    const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
+    const uint first = get_group_id(0) << log2_strip, c = first + column;
+    if (NONE_REPEATS(first, min(strip, channels - first)))
+        return;
+    const uint slice = get_group_id(1), begin = slice * per_slice;
+    const uint stop = min(units, begin + per_slice);
+    const PASS(tensors) tensors = PASS_TENSORS;
+    const float mean = PASS(mean)(&tensors, min(c, channels - 1));
+    long limbs[PASS_LIMBS];
+    int flags = 0;
+    zero_limbs(limbs, PASS_LIMBS);
+    all_flags[item] = 0;
+    const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
+    const uint step = (ITEMS >> log2_strip) * RUN, last_channel = min(c, channels - 1);
+    PASS(elements) elements;
+    /* Behind the slice's end its last row is read, and not used. */
+    UNROLL for (uint k = 0; k < RUN; ++k)
+        PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel);
+    for (uint row = from, added = 0; row < stop; row += step) {
+        uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), mean);
+        UNROLL for (uint k = 0; k < RUN; ++k)
+            PASS(load)(&elements, k, &tensors,
+                       (ulong)min(row + step + k, stop - 1) * channels + last_channel);
+        for (uint k = 0; others != 0; ++k, others >>= 1)
+            if (others & 1)
+                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, mean);
+        /* A run leaves no more than its elements would have, LANES at most, one by one. */
+        if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
+            carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+            added = 0;
+        }
+    }
+    carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (flags)
+        atomic_or(all_flags + column, flags);
+    store_columns(limbs, PASS_LIMBS, words, all_flags, strip, c, channels,
+                  partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+}
+
+/* Another pass may follow. */
+#undef PASS
+#undef PASS_ARGUMENTS
+#undef PASS_TENSORS
+#undef PASS_TENSOR_COUNT
+#undef PASS_SUMS
+#undef PASS_FIRST_PARTS
+#undef PASS_LIMBS1
+#undef PASS_LIMBS2

@@ -1,0 +1,128 @@
+/*
+ * GPU form: what reductions share. Work-groups have ITEMS work-items. Loads stand first, several to
+ * a work-item, and nothing waits for one of them before all are under way; no array of a work-item
+ * is indexed by what is known only at run time, so that all of them are registers.
+ *
+ * A sum is a block's float results, as `count` limbs of the first and second sum; what a block adds
+ * is cut into PARTS parts, which the work-items of a block may share: integer sums have no order.
+ */
+#define UNROLL _Pragma("unroll")
+
+/*
+ * Planes of one element (reduce_rows.cl): rows that are summed together, and how many binary orders
+ * of magnitude of elements an int64 takes then; shifts by twice as many are factors of 32 bits.
+ */
+#define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
+#define SPAN 15
+
+/* An element of a tensor. */
+static float load_element(global const float *p, ulong i)
+{
+    return p[i];
+}
+
+/* The fold over the lanes of a block, in the order of doc/order.md. */
+static float fold_lanes(private const float *lanes)
+{
+    float a[8], b[4];
+    UNROLL for (uint l = 0; l < 8; ++l)
+        a[l] = lanes[l] + lanes[l + 8];
+    UNROLL for (uint l = 0; l < 4; ++l)
+        b[l] = a[l] + a[l + 4];
+    return (b[0] + b[2]) + (b[1] + b[3]);
+}
+
+static float fold_row(local const float *row)
+{
+    float lanes[LANES];
+    UNROLL for (uint l = 0; l < LANES; ++l)
+        lanes[l] = row[l];
+    return fold_lanes(lanes);
+}
+
+static float largest_of_row(local const float *row)
+{
+    float largest = row[0];
+    UNROLL for (uint l = 1; l < LANES; ++l)
+        largest = larger(largest, row[l]);
+    return largest;
+}
+
+/*
+ * Flags of a block whose elements may not be finite. Its mean (accumulator.cl, flags_of) is NaN
+ * where an element is, or where there are infinities of both signs; so neither needs an order.
+ */
+static int flags_of_elements(global const float *p, uint n, ulong stride)
+{
+    int flags = 0;
+    for (uint i = 0; i < n; ++i) {
+        const float v = load_element(p, i * stride);
+        if (!isfinite(v))
+            flags |= flags_of(v);
+    }
+    return flags ? flags : FLAG_OVERFLOW;
+}
+
+/* carry_limbs where a work-item has the limbs of one sum or the other, at most `most` of them. */
+static void carry_part(private long *limbs, int count, int most)
+{
+    UNROLL for (int k = 0; k + 1 < most; ++k)
+        if (k + 1 < count) {
+            limbs[k + 1] += limbs[k] >> LIMB_BITS;
+            limbs[k] &= LIMB_MASK;
+        }
+}
+
+/* Words of each work-item that are added at once; a work-group's memory for it. */
+#define WORDS_AT_ONCE 4
+#define WORDS_SIZE (WORDS_AT_ONCE * ITEMS)
+
+/*
+ * Adds WORDS_AT_ONCE words of the work-items item, item + apart, ... while apart >= least: what
+ * remains is in words[k * ITEMS + item] of the items below `least`. All of a work-group call it.
+ */
+static void add_words(local long *words, uint item, uint apart, uint least)
+{
+    for (; apart >= least; apart >>= 1) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if ((item & (2 * apart - 1)) < apart)
+            UNROLL for (uint k = 0; k < WORDS_AT_ONCE; ++k)
+                words[k * ITEMS + item] += words[k * ITEMS + item + apart];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+/*
+ * Adds the accumulators of a work-group whose item i has channel i mod strip, c of all, and writes
+ * them: `count` limbs and the flags, which are in all_flags already.
+ */
+static void store_columns(private long *limbs, uint count, local long *words,
+                          local const int *all_flags, uint strip, uint c, uint channels,
+                          global long *out)
+{
+    const uint item = get_local_id(0);
+    UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
+    {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
+            words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
+        add_words(words, item, ITEMS >> 1, strip);
+        if (item < strip && c < channels)
+            UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
+                if (k + w < count)
+                    out[k + w] = words[w * ITEMS + item];
+    }
+    if (item < strip && c < channels)
+        out[count] = all_flags[item];
+}
+
+static uint magnitude_of(float v)
+{
+    return as_uint(v) & 0x7fffffffu;
+}
+
+/* Adds an integer in units of 2^place of the lowest limb's. */
+static void add_sum(private long *limbs, int count, long sum, int place)
+{
+    add_bits(limbs, count, as_ulong(sum < 0 ? -sum : sum), place, sum < 0 ? -1 : 0);
+}
