@@ -172,17 +172,17 @@ SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
  * A forward pass at once: sbn_forward_begin and sbn_pass_end. Blocks as sbn_pass_end
  * does.
  *
- * For a single replica on a CPU and a tensor that is much larger than the cache, the
- * pass works on a few channels at a time. An error of the device before the last
- * channels are combined then leaves outputs and `saved` undefined and changes nothing
- * else; the group stays usable.
+ * For a single replica on a CPU the pass may do all steps in one launch, or, of a tensor
+ * that is much larger than the cache, work on a few channels at a time. An error of the
+ * device before the last channels are combined, or a command that it refuses, then
+ * leaves outputs and `saved` undefined and changes nothing else; the group stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
 
 /*
  * A backward pass at once: sbn_backward_begin and sbn_pass_end. Blocks as sbn_pass_end
- * does. Works on a few channels at a time where sbn_forward does.
+ * does. Works as sbn_forward does for a single replica, with the same consequence.
  */
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                          unsigned flags, sbn_result *result);

@@ -14,7 +14,6 @@ static sbn_saved *saved, *other;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
 static size_t replicas;
-static int chunked;
 
 static void begin(size_t count)
 {
@@ -54,7 +53,6 @@ static void end(void)
     saved = other = NULL;
     layer = NULL;
     group = NULL;
-    chunked = 0;
 }
 
 /* A pass gives events where it succeeds, and none where it fails. */
@@ -148,8 +146,8 @@ static uint64_t result(void)
 }
 
 /*
- * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing or
- * works in chunks.
+ * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing, or
+ * is of a replica alone, for it may work in chunks or have written outputs with its first launch.
  */
 static uint64_t kept(int number)
 {
@@ -157,7 +155,7 @@ static uint64_t kept(int number)
     if (!layer || !stand_usable(group))
         return 0;
     const int alone = number == 3 || number == 4 || number > 8;
-    return chunked || alone ? stand_running(DIGEST_START, layer) : result();
+    return alone || replicas == 1 ? stand_running(DIGEST_START, layer) : result();
 }
 
 /* --- a few channels at a time ----------------------------------------------------------- */
@@ -167,7 +165,6 @@ static void begin_chunks(void)
     static const cl_ulong cache = 1600;
     static const cl_uint units = 2;
     begin(1);
-    chunked = 1;
     wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
     wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
     must(stand_group(1, NULL, &group), "sbn_group_create");

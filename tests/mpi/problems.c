@@ -69,7 +69,9 @@ static int same_bits(const outputs *a, const outputs *b)
                      (unsigned long long)a->of[id].digest, (unsigned long long)b->of[id].digest);
             return 0;
         }
-    return a->wide == b->wide && a->count == b->count && a->batches == b->batches;
+    /* Where devices combine, the host does not know whether a channel needed the wide format. */
+    const int wide = a->wide < 0 || b->wide < 0 || a->wide == b->wide;
+    return wide && a->count == b->count && a->batches == b->batches;
 }
 
 /* Rank 0 has everything; the others have taken part. */
