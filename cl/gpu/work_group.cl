@@ -124,5 +124,5 @@ static uint magnitude_of(float v)
 /* Adds an integer in units of 2^place of the lowest limb's. */
 static void add_sum(private long *limbs, int count, long sum, int place)
 {
-    add_bits(limbs, count, as_ulong(sum < 0 ? -sum : sum), place, sum < 0 ? -1 : 0);
+    add_bits(limbs, count, abs(sum), place, sum < 0 ? -1 : 0);
 }
