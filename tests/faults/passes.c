@@ -148,11 +148,13 @@ static uint64_t result(void)
 /*
  * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing, or
  * is of a replica alone, for it may work in chunks or have written outputs with its first launch.
+ * An event that cannot be retained is that of a command which is enqueued, and may update the running
+ * statistics.
  */
 static uint64_t kept(int number)
 {
     stand_finish();
-    if (!layer || !stand_usable(group))
+    if (!layer || !stand_usable(group) || (number == 1 && wraps_failed() == WRAP_RETAIN_EVENT))
         return 0;
     const int alone = number == 3 || number == 4 || number > 8;
     return alone || replicas == 1 ? stand_running(DIGEST_START, layer) : result();
