@@ -31,10 +31,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz intel openmpi tsan
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan cross deb fuzz openmpi tsan
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage fuzz openmpi tsan
-CLEANFILES += check-bare.log check-valgrind.log check-oclgrind.log
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
 CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 

@@ -48,6 +48,8 @@ static const tuning cpu = {
 /* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
 #define WHOLE_GROUPS 8
 #define WHOLE_ROW 64
+/* Bytes that one work-group reads in less time than launches take. */
+#define WHOLE_LITTLE ((size_t)1 << 16)
 
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
@@ -256,8 +258,8 @@ static size_t channels_of_batches(size_t blocks, size_t batch)
 /*
  * Channels first: as many channels as keep what is read in a unit's own caches, so that a
  * work-group's start costs little; their blocks of a sample have integers of their own, fill
- * batches and begin at a cache line's beginning, where the tensor does. Else one channel, whose
- * blocks are numbered over all samples.
+ * batches and begin at a cache line's beginning, where the tensor does. Else a single channel, whose
+ * blocks are numbered over all samples, or the fewest that begin so, if there is room for their blocks.
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
@@ -272,19 +274,21 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
         return 0;
     if (strip >= step)
         return strip / step * step;
-    return line * shape->blocks <= components ? line : 1;
+    return line == 1 || line * shape->blocks <= components ? line : 0;
 }
 
 /*
- * Channels last: pieces of rows far apart, which pays only where launches weigh more, in a tensor
- * that the units' own caches hold, and not backward.
+ * Channels last: pieces of rows far apart, which pays only where launches weigh more: in tensors that
+ * the units' own caches hold. A little one is a single work-group's.
  */
 static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const size_t strip = at_most(shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE,
-                                 (size_t)sbn__kernel_sizes()->nhwc_strip);
-    const size_t bytes = sizeof(float) * shape->elements;
-    return tensors == 1 && strip >= WHOLE_ROW && bytes <= cached_result(replica) ? strip : 0;
+    const size_t most = (size_t)sbn__kernel_sizes()->nhwc_strip;
+    const size_t fair = shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE;
+    const size_t bytes = sizeof(float) * tensors * shape->elements;
+    if (bytes <= WHOLE_LITTLE)
+        return at_most(shape->channels, most);
+    return fair >= WHOLE_ROW && bytes <= cached_result(replica) ? at_most(fair, most) : 0;
 }
 
 /* The CPU form has such kernels, where it has doubles to combine by. */

@@ -32,6 +32,11 @@ typedef struct scenario {
     int slow;
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
+    /*
+     * Running statistics may be updated by a pass that fails, where the driver has no memory for the
+     * event of its last command (pass.h): then bits are not compared.
+     */
+    int may_track;
     /* Programs are not kept by another group: each point loads or compiles them. */
     int alone;
 } scenario;
