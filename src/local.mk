@@ -55,6 +55,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/self_test_rules.h \
 	src/device/shape.c \
 	src/device/shape.h \
+	src/device/sizes.h \
 	src/device/staging.c \
 	src/device/staging.h \
 	src/collective/agreement.c \

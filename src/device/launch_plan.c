@@ -1,6 +1,7 @@
 #include "device/launch_plan.h"
 
 #include "device/kernel_constants.h"
+#include "device/sizes.h"
 #include "exact/format.h"
 
 /*
@@ -54,26 +55,6 @@ static const tuning cpu = {
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
 
-static size_t ceil_div(size_t a, size_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static size_t round_up(size_t a, size_t step)
-{
-    return ceil_div(a, step) * step;
-}
-
-static size_t at_least(size_t a, size_t limit)
-{
-    return a > limit ? a : limit;
-}
-
-static size_t at_most(size_t a, size_t limit)
-{
-    return a < limit ? a : limit;
-}
-
 static size_t work_groups_wanted(const sbn_replica *replica)
 {
     return replica->compute_units * cpu.work_groups_per_unit;
@@ -87,9 +68,9 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
                              size_t units)
 {
     const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
-    const size_t few = at_most(ceil_div(2 * units, strips), FEW_BYTES / bytes);
+    const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
     const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
-    return at_most(at_least(at_least(cheap, few), 1), MOST_SLICES);
+    return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
 /*
@@ -100,9 +81,9 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
 static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
 {
     const size_t components = (size_t)sizes->sets * (size_t)sizes->batch;
-    size_t strip = at_least(at_most(components / shape->blocks, shape->channels), 1);
-    while (strip > 1 && ceil_div(shape->channels, strip) * shape->samples < wanted)
-        strip = ceil_div(strip, 2);
+    size_t strip = sbn__at_least(sbn__at_most(components / shape->blocks, shape->channels), 1);
+    while (strip > 1 && sbn__ceil_div(shape->channels, strip) * shape->samples < wanted)
+        strip = sbn__ceil_div(strip, 2);
     return strip;
 }
 
@@ -114,9 +95,9 @@ static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 {
     const size_t most = (size_t)sizes->nhwc_strip;
     const size_t least = most / 4;
-    size_t strip = at_most(most, shape->channels);
-    while (strip > least && ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
-        strip = round_up(strip / 2, CACHE_LINE);
+    size_t strip = sbn__at_most(most, shape->channels);
+    while (strip > least && sbn__ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
+        strip = sbn__round_up(strip / 2, CACHE_LINE);
     return strip;
 }
 
@@ -130,21 +111,22 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
     const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
-    const size_t strips = ceil_div(shape->channels, strip);
+    const size_t strips = sbn__ceil_div(shape->channels, strip);
     /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
     const int by_samples = nchw && strip > 1;
     const size_t units = by_samples ? shape->samples : shape->channel_blocks;
-    const size_t elements = strip * (by_samples ? shape->plane : at_most(shape->plane, SBN_BLOCK));
+    const size_t elements = strip *
+                            (by_samples ? shape->plane : sbn__at_most(shape->plane, SBN_BLOCK));
     const size_t step = (size_t)(by_samples ? 1 : nchw ? sizes->batch : sizes->nhwc_rows);
 
-    size_t per_slice = at_least(tune->reduce_elements / elements, 1);
-    per_slice = at_most(per_slice, at_least(strips * units / wanted, 1));
-    per_slice = at_least(per_slice, at_most(tune->least_slice / elements, units));
+    size_t per_slice = sbn__at_least(tune->reduce_elements / elements, 1);
+    per_slice = sbn__at_most(per_slice, sbn__at_least(strips * units / wanted, 1));
+    per_slice = sbn__at_least(per_slice, sbn__at_most(tune->least_slice / elements, units));
     const size_t allowed = slices_allowed(shape, accumulator_length, strips,
                                           replica->compute_units);
-    per_slice = at_least(per_slice, ceil_div(units, allowed));
-    per_slice = round_up(per_slice, step);
-    const size_t slices = ceil_div(units, per_slice);
+    per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
+    per_slice = sbn__round_up(per_slice, step);
+    const size_t slices = sbn__ceil_div(units, per_slice);
     return (sbn_reduce_plan){
         .reduction = nchw ? SBN_REDUCE_NCHW : SBN_REDUCE_NHWC,
         .work_groups = {strips, slices},
@@ -160,12 +142,12 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     /* All channels of all samples are one run; of a chunk each sample has one. */
     const size_t runs = shape->channels < shape->total ? shape->samples : 1;
     const size_t length = shape->elements / runs;
-    const size_t fair = at_least(shape->elements / work_groups_wanted(replica), 1);
-    const size_t range = round_up(at_most(cpu.flat_elements, fair), RANGE_STEP);
+    const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);
+    const size_t range = sbn__round_up(sbn__at_most(cpu.flat_elements, fair), RANGE_STEP);
     return (sbn_apply_plan){
         .walk = SBN_WALK_FLAT,
         .dimensions = 2,
-        .work_groups = {ceil_div(length, range), runs},
+        .work_groups = {sbn__ceil_div(length, range), runs},
         .length = length,
         .per_work_group = (cl_uint)range,
     };
@@ -177,15 +159,15 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t tile = (size_t)sbn__kernel_sizes()->tile;
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
-    const size_t tiles = ceil_div(width, tile);
-    size_t per_work_group = at_least(cpu.row_elements / at_most(width, tile), 1);
-    per_work_group = at_most(per_work_group,
-                             at_least(rows * tiles / work_groups_wanted(replica), 1));
-    per_work_group = at_least(per_work_group, ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
+    const size_t tiles = sbn__ceil_div(width, tile);
+    size_t per_work_group = sbn__at_least(cpu.row_elements / sbn__at_most(width, tile), 1);
+    per_work_group = sbn__at_most(per_work_group,
+                                  sbn__at_least(rows * tiles / work_groups_wanted(replica), 1));
+    per_work_group = sbn__at_least(per_work_group, sbn__ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
         .dimensions = 2,
-        .work_groups = {tiles, ceil_div(rows, per_work_group)},
+        .work_groups = {tiles, sbn__ceil_div(rows, per_work_group)},
         .length = rows,
         .per_work_group = (cl_uint)per_work_group,
     };
@@ -204,7 +186,7 @@ static int is_flat(const sbn_shape *shape)
  */
 static size_t cached_result(const sbn_replica *replica)
 {
-    return at_most(cpu.unit_cache * replica->compute_units, replica->cache_size);
+    return sbn__at_most(cpu.unit_cache * replica->compute_units, replica->cache_size);
 }
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
@@ -242,8 +224,8 @@ size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_
     if (most == 0)
         return shape->channels;
     /* Chunks of equal size. */
-    const size_t count = ceil_div(shape->channels, most);
-    return round_up(ceil_div(shape->channels, count), step);
+    const size_t count = sbn__ceil_div(shape->channels, most);
+    return sbn__round_up(sbn__ceil_div(shape->channels, count), step);
 }
 
 /* Neighbouring channels whose blocks of a sample fill batches. */
@@ -267,9 +249,9 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
     const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
     const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
     const size_t line = channels_of_lines(shape->plane);
-    const size_t step = at_least(line, channels_of_batches(shape->blocks, batch));
-    size_t strip = at_most(WHOLE_BYTES / bytes, components / shape->blocks);
-    strip = at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
+    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
+    size_t strip = sbn__at_most(WHOLE_BYTES / bytes, components / shape->blocks);
+    strip = sbn__at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
     if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
         return 0;
     if (strip >= step)
@@ -287,8 +269,8 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
     const size_t fair = shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE;
     const size_t bytes = sizeof(float) * tensors * shape->elements;
     if (bytes <= WHOLE_LITTLE)
-        return at_most(shape->channels, most);
-    return fair >= WHOLE_ROW && bytes <= cached_result(replica) ? at_most(fair, most) : 0;
+        return sbn__at_most(shape->channels, most);
+    return fair >= WHOLE_ROW && bytes <= cached_result(replica) ? sbn__at_most(fair, most) : 0;
 }
 
 /* The CPU form has such kernels, where it has doubles to combine by. */

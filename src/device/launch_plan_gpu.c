@@ -4,6 +4,7 @@
  */
 #include "device/kernel_constants.h"
 #include "device/launch_plan.h"
+#include "device/sizes.h"
 
 /* What a kernel of step 1 takes. */
 typedef struct gpu_reduction {
@@ -46,21 +47,6 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Some devices count work-groups of the second dimension to 65535 only. */
 #define MOST_WORK_GROUPS 32768
 
-static size_t ceil_div(size_t a, size_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static size_t at_least(size_t a, size_t limit)
-{
-    return a > limit ? a : limit;
-}
-
-static size_t at_most(size_t a, size_t limit)
-{
-    return a < limit ? a : limit;
-}
-
 static int reduction_of(const sbn_shape *shape)
 {
     if (shape->plane == 1)
@@ -74,7 +60,8 @@ static int reduction_of(const sbn_shape *shape)
 static cl_uint log2_strip_of(const sbn_shape *shape, int reduction)
 {
     const int single = reduction == SBN_REDUCE_LARGE_PLANES && shape->blocks > 1;
-    const size_t most = single ? 1 : at_most(reductions[reduction].most_strip, shape->channels);
+    const size_t most = single ? 1
+                               : sbn__at_most(reductions[reduction].most_strip, shape->channels);
     cl_uint log2 = 0;
     while ((size_t)2 << log2 <= most)
         ++log2;
@@ -88,9 +75,9 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
     /* The words of a slice are counted in 32 bits. */
     if (bytes / sizeof(int64_t) > INT32_MAX)
         return 1;
-    const size_t few = at_most(ceil_div(2 * units, strips), FEW_BYTES / bytes);
+    const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
     const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
-    return at_most(at_least(at_least(cheap, few), 1), MOST_SLICES);
+    return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
 sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
@@ -99,20 +86,20 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     const int reduction = reduction_of(shape);
     const gpu_reduction *kernel = &reductions[reduction];
     const cl_uint log2_strip = log2_strip_of(shape, reduction);
-    const size_t strip = (size_t)1 << log2_strip, strips = ceil_div(shape->channels, strip);
+    const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
     const size_t units = shape->channel_blocks; /* of which slices are made */
     const size_t wanted = replica->compute_units * WORK_GROUPS_PER_UNIT;
-    size_t per_slice = ceil_div(strips * units, wanted);
-    per_slice = at_most(per_slice, at_least(kernel->most >> log2_strip, 1));
-    per_slice = at_least(per_slice, at_least(kernel->least >> log2_strip, 1));
+    size_t per_slice = sbn__ceil_div(strips * units, wanted);
+    per_slice = sbn__at_most(per_slice, sbn__at_least(kernel->most >> log2_strip, 1));
+    per_slice = sbn__at_least(per_slice, sbn__at_least(kernel->least >> log2_strip, 1));
     const size_t allowed = slices_allowed(shape, accumulator_length, strips,
                                           replica->compute_units);
-    per_slice = at_least(per_slice, ceil_div(units, allowed));
+    per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     /* All slices alike, and items that take blocks at once all busy. */
-    per_slice = ceil_div(units, ceil_div(units, per_slice));
-    const size_t step = at_least(kernel->at_once >> log2_strip, 1);
-    per_slice = ceil_div(per_slice, step) * step;
-    const size_t slices = ceil_div(units, per_slice);
+    per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));
+    const size_t step = sbn__at_least(kernel->at_once >> log2_strip, 1);
+    per_slice = sbn__ceil_div(per_slice, step) * step;
+    const size_t slices = sbn__ceil_div(units, per_slice);
     return (sbn_reduce_plan){
         .reduction = reduction,
         .work_groups = {strips, slices},
@@ -126,12 +113,14 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 /* Work-groups within planes. */
 static sbn_apply_plan plan_planes(const sbn_shape *shape)
 {
-    const size_t parts = at_most(at_least(shape->plane / APPLY_ELEMENTS, 1), MOST_WORK_GROUPS);
-    const size_t range = ceil_div(ceil_div(shape->plane, parts), SBN_GPU_TILE) * SBN_GPU_TILE;
+    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / APPLY_ELEMENTS, 1),
+                                      MOST_WORK_GROUPS);
+    const size_t range = sbn__ceil_div(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE) *
+                         SBN_GPU_TILE;
     return (sbn_apply_plan){
         .walk = SBN_WALK_PLANES,
         .dimensions = 3,
-        .work_groups = {shape->channels, ceil_div(shape->plane, range), shape->samples},
+        .work_groups = {shape->channels, sbn__ceil_div(shape->plane, range), shape->samples},
         .per_work_group = (cl_uint)range,
     };
 }
@@ -139,17 +128,17 @@ static sbn_apply_plan plan_planes(const sbn_shape *shape)
 /* Tiles of rows that are alike. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica, size_t width)
 {
-    const size_t rows = shape->elements / width, tiles = ceil_div(width, SBN_GPU_TILE);
+    const size_t rows = shape->elements / width, tiles = sbn__ceil_div(width, SBN_GPU_TILE);
     const size_t wanted = replica->compute_units * WORK_GROUPS_PER_UNIT;
-    size_t per_tile = at_least(APPLY_ELEMENTS / at_most(width, SBN_GPU_TILE), LEAST_ROWS);
-    per_tile = at_most(per_tile, at_least(rows * tiles / wanted, 1));
+    size_t per_tile = sbn__at_least(APPLY_ELEMENTS / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
+    per_tile = sbn__at_most(per_tile, sbn__at_least(rows * tiles / wanted, 1));
     /* Rows are loaded ROWS_AT_ONCE at a time. */
-    per_tile = at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
-    per_tile = at_least(per_tile, ceil_div(rows, MOST_WORK_GROUPS));
+    per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
+    per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, MOST_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
         .dimensions = 2,
-        .work_groups = {tiles, ceil_div(rows, per_tile)},
+        .work_groups = {tiles, sbn__ceil_div(rows, per_tile)},
         .length = rows,
         .per_work_group = (cl_uint)per_tile,
     };

@@ -1,5 +1,6 @@
 #include "pass/whole.h"
 
+#include "device/sizes.h"
 #include "pass/backward.h"
 #include "pass/shard.h"
 
@@ -59,7 +60,7 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
                   const sbn_argument *arguments, size_t count, const sbn_wait *wait,
                   cl_event *event)
 {
-    const size_t work_groups = (lp->layer->channels + lp->whole - 1) / lp->whole;
+    const size_t work_groups = sbn__ceil_div(lp->layer->channels, lp->whole);
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 
