@@ -8,31 +8,17 @@
  * keep to their t (SETS of them). A strip of one channel numbers its blocks over all samples, and
  * components share.
  */
-/* Blocks whose lanes a work-group has at once. */
-#define BLOCKS_AT_ONCE ((NCHW_ITEMS * WIDTH) >> LOG2_LANES)
 /* LANES_OF_BATCH: `count` sums of each lane of each block, one sum after the other. */
 #define LANES_SIZE BATCH
 #define LANES_OF_BATCH(name, count) real name[(count) * LANES_SIZE]
 #define LANES_POINTER private real *
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
-#define MEET()
 
-/* The first block that this work-item takes part in, and its lane there. */
-static uint first_block(void)
-{
-    return 0;
-}
-
-static uint first_lane(void)
-{
-    return 0;
-}
-
-/* How many vectors of a block of n elements are whole, or elements are in this work-item's lane. */
+/* How many vectors of a block of n elements are whole. */
 static uint steps_of(uint n)
 {
-    return (n + (LANES - WIDTH) - first_lane()) >> LOG2_LANES;
+    return (n + (LANES - WIDTH)) >> LOG2_LANES;
 }
 
 /* The block of this work-item's first component. */
@@ -68,12 +54,6 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 {
     locate(t, blocks, plane, start, stride, places, sizes);
     vstore16((ulong16)start, 0, places + BATCH);
-}
-
-/* Where block j of the batch has the sums of this work-item's lanes. */
-static uint lane_of_batch(uint j)
-{
-    return j;
 }
 
 /*
@@ -182,7 +162,6 @@ static void store_batch(private wides *components, private ints *flags, int limb
         for (int set = 0; set < SETS; ++set)
             vstore16(k < count ? components[set * count + k] : convert_long16(flags[set]), set,
                      all);
-        MEET();
         for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS) {
             long total = 0, either = 0;
             for (uint t = i * per_channel; t < (i + 1) * per_channel; ++t) {
@@ -191,7 +170,6 @@ static void store_batch(private wides *components, private ints *flags, int limb
             }
             out[i * (count + 1) + k] = k < count ? total : either;
         }
-        MEET();
     }
     for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS)
         carry_accumulator(out + i * (count + 1), limbs1, limbs2);
