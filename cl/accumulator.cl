@@ -121,18 +121,6 @@ static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
     }
 }
 
-/* 1 / n of a block; that of a plane's last one is the host's to know. */
-static float reciprocal(uint n, float last_reciprocal)
-{
-    return n == BLOCK ? BLOCK_RECIPROCAL : last_reciprocal;
-}
-
-/* The same of a pivot, the mean of a block's first LANES elements. */
-static float pivot_reciprocal(uint n, float last_reciprocal)
-{
-    return n < LANES ? last_reciprocal : LANES_RECIPROCAL;
-}
-
 /*
  * The mean of a block, in lane order: cannot overflow, and is not finite just
  * where an element is not.

@@ -105,6 +105,19 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
         load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
+#if !WIDE
+/* As in reduce_forward.cl. */
+static ints backward_poor(uints n, private const backward_sums *sums)
+{
+    return backward_is_poor(CONVERT(float, n), sums->e, sums->largest);
+}
+
+static real backward_sum(private const backward_sums *sums)
+{
+    return sums->e;
+}
+#endif
+
 /* Sums of a lane; the largest |e| is kept for a whole block. */
 static void backward_take_lanes(private const real *lanes, uint size, uint index,
                                 private backward_sums *sums)

@@ -132,6 +132,18 @@ static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
+#if !WIDE
+/* Moves the pivots of the blocks under the mask to their means. */
+static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal,
+                        private float *pivots)
+{
+    const real reciprocals =
+        select((real)last_reciprocal, (real)BLOCK_RECIPROCAL, MASK(sizes == BLOCK));
+    const real all = vload16(0, pivots);
+    vstore16(select(all, moved_pivot(all, sums, reciprocals), mask), 0, pivots);
+}
+#endif
+
 /* Flags of the blocks under the mask, whose elements may not be finite. */
 static ints flags_of_batch(ints unknown, global const float *tensor, float last_reciprocal,
                            SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)

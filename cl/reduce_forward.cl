@@ -84,6 +84,19 @@ static void forward_add_edge(private forward_sums *sums, private const forward_t
         sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
 }
 
+#if !WIDE
+/* The blocks that are to be summed once more: pivots.cl. */
+static ints forward_poor(uints n, private const forward_sums *sums)
+{
+    return forward_is_poor(CONVERT(float, n), sums->a, sums->q);
+}
+
+static real forward_sum(private const forward_sums *sums)
+{
+    return sums->a;
+}
+#endif
+
 /* Sums of a lane, beside those of a whole block that need none. */
 static void forward_take_lanes(private const real *lanes, uint size, uint index,
                                private forward_sums *sums)

@@ -6,18 +6,22 @@
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c.
+ * first to channel c; 0: all to c. `again`: only the blocks under the mask, whose pivots are known.
  */
 static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
                             uint blocks, uint plane, float last_reciprocal,
                             private const ulong *places, private const uint *sizes, uint now,
-                            private real *lanes, private float *pivots, private float *means)
+                            uint again, private const int *mask, private real *lanes,
+                            private float *pivots, private float *means)
 {
     for (uint j = 0; j < count; ++j) {
+        if (again && !mask[j])
+            continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
-        const float pivot = pivot_of(tensors->summed + place, n, last_reciprocal,
-                                     tensors->summed_end, pivots + j);
+        const float pivot = again ? pivots[j]
+                                  : pivot_of(tensors->summed + place, n, last_reciprocal,
+                                             tensors->summed_end, pivots + j);
         const float mean = PASS(mean)(tensors, blocks ? c + quotient(t + j, blocks) : c);
         PASS(sums) sums;
         PASS(clear)(&sums);
@@ -50,6 +54,7 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
     float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
     ulong places[2 * BATCH];
     uint sizes[2 * BATCH];
+    int mask[BATCH];
     long components[SETS * BATCH];
     wides limbs[SETS * PASS_LIMBS];
     ints flags[SETS];
@@ -71,15 +76,27 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
             if (next != now)
                 locate(next_t, blocks, plane, start + next_round * row, stride, places + next,
                        sizes + next);
-            PASS(sum_batch)(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                            places, sizes, now, lanes, pivots, means);
             const ints none = MASK(EACH >= count);
-            const PASS(sums) sums =
-                PASS_FOLD(FOLD_BATCH_SUM, FOLD_BATCH_LARGEST, lanes, LANES_SIZE);
-            const ints unknown =
-                PASS(add_block)(limbs + set * PASS_LIMBS, flags + set,
-                                own_sizes(sizes + now, count), own_values(pivots, count),
-                                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
+            const uints own = own_sizes(sizes + now, count);
+            PASS(sums) sums;
+            for (uint trip = 0, trips = 1; trip < trips; ++trip) {
+                PASS(sum_batch)(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
+                                places, sizes, now, trip, mask, lanes, pivots, means);
+                const PASS(sums) folded =
+                    PASS_FOLD(FOLD_BATCH_SUM, FOLD_BATCH_LARGEST, lanes, LANES_SIZE);
+                sums = folded;
+#if !WIDE
+                const ints poor = PASS(poor)(own, &sums);
+                if (trip == 0 && ANY(poor)) {
+                    move_pivots(poor, PASS(sum)(&sums), own, last_reciprocal, pivots);
+                    spread_ints(poor, mask);
+                    trips = 2;
+                }
+#endif
+            }
+            const ints unknown = PASS(add_block)(
+                limbs + set * PASS_LIMBS, flags + set, own, own_values(pivots, count),
+                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
             if (ANY(unknown))
                 flags[set] |= flags_of_batch(unknown, tensors->summed, last_reciprocal,
                                              places + now, sizes + now);

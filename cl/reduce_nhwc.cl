@@ -47,27 +47,50 @@ static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, u
 {
     real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
     PASS(sums) sums[VECTORS];
-    for (uint r = 0, rows; r < n; r += rows) {
-        rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
-        tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
-        private tile_lines *lines = r + rows < n ? &own : ahead;
-        for (uint v = 0; v * WIDTH < width; ++v) {
-            const ulong at = place + (ulong)r * stride + v * WIDTH;
-            const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
-                                tensors->summed_end;
-            if (r == 0) {
-                pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
-                                          tensors->summed_end);
-                PASS(clear)(&sums[v]);
+    /* The vectors that are to be summed, all or those with a pivot that was poor, one bit each. */
+    uint mask = ~0u;
+    for (uint trip = 0; mask != 0; ++trip) {
+        uint poor = 0;
+        for (uint r = 0, rows; r < n; r += rows) {
+            rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
+            tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
+            private tile_lines *lines = r + rows < n ? &own : ahead;
+            for (uint v = 0; v * WIDTH < width; ++v) {
+                if (!(mask >> v & 1))
+                    continue;
+                const ulong at = place + (ulong)r * stride + v * WIDTH;
+                const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
+                                    tensors->summed_end;
+                if (r == 0) {
+                    if (trip == 0)
+                        pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
+                                                  tensors->summed_end);
+                    PASS(clear)(&sums[v]);
+                }
+                PASS(sums) own_sums = sums[v];
+                PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
+                               lanes + v * LANES, &own_sums, lines);
+                sums[v] = own_sums;
             }
-            PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
-                           lanes + v * LANES, &own_sums, lines);
-            sums[v] = own_sums;
         }
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            if (!(mask >> v & 1))
+                continue;
+            PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
+#if !WIDE
+            const ints moves = PASS(poor)(n, &sums[v]);
+            if (trip == 0 && ANY(moves)) {
+                pivots[v] = select(pivots[v],
+                                   moved_pivot(pivots[v], PASS(sum)(&sums[v]),
+                                               reciprocal(n, last_reciprocal)),
+                                   moves);
+                poor |= 1u << v;
+            }
+#endif
+        }
+        mask = poor;
     }
     for (uint v = 0; v * WIDTH < width; ++v) {
-        PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
         const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
                                              means[v], &sums[v]);
         if (ANY(unknown))

@@ -109,6 +109,18 @@ static void backward_fold_lanes(private backward_sums *sums, private const backw
     sums->product = fold_lanes(product);
 }
 
+#if !WIDE
+/* As in reduce_forward.cl. */
+static bool backward_moves(private float *pivot, uint n, private const backward_sums *sums, float largest,
+                   float last_reciprocal)
+{
+    if (!backward_is_poor(n, sums->e, largest))
+        return false;
+    *pivot = moved_pivot(*pivot, sums->e, reciprocal(n, last_reciprocal));
+    return true;
+}
+#endif
+
 static int backward_limit(private float *pivot, float mean, private backward_sums *sums,
                           float largest, private bool *unknown)
 {

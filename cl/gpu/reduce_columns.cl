@@ -87,10 +87,8 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     for (uint unit = from, added = 0; unit < stop; unit += step, place = next_place, n = next_n) {
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
                                          last_channel, &next_n);
-        PASS(sums) lanes[LANES], sums;
-        UNROLL for (uint l = 0; l < LANES; ++l)
-            PASS(clear)(&lanes[l]);
-        float largest = 0.0f;
+        PASS(sums) sums;
+        float largest;
 #if WIDE || PASS_TENSOR_COUNT > 1
         float pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
 #else
@@ -99,23 +97,37 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
             firsts[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
         float pivot = fold_lanes(firsts);
 #endif
-        _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
-            UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
-            {
-                /* The rows behind these, or the next block's first ones. */
-                const uint row = i + from_lane + DEPTH;
-                const bool ends = row >= n;
-                const ulong next = ends ? next_place : place + (ulong)row * channels;
-                const uint last = (ends ? next_n : n - row) - 1;
-                UNROLL for (uint k = 0; k < DEPTH; ++k)
+        _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
+        {
+            PASS(sums) lanes[LANES];
+            UNROLL for (uint l = 0; l < LANES; ++l)
+                PASS(clear)(&lanes[l]);
+            largest = 0.0f;
+            _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
+                UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
                 {
-                    PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
-                              pivot, mean);
-                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
+                    /* The rows behind these, or the next block's first ones. */
+                    const uint row = i + from_lane + DEPTH;
+                    const bool ends = row >= n;
+                    const ulong next = ends ? next_place : place + (ulong)row * channels;
+                    const uint last = (ends ? next_n : n - row) - 1;
+                    UNROLL for (uint k = 0; k < DEPTH; ++k)
+                    {
+                        PASS(add)(&lanes[from_lane + k], &largest, &elements, k,
+                                  i + from_lane + k < n, pivot, mean);
+                        PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
+                    }
                 }
+            PASS(fold_lanes)(&sums, lanes);
+#if !WIDE
+            if (trip == 0 && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal)) {
+                UNROLL for (uint k = 0; k < DEPTH; ++k)
+                    PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
+                trips = 2;
             }
+#endif
+        }
         bool unknown;
-        PASS(fold_lanes)(&sums, lanes);
         flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
         UNROLL for (uint part = 0; part < PARTS; ++part)
             PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,

@@ -98,6 +98,18 @@ static void forward_fold_lanes(private forward_sums *sums, private const forward
     sums->q = fold_lanes(q);
 }
 
+#if !WIDE
+/* Where a block is to be summed once more (pivots.cl), moves its pivot, and gives true. */
+static bool forward_moves(private float *pivot, uint n, private const forward_sums *sums, float largest,
+                   float last_reciprocal)
+{
+    if (!forward_is_poor(n, sums->a, sums->q))
+        return false;
+    *pivot = moved_pivot(*pivot, sums->a, reciprocal(n, last_reciprocal));
+    return true;
+}
+#endif
+
 /*
  * What of a block does not fit is made 0, as accumulator.cl's formats ask. Gives the block's flags;
  * *unknown is set where its elements, or only their sum, may not be finite.

@@ -10,7 +10,8 @@
  *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of AT_ONCE
  *      blocks. They meet for the pivot, and leave their sums in local memory; as an element is
  *      added, the one of the next turn is loaded in its place.
- *   2. After TURNS turns the items fold the lanes of TASKS blocks, each a sum of a block.
+ *   2. After TURNS turns the items fold the lanes of TASKS blocks, each a sum of a block. Blocks
+ *      whose pivot was poor are summed and folded once more.
  *   3. PARTS items add a block, one part each. An item's blocks are all of one channel, so that it
  *      keeps the limbs of one sum in registers.
  *
@@ -50,6 +51,27 @@ static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint c
     return row * tasks->sample + (ulong)channel * tasks->plane + start;
 }
 
+#if !WIDE
+/* Sums an item's lane of a block around another pivot; keeps it at `to`. */
+static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tensors) *tensors,
+                            private const KIND(tasks_of) *tasks, uint task, uint channel,
+                            float pivot, float mean)
+{
+    uint n;
+    const ulong place = KIND(locate)(tasks, task, channel, &n);
+    float largest = 0.0f;
+    PASS(elements) one;
+    PASS(sums) sums;
+    PASS(clear)(&sums);
+    _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
+    {
+        PASS(load)(&one, 0, tensors, place + i);
+        PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
+    }
+    PASS(keep)(lanes, LANES_SIZE, to, &sums, largest);
+}
+#endif
+
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                   uint log2_strip, uint per_slice, float last_reciprocal,
@@ -58,6 +80,9 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOT_ROWS * LANES], pivots[TASKS], folded[PASS_SUMS * TASKS];
     local int all_flags[SLOTS];
+#if !WIDE
+    local int poor[TASKS], some_poor;
+#endif
     local float *lanes = (local float *)shared;
     const uint item = get_local_id(0), lane = item & (LANES - 1), slot = item >> LOG2_LANES;
     const uint own_task = item & (TASKS - 1), part = item >> LOG2_TASKS;
@@ -82,6 +107,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
+#if !WIDE
+    if (item == 0)
+        some_poor = 0;
+#endif
     UNROLL for (uint a = 0; a < AT_ONCE; ++a)
     {
         uint n;
@@ -139,15 +168,43 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 pivots[at] = pivot;
         }
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
-            folded[i] = PASS(fold)(i >> LOG2_TASKS,
-                                   lanes + (i >> LOG2_TASKS) * LANES_SIZE + own_task * BANKS);
-        barrier(CLK_LOCAL_MEM_FENCE);
         const uint task = from + own_task;
-        if (task < tasks && task_channel < channels) {
-            uint n;
-            const ulong place = KIND(locate)(&all, task, task_channel, &n);
+        const bool owns = task < tasks && task_channel < channels;
+        uint n;
+        const ulong place = KIND(locate)(&all, owns ? task : 0, owns ? task_channel : first, &n);
+        _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
+        {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
+                folded[i] = PASS(fold)(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
+                                                            own_task * BANKS);
+            barrier(CLK_LOCAL_MEM_FENCE);
+#if !WIDE
+            if (trip == 0 && part == 0) {
+                float pivot = pivots[own_task], largest = 0.0f;
+                PASS(sums) sums;
+                PASS(take)(&sums, &largest, folded, TASKS, own_task);
+                const bool moves =
+                    owns && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
+                poor[own_task] = moves;
+                if (moves) {
+                    pivots[own_task] = pivot;
+                    atomic_or(&some_poor, 1);
+                }
+            }
+            if (trip > 0 && item == 0)
+                some_poor = 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (some_poor) {
+                _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS)
+                    if (poor[at])
+                        KIND(sum_again)(lanes, at * BANKS + lane, &tensors, &all, from + at,
+                                        lane_channel, pivots[at], lane_mean);
+                trips = 2;
+            }
+#endif
+        }
+        if (owns) {
             float pivot = pivots[own_task], largest = 0.0f;
             bool unknown;
             PASS(sums) sums;

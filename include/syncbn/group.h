@@ -21,7 +21,7 @@ struct sbn_transport;
  * same bits of every result, on any devices; all ranks of a group must have the
  * same.
  */
-#define SBN_ORDER_VERSION 1
+#define SBN_ORDER_VERSION 2
 
 /* How many replicas a group may have in one process, and an sbn_data_parallel in all of them. */
 #define SBN_MAX_REPLICAS 65535

@@ -26,12 +26,14 @@ typedef enum fault_kind {
     RUNNING_BIASED,   /* running_var from the biased variance */
     STALE_RUNNING,    /* running statistics not updated */
     FLIPPED_BIT,      /* recomputation one unit off */
+    POOR_PIVOT,       /* no block is summed again */
     NAIVE_Y,          /* y = a x + b: the mean cancels late */
     NAIVE_DX          /* dx without taking the mean from dy first */
 } fault_kind;
 
 /* On exact data nothing but the apply's own roundings is tolerated. */
 static const char plain_data[] = "mb8ic4ih14iw14,r2";
+static const char step_data[] = "mb1ic64ih16iw16,data=step,grad=step";
 static const char exact_data[] = "mb8ic4ih16iw16,r2,data=exact,grad=exact";
 
 static const struct {
@@ -53,6 +55,8 @@ static const struct {
     {NAIVE_Y, "y = a x + b", exact_data},
     {NAIVE_DX, "dx = p dy + ...", exact_data},
     {UNBIASED, "unbiased variance", exact_data},
+    {POOR_PIVOT, "poor pivots", step_data},
+    {POOR_PIVOT, "poor pivots of zeros", "mb1ic64ih16iw16,data=border,grad=border"},
 };
 
 /* A block in floats: lanes in order, then folded. */
@@ -67,18 +71,33 @@ static float lanes(const float *a, const float *b, size_t n)
     return lane[0];
 }
 
-/* sum a and sum (a - ma)(b - mb) of one plane, the latter from float blocks around pivots. */
-static void sum_plane(const float *a, float ma, const float *b, float mb, size_t n, double *first,
-                      double *second)
+/* Whether a pivot was poor: by the squares around it, or where products are summed, the largest. */
+static int is_poor(const float *e, const float *d, size_t n)
 {
-    float e[BOUND_BLOCK], d[BOUND_BLOCK];
+    float sum = lanes(e, NULL, n), largest = 0;
+    if (e == d)
+        return sum * sum > 0.5f * (float)n * lanes(e, e, n);
+    for (size_t i = 0; i < n; ++i)
+        largest = fmaxf(largest, fabsf(e[i]));
+    return fabsf(sum) > 0.375f * (float)n * largest;
+}
+
+/* sum a and sum (a - ma)(b - mb) of one plane, the latter from float blocks around pivots. */
+static void sum_plane(const float *a, float ma, const float *b, float mb, size_t n, int moves,
+                      double *first, double *second)
+{
+    float e[BOUND_BLOCK], other[BOUND_BLOCK], *d = b ? other : e;
     for (size_t from = 0; from < n; from += BOUND_BLOCK) {
         size_t count = n - from < BOUND_BLOCK ? n - from : BOUND_BLOCK;
         size_t first_ones = count < BOUND_LANES ? count : BOUND_LANES;
         float pivot = lanes(a + from, NULL, first_ones) * (1.0f / (float)first_ones);
-        for (size_t i = 0; i < count; ++i) {
-            e[i] = a[from + i] - pivot;
-            d[i] = b ? b[from + i] - mb : e[i];
+        for (int again = 0; again < 2; ++again) {
+            for (size_t i = 0; i < count; ++i) {
+                e[i] = a[from + i] - pivot;
+                other[i] = b ? b[from + i] - mb : 0;
+            }
+            if (!again && moves && is_poor(e, d, count))
+                pivot = fmaf(lanes(e, NULL, count), 1.0f / (float)count, pivot);
         }
         double e_sum = lanes(e, NULL, count), d_sum = lanes(d, NULL, count), p = pivot;
         double shift = b ? p : p - ma;
@@ -103,7 +122,8 @@ static sums sum_over(const placement *g, const float *a, float ma, const float *
             continue;
         size_t start = placement_plane_start(g, i, c);
         size_t n = at->plane - (fault == ONE_MISSING && i + 1 == g->samples);
-        sum_plane(a + start, ma, b ? b + start : NULL, mb, n, &s.first, &s.second);
+        sum_plane(a + start, ma, b ? b + start : NULL, mb, n, fault != POOR_PIVOT, &s.first,
+                  &s.second);
         s.n += (double)at->plane;
     }
     return s;
@@ -255,6 +275,9 @@ int main(void)
         "mb8ic4ih14iw14,data=inf",
         "mb8ic4ih14iw14,grad=nan",
         "mb8ic4ih14iw14,split1-0-7",
+        step_data,
+        "mb1ic64ih16iw16,data=border,grad=border",
+        "mb3ic7ih15iw31,data=border,grad=step",
     };
     char why[1024];
     for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {

@@ -12,7 +12,8 @@ static double steps(size_t n)
 
 /*
  * A block of one tensor. Its pivot is the mean of the first elements in the narrow format, of all
- * in the wide one; which was taken is not known here, so both are bounded.
+ * in the wide one and where the block is summed again; which was taken is not known here, so both
+ * are bounded, unless the first pivot is poor beyond doubt.
  */
 typedef struct block {
     const float *at;
@@ -39,6 +40,39 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
     return b;
 }
 
+/* What the roundings before it may add to either side of the test for a poor pivot. */
+#define DOUBT (1 + 0x1p-10)
+
+/*
+ * Whether the block is summed again whatever the roundings: by its sum around the first pivot and,
+ * forward, the squares, backward, the largest distance.
+ */
+static int is_poor(const block *b, int forward)
+{
+    double sum = 0, squares = 0, largest = 0, n = (double)b->n;
+    for (size_t i = 0; i < b->n; ++i) {
+        double d = b->at[i] - b->pivot[0], size = fabs(d) + b->pivot_error;
+        sum += d;
+        squares += size * size;
+        largest = fmax(largest, size);
+    }
+    sum = fabs(sum) - n * b->pivot_error;
+    return forward ? sum > BOUND_SURE_SUM && sum * sum > DOUBT * BOUND_POOR_SQUARES * n * squares
+                   : sum > DOUBT * BOUND_POOR_LARGEST * n * largest;
+}
+
+/* The block, if it is summed again for sure: around its mean alone. */
+static void move_pivot(block *b, int forward)
+{
+    if (!is_poor(b, forward))
+        return;
+    double size = 0, error = b->pivot_error;
+    for (size_t i = 0; i < b->n; ++i)
+        size += fabs(b->at[i] - b->pivot[0]) + error;
+    b->pivot_error = b->k * BOUND_UNIT * size / (double)b->n + BOUND_UNIT * fabs(b->pivot[1]);
+    b->pivot[0] = b->pivot[1];
+}
+
 /* Largest |value - pivot|. */
 static double distance(const block *b, double value)
 {
@@ -53,6 +87,7 @@ static void forward_bounds(const problem *p, const placement *g, const float *x,
         const float *plane = x + placement_plane_start(g, s, c);
         for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
             block b = block_of(plane, from, g->sample[s].plane);
+            move_pivot(&b, 1);
             double first = 0, second = 0;
             for (size_t i = 0; i < b.n; ++i) {
                 double d = distance(&b, b.at[i]);
@@ -83,6 +118,7 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
     for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
         block b = block_of(dy, from, plane);
+        move_pivot(&b, 0);
         double g = distance(&b, 0), e_sum = 0, ed_sum = 0, d_sum = 0;
         for (size_t i = 0; i < b.n; ++i) {
             double e = distance(&b, b.at[i]), d = fabs(x[from + i] - ch->mean) + off;

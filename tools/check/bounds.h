@@ -10,7 +10,9 @@
  *   k = ceil(n / 16) + 4 + 2.
  *
  * Forward. The pivot p is a float near the mean m_p of the block's first 16
- * elements, in the wide format of all: |p - m_p| <= k u mean|x| of the same.
+ * elements, in the wide format of all: |p - m_p| <= k u mean|x| of the same. Where
+ * A^2 > n Q / 2 the block is summed again: then m_p is the mean of all, and the sums
+ * of the first time around q move p by k u mean|x - q| + u |p| at most.
  * With d = x - p, A = sum d and Q = sum d^2 by fma,
  *
  *   |error of sum x|             <= k u sum|d|                         =: a
@@ -20,8 +22,9 @@
  * so that an error of A meets p in one and the mean in the other sum. Over the
  * channel there is also (sum of the a)^2 / N.
  *
- * Backward. g is the pivot of dy, e = dy - g, d = x - m_hi, where m_hi is the
- * mean as one float: |d| <= |x - mean| + u |mean| + error of the mean.
+ * Backward. g is the pivot of dy, e = dy - g, d = x - m_hi, where m_hi is the mean as
+ * one float: |d| <= |x - mean| + u |mean| + error of the mean. The block is summed again
+ * where |sum e| > 3/8 n max|e|.
  *
  *   |error of sum dy|            <= k u sum|e|
  *   |error of sum dy (x - mean)| <= (k + 2) u (sum|e||d| + |g| sum|d|)
@@ -41,6 +44,11 @@
 
 /* Rounding unit of float. */
 #define BOUND_UNIT 0x1p-24
+
+/* Which pivots are poor; where the squares cannot underflow. */
+#define BOUND_POOR_SQUARES 0.5
+#define BOUND_POOR_LARGEST 0.375
+#define BOUND_SURE_SUM 0x1p-60
 
 /* The reduction's shape. */
 enum { BOUND_BLOCK = SBN_BLOCK, BOUND_LANES = SBN_LANES, BOUND_FOLDS = SBN_LOG2_LANES };

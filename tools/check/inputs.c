@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/mix.h"
+#include "exact/format.h"
 
 /* What each random number is for: no two uses share a stream. */
 enum stream {
@@ -73,10 +74,13 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
     float shift = mix_uniform(key(seed, STREAM_SHIFT, c));
     float spread = 1.0f + 0.5f * mix_uniform(key(seed, STREAM_SCALE, c));
     float wide = ldexpf(1, (int)(key(seed, STREAM_SCALE, c) % 81) - 40);
+    const float step = c % 3 == 0 ? 10.0f : c % 3 == 1 ? 100.0f : 1000.0f;
 
     for (size_t i = 0; i < n; ++i) {
         uint64_t bits = mix(k, i);
         float normal = mix_normal(bits);
+        /* The elements that the library takes a pivot from. */
+        const int is_first = i % SBN_BLOCK < SBN_LANES;
         switch (kind) {
         case DATA_LARGE_MEAN: plane[i] = 1000.0f + 0.003f * mix_uniform(bits); break;
         case DATA_ONE: plane[i] = 1.0f + 1e-5f * mix_uniform(bits); break;
@@ -88,6 +92,8 @@ static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, si
             break;
         case DATA_WIDE: plane[i] = wide * (shift + spread * normal); break;
         case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, 80); break;
+        case DATA_BORDER: plane[i] = is_first ? 0 : shift + spread * (10.0f + normal); break;
+        case DATA_STEP: plane[i] = shift + spread * (normal + (is_first ? step : 0)); break;
         default: plane[i] = shift + spread * normal;
         }
     }

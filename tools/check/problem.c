@@ -14,6 +14,7 @@ const char *const data_kind_names[DATA_KINDS] = {
     [DATA_WIDE] = "wide",       [DATA_HUGE] = "huge",
     [DATA_NAN] = "nan",         [DATA_INF] = "inf",
     [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
+    [DATA_BORDER] = "border",   [DATA_STEP] = "step",
 };
 
 static const char *const form_names[] = {"auto", "cpu", "gpu"};

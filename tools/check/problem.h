@@ -37,7 +37,9 @@
  * constant; zero; denormal; wide (a magnitude of its own for each channel,
  * 2^-40 ... 2^40); huge (squares overflow); nan, inf, ninf (one value in the
  * middle channel); exact (integers whose sums need no rounding, their mean large
- * against their spread where planes are powers of two).
+ * against their spread where planes are powers of two); border (of each 256 elements
+ * of a plane the first 16 are 0, the others of a mean of 10 spreads); step (the first
+ * 16 are 10, 100 or 1000 spreads above the others, by channel).
  */
 #ifndef TOOLS_CHECK_PROBLEM_H
 #define TOOLS_CHECK_PROBLEM_H
@@ -64,6 +66,8 @@ typedef enum data_kind {
     DATA_INF,
     DATA_NINF,
     DATA_EXACT,
+    DATA_BORDER,
+    DATA_STEP,
     DATA_KINDS
 } data_kind;
 

@@ -37,7 +37,7 @@ static const char help[] =
     "  shape     mb ic [il | ih iw | id ih iw]\n"
     "  spread    r3  split5-0-27  sizes7x7-14x5  shuffle3  off3  last\n"
     "  numbers   data=KIND  grad=KIND  seed7; KIND: normal large_mean one tiny_var outlier\n"
-    "            constant zero denormal wide huge nan inf ninf exact\n"
+    "            constant zero denormal wide huge nan inf ninf exact border step\n"
     "  layer     eps=1e-3  clamp  momentum=0.3  cumulative  plain  untracked\n"
     "  passes    passes=fber  keep  accumulate  global  ooo  form=gpu\n"
     "\n"
