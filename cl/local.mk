@@ -3,6 +3,7 @@
 KERNELS = \
 	cl/common.cl \
 	cl/pivots.cl \
+	cl/storage.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \

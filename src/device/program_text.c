@@ -15,6 +15,7 @@
  */
 static const char *const cpu_reduce_sources[] = {
     "common.cl",
+    "storage.cl",
     "pivots.cl",
     "accumulator.cl",
     "accumulator_doubles.cl",
@@ -42,6 +43,7 @@ static const char *const cpu_reduce_sources[] = {
 };
 static const char *const cpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -55,6 +57,7 @@ static const char *const cpu_apply_sources[] = {
 };
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
+    "storage.cl",
     "pivots.cl",
     "accumulator.cl",
     "channels.cl",
@@ -78,6 +81,7 @@ static const char *const gpu_reduce_sources[] = {
 };
 static const char *const gpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
