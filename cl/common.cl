@@ -36,7 +36,6 @@
 /* Comparisons of vectors are masks already. */
 #define MASK(condition) (condition)
 #define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-#define ANY(mask) any(mask)
 /* Additions wait for each other and not for the loop. */
 #define UNROLL_4
 #else
@@ -59,6 +58,16 @@
 #define NATIVE 1
 #else
 #define NATIVE 0
+#endif
+
+/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
+#if NATIVE && defined(__has_builtin)
+#if __has_builtin(__builtin_reduce_or)
+#define ANY(mask) (__builtin_reduce_or(mask) != 0)
+#endif
+#endif
+#if CPU_FORM && !defined(ANY)
+#define ANY(mask) any(mask)
 #endif
 
 /* Do kernels sum, and do they combine, with doubles? */

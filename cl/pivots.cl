@@ -1,8 +1,8 @@
 /*
  * A block's pivot (doc/order.md): the mean of its first LANES elements. Where it turns out to lie
  * far from the rest, the block is summed once more, around its mean. Its own sums decide that, by
- * operations that round alike everywhere; of NaN and Inf the comparisons are false. In the wide
- * format a pivot is the mean of all elements, and no block is summed again.
+ * operations that round alike everywhere; where an element is NaN or Inf, the comparisons are false.
+ * In the wide format a pivot is the mean of all elements, and no block is summed again.
  */
 
 /* 1 / n of a block; that of a plane's last one is the host's to know. */
@@ -17,15 +17,16 @@ static float pivot_reciprocal(uint n, float last_reciprocal)
     return n < LANES ? last_reciprocal : LANES_RECIPROCAL;
 }
 
-#if !WIDE
+#define SUMS_AGAIN (!WIDE)
+#if SUMS_AGAIN
 /* A mask of the blocks whose pivot was poor: of n elements, of their sum and squares around it. */
-static ints forward_is_poor(real n, real sum, real squares)
+static ints is_poor_by_squares(real n, real sum, real squares)
 {
     return MASK(sum * sum > 0.5f * n * squares);
 }
 
 /* The same by the largest distance from it. */
-static ints backward_is_poor(real n, real sum, real largest)
+static ints is_poor_by_largest(real n, real sum, real largest)
 {
     return MASK(fabs(sum) > 0.375f * n * largest);
 }

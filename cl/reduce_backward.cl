@@ -105,11 +105,11 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
         load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* As in reduce_forward.cl. */
-static ints backward_poor(uints n, private const backward_sums *sums)
+static ints backward_is_poor(uints n, private const backward_sums *sums)
 {
-    return backward_is_poor(CONVERT(float, n), sums->e, sums->largest);
+    return is_poor_by_largest(CONVERT(float, n), sums->e, sums->largest);
 }
 
 static real backward_sum(private const backward_sums *sums)
@@ -175,7 +175,7 @@ static void backward_add_doubles(private wides *limbs, uints n, real pivot, real
 static bool backward_fits_doubles(real pivot, real e, real d, real product)
 {
     const ints low_pivot = lowest_bit(pivot);
-    return !any((low_pivot < -BACKWARD_LOW1) | (lowest_bit(e) < -BACKWARD_LOW1) |
+    return !ANY((low_pivot < -BACKWARD_LOW1) | (lowest_bit(e) < -BACKWARD_LOW1) |
                 (lowest_bit(product) < -BACKWARD_LOW2) |
                 (low_pivot + lowest_bit(d) < -BACKWARD_LOW2));
 }

@@ -132,7 +132,7 @@ static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* Moves the pivots of the blocks under the mask to their means. */
 static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal,
                         private float *pivots)

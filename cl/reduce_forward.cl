@@ -84,11 +84,11 @@ static void forward_add_edge(private forward_sums *sums, private const forward_t
         sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* The blocks that are to be summed once more: pivots.cl. */
-static ints forward_poor(uints n, private const forward_sums *sums)
+static ints forward_is_poor(uints n, private const forward_sums *sums)
 {
-    return forward_is_poor(CONVERT(float, n), sums->a, sums->q);
+    return is_poor_by_squares(CONVERT(float, n), sums->a, sums->q);
 }
 
 static real forward_sum(private const forward_sums *sums)
@@ -153,7 +153,7 @@ static void forward_add_doubles(private wides *limbs, uints n, real pivot, real 
 static bool forward_fits_doubles(real pivot, real a, real q)
 {
     const ints low_pivot = lowest_bit(pivot), low_a = lowest_bit(a);
-    return !any((2 * low_pivot < -FORWARD_LOW2) | (low_a < -FORWARD_LOW1) |
+    return !ANY((2 * low_pivot < -FORWARD_LOW2) | (low_a < -FORWARD_LOW1) |
                 (low_pivot + low_a + 1 < -FORWARD_LOW2) | (lowest_bit(q) < -FORWARD_LOW2));
 }
 

@@ -6,16 +6,16 @@
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c. `again`: only the blocks under the mask, whose pivots are known.
+ * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known.
  */
 static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
                             uint blocks, uint plane, float last_reciprocal,
                             private const ulong *places, private const uint *sizes, uint now,
-                            uint again, private const int *mask, private real *lanes,
+                            uint again, private const int *poor, private real *lanes,
                             private float *pivots, private float *means)
 {
     for (uint j = 0; j < count; ++j) {
-        if (again && !mask[j])
+        if (again && !poor[j])
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
@@ -54,7 +54,7 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
     float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
     ulong places[2 * BATCH];
     uint sizes[2 * BATCH];
-    int mask[BATCH];
+    int poor[BATCH];
     long components[SETS * BATCH];
     wides limbs[SETS * PASS_LIMBS];
     ints flags[SETS];
@@ -81,15 +81,15 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
             PASS(sums) sums;
             for (uint trip = 0, trips = 1; trip < trips; ++trip) {
                 PASS(sum_batch)(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                                places, sizes, now, trip, mask, lanes, pivots, means);
+                                places, sizes, now, trip, poor, lanes, pivots, means);
                 const PASS(sums) folded =
                     PASS_FOLD(FOLD_BATCH_SUM, FOLD_BATCH_LARGEST, lanes, LANES_SIZE);
                 sums = folded;
-#if !WIDE
-                const ints poor = PASS(poor)(own, &sums);
-                if (trip == 0 && ANY(poor)) {
-                    move_pivots(poor, PASS(sum)(&sums), own, last_reciprocal, pivots);
-                    spread_ints(poor, mask);
+#if SUMS_AGAIN
+                const ints moves = PASS(is_poor)(own, &sums);
+                if (trip == 0 && ANY(moves)) {
+                    move_pivots(moves, PASS(sum)(&sums), own, last_reciprocal, pivots);
+                    spread_ints(moves, poor);
                     trips = 2;
                 }
 #endif

@@ -8,6 +8,9 @@
  * vector and lane by lane, and asks for the lines of the next tile in the order of memory.
  */
 #define TILE_ROWS (LANES * PASS_TILE_STEPS)
+#if VECTORS > 32
+#error "a mask has a bit for each vector of a strip"
+#endif
 
 /*
  * Adds `n` rows from `place` on, less than TILE_ROWS + LANES, to the lanes' sums of WIDTH channels;
@@ -40,6 +43,56 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
     }
 }
 
+/*
+ * Sums the vectors under `mask`, one bit each, of a block of n rows. Where a pivot was poor, it is
+ * moved: gives a mask of these vectors. `again`: pivots are known, and good.
+ */
+static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place, uint n,
+                              uint stride, uint width, float last_reciprocal,
+                              private const real *means, private tile_lines *ahead, uint mask,
+                              uint again, private real *lanes, private real *pivots,
+                              private PASS(sums) *sums)
+{
+    uint poor = 0;
+    for (uint r = 0, rows; r < n; r += rows) {
+        rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
+        tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
+        private tile_lines *lines = r + rows < n ? &own : ahead;
+        for (uint v = 0; v * WIDTH < width; ++v) {
+            if (!(mask >> v & 1))
+                continue;
+            const ulong at = place + (ulong)r * stride + v * WIDTH;
+            const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
+                                tensors->summed_end;
+            if (r == 0) {
+                if (!again)
+                    pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
+                                              tensors->summed_end);
+                PASS(clear)(&sums[v]);
+            }
+            PASS(sums) own_sums = sums[v];
+            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
+                           lanes + v * LANES, &own_sums, lines);
+            sums[v] = own_sums;
+        }
+    }
+    for (uint v = 0; v * WIDTH < width; ++v) {
+        if (!(mask >> v & 1))
+            continue;
+        PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
+#if SUMS_AGAIN
+        const ints moves = PASS(is_poor)(n, &sums[v]);
+        if (!again && ANY(moves)) {
+            const real mean =
+                moved_pivot(pivots[v], PASS(sum)(&sums[v]), reciprocal(n, last_reciprocal));
+            pivots[v] = select(pivots[v], mean, moves);
+            poor |= 1u << v;
+        }
+#endif
+    }
+    return poor;
+}
+
 /* Sums a block of n rows and adds it to the accumulators of its `width` channels. */
 static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
                             uint width, float last_reciprocal, private const real *means,
@@ -47,49 +100,10 @@ static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, u
 {
     real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
     PASS(sums) sums[VECTORS];
-    /* The vectors that are to be summed, all or those with a pivot that was poor, one bit each. */
     uint mask = ~0u;
-    for (uint trip = 0; mask != 0; ++trip) {
-        uint poor = 0;
-        for (uint r = 0, rows; r < n; r += rows) {
-            rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
-            tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
-            private tile_lines *lines = r + rows < n ? &own : ahead;
-            for (uint v = 0; v * WIDTH < width; ++v) {
-                if (!(mask >> v & 1))
-                    continue;
-                const ulong at = place + (ulong)r * stride + v * WIDTH;
-                const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
-                                    tensors->summed_end;
-                if (r == 0) {
-                    if (trip == 0)
-                        pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
-                                                  tensors->summed_end);
-                    PASS(clear)(&sums[v]);
-                }
-                PASS(sums) own_sums = sums[v];
-                PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
-                               lanes + v * LANES, &own_sums, lines);
-                sums[v] = own_sums;
-            }
-        }
-        for (uint v = 0; v * WIDTH < width; ++v) {
-            if (!(mask >> v & 1))
-                continue;
-            PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
-#if !WIDE
-            const ints moves = PASS(poor)(n, &sums[v]);
-            if (trip == 0 && ANY(moves)) {
-                pivots[v] = select(pivots[v],
-                                   moved_pivot(pivots[v], PASS(sum)(&sums[v]),
-                                               reciprocal(n, last_reciprocal)),
-                                   moves);
-                poor |= 1u << v;
-            }
-#endif
-        }
-        mask = poor;
-    }
+    for (uint again = 0; mask != 0; again = 1)
+        mask = PASS(sum_vectors)(tensors, place, n, stride, width, last_reciprocal, means, ahead,
+                                 mask, again, lanes, pivots, sums);
     for (uint v = 0; v * WIDTH < width; ++v) {
         const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
                                              means[v], &sums[v]);

@@ -109,12 +109,12 @@ static void backward_fold_lanes(private backward_sums *sums, private const backw
     sums->product = fold_lanes(product);
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* As in reduce_forward.cl. */
 static bool backward_moves(private float *pivot, uint n, private const backward_sums *sums, float largest,
                    float last_reciprocal)
 {
-    if (!backward_is_poor(n, sums->e, largest))
+    if (!is_poor_by_largest(n, sums->e, largest))
         return false;
     *pivot = moved_pivot(*pivot, sums->e, reciprocal(n, last_reciprocal));
     return true;

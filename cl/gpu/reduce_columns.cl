@@ -119,7 +119,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                     }
                 }
             PASS(fold_lanes)(&sums, lanes);
-#if !WIDE
+#if SUMS_AGAIN
             if (trip == 0 && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal)) {
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
                     PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);

@@ -98,12 +98,12 @@ static void forward_fold_lanes(private forward_sums *sums, private const forward
     sums->q = fold_lanes(q);
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* Where a block is to be summed once more (pivots.cl), moves its pivot, and gives true. */
 static bool forward_moves(private float *pivot, uint n, private const forward_sums *sums, float largest,
                    float last_reciprocal)
 {
-    if (!forward_is_poor(n, sums->a, sums->q))
+    if (!is_poor_by_squares(n, sums->a, sums->q))
         return false;
     *pivot = moved_pivot(*pivot, sums->a, reciprocal(n, last_reciprocal));
     return true;

@@ -51,7 +51,7 @@ static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint c
     return row * tasks->sample + (ulong)channel * tasks->plane + start;
 }
 
-#if !WIDE
+#if SUMS_AGAIN
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
 static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tensors) *tensors,
                             private const KIND(tasks_of) *tasks, uint task, uint channel,
@@ -80,7 +80,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOT_ROWS * LANES], pivots[TASKS], folded[PASS_SUMS * TASKS];
     local int all_flags[SLOTS];
-#if !WIDE
+#if SUMS_AGAIN
     local int poor[TASKS], some_poor;
 #endif
     local float *lanes = (local float *)shared;
@@ -107,7 +107,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
-#if !WIDE
+#if SUMS_AGAIN
     if (item == 0)
         some_poor = 0;
 #endif
@@ -179,7 +179,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 folded[i] = PASS(fold)(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
                                                             own_task * BANKS);
             barrier(CLK_LOCAL_MEM_FENCE);
-#if !WIDE
+#if SUMS_AGAIN
             if (trip == 0 && part == 0) {
                 float pivot = pivots[own_task], largest = 0.0f;
                 PASS(sums) sums;
