@@ -113,7 +113,7 @@ static const fault faults[] = {
     {CALL "channels (track_running_stats 0 on rank 1, 1 on ranks 0, 2, 3, 4)", tracking, NULL, 0},
     {CALL "channels (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2, 4)", type,
      NULL, 0},
-    {CALL "channels (order version 2 on rank 1, 1 on ranks 0, 2, 3, 4)", NULL, order, 0},
+    {CALL "channels (order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)", NULL, order, 0},
     {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
      SBN_KEEP_RUNNING_STATS},
     {CALL "channels (eps 0.001 on rank 1, 1e-05 on ranks 0, 2, 3, 4; |"
@@ -124,7 +124,7 @@ static const fault faults[] = {
      0},
     {CALL
      "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4; |"
-     "eps 0.001 on rank 1|momentum 0.2 on rank 3|order version 2 on rank 1, 1 on ranks 0, 2, 3, 4)",
+     "eps 0.001 on rank 1|momentum 0.2 on rank 3|order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)",
      two, order, SBN_KEEP_RUNNING_STATS},
 };
 

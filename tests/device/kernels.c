@@ -15,9 +15,12 @@ static const struct {
     size_t samples, channels, plane;
     float scale; /* of x and dy */
     int wide;
+    float step; /* of the first 16 elements of 256, so that their blocks are summed again */
 } sizes[] = {
-    {3, 5, 7, 1.0f, 0},  {5, 17, 1, 1.0f, 0},    {2, 3, 67, 1.0f, 0},    {1, 2, 2100, 1.0f, 0},
-    {2, 35, 3, 1.0f, 0}, {3, 3, 21, 0x1p70f, 1}, {5, 19, 1, 0x1p70f, 1}, {1, 1, 1030, 0x1p70f, 1},
+    {3, 5, 7, 1.0f, 0, 0},        {5, 17, 1, 1.0f, 0, 0},      {2, 3, 67, 1.0f, 0, 0},
+    {1, 2, 2100, 1.0f, 0, 0},     {2, 35, 3, 1.0f, 0, 0},      {3, 3, 21, 0x1p70f, 1, 0},
+    {5, 19, 1, 0x1p70f, 1, 0},    {1, 1, 1030, 0x1p70f, 1, 0}, {2, 5, 67, 1.0f, 0, 1000.0f},
+    {1, 2, 700, 1.0f, 0, -50.0f},
 };
 
 static fixture device;
@@ -46,14 +49,17 @@ static size_t place(const slice *s, sbn_layout layout, size_t k)
     return layout == SBN_LAYOUT_NCHW ? k : (n * s->channels + c) * s->plane + i;
 }
 
-/* Brings a buffer of the fixture into the layout, and scales it. */
-static void lay_out(const slice *s, const sbn_buffer *buffer, sbn_layout layout, float scale)
+/* Brings a buffer of the fixture into the layout, and scales it; the step follows. */
+static void lay_out(const slice *s, const sbn_buffer *buffer, sbn_layout layout, float scale,
+                    float step)
 {
     float *first = malloc(sizeof(float) * s->elements), *laid = malloc(sizeof(float) * s->elements);
     must(first && laid ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
     buffer_read(s, buffer, s->elements, first);
-    for (size_t k = 0; k < s->elements; ++k)
-        laid[k] = scale * first[place(s, layout, k)];
+    for (size_t k = 0; k < s->elements; ++k) {
+        const size_t from = place(s, layout, k);
+        laid[k] = scale * first[from] + (from % s->plane % 256 < 16 ? step : 0.0f);
+    }
     must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                               sizeof(float) * s->elements, laid, 0, NULL, NULL),
          "clEnqueueWriteBuffer");
@@ -91,8 +97,8 @@ static uint64_t run(sbn_group *group, cl_command_queue queue, size_t size, const
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
     slice_open(&s, &device, queue, 0, sizes[size].samples, sizes[size].channels, sizes[size].plane,
                80);
-    lay_out(&s, &s.shard.x, v->layout, sizes[size].scale);
-    lay_out(&s, &s.shard.dy, v->layout, sizes[size].scale);
+    lay_out(&s, &s.shard.x, v->layout, sizes[size].scale, sizes[size].step);
+    lay_out(&s, &s.shard.dy, v->layout, sizes[size].scale, sizes[size].step);
     must(sbn_forward(layer, &s.shard, saved, 0, &forward), "sbn_forward");
     digest = digest_tensor(digest, &s, &s.shard.y, v->layout);
     must(sbn_backward(layer, &s.shard, saved, 0, &backward), "sbn_backward");

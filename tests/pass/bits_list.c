@@ -86,6 +86,8 @@ const subject subjects[] = {
     {"mb8ic5ih56iw56,global", 0, 0},
     {"mb8ic3ih56iw56,global,data=large_mean", 0, 0},
     {"mb8ic3ih56iw56,global,data=outlier,grad=outlier", 0, 1},
+    {"mb8ic3il1025,global,data=step,grad=border", 0, 0},
+    {"mb8ic5ih5iw7,global,data=border,grad=step", 1, 0},
     {"mb8ic7id3ih5iw11,global", 0, 0},
     {"mb8ic23ih7iw7,global,data=wide,grad=wide", 0, 1},
     {"mb8ic2il31,global,data=wide,grad=wide,seed3", 1, 1},

@@ -86,9 +86,9 @@ differs 1 's/ y=.\{16\}/ y=0000000000000001/' \
 differs 1 's/ dx=[^ ]*//' '^     other bits than recorded: dx [0-9a-f]{16} instead of 0{16}$'
 differs 1 's/,global/,global,passes=f/' 'other bits than recorded: recomputed 0{16} instead of '
 differs 1 's/,global/,global,seed2/' '^     the inputs are not those of the digests: '
-differs 1 's/order=1/order=2/' \
-    '^     digests of order 2 of summation cannot be compared with order 1$'
-differs 2 's/ order=1//' 'list:1: digests need order= and inputs= among them$'
+differs 1 's/order=2/order=1/' \
+    '^     digests of order 1 of summation cannot be compared with order 2$'
+differs 2 's/ order=2//' 'list:1: digests need order= and inputs= among them$'
 differs 2 's/ y=/ z=/' 'list:1: "z=[0-9a-f]{16}" is no digest: '
 differs 2 's/ y=0*./ y=/' 'list:1: "y=[0-9a-f]{15}" is no digest: '
 differs 2 's/ y=./ y=g/' 'list:1: "y=g[0-9a-f]{15}" is no digest: '

@@ -1,4 +1,4 @@
-# The bits: the same in every configuration, those of version 1 of the order of summation, what
+# The bits: the same in every configuration, those of version 2 of the order of summation, what
 # must change them, and how far denormals matter to them.
 check_PROGRAMS += tests/pass/bits tests/pass/bits_controls
 tests_pass_bits_SOURCES = \
@@ -11,10 +11,11 @@ EXTRA_DIST += tests/pass/golden
 TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
-# element at the ends of what doubles and integers add exactly, a large mean.
+# element at the ends of what doubles and integers add exactly, a large mean, poor pivots.
 value_tests = \
 	tests/pass/gradient \
 	tests/pass/mean_low \
+	tests/pass/pivots \
 	tests/pass/planes_of_one \
 	tests/pass/whole_numbers
 check_PROGRAMS += $(value_tests)

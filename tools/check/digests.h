@@ -1,7 +1,7 @@
 /*
  * Digests of a problem's numbers, as a list carries them behind the problem:
  *
- *   mb8ic16,global order=1 inputs=0123456789abcdef mean=... var=... y=...
+ *   mb8ic16,global order=2 inputs=0123456789abcdef mean=... var=... y=...
  *
  * the version of the order of summation (doc/order.md), which fixes all others; the
  * inputs', which tells a machine that makes other numbers from one that computes

@@ -1,0 +1,75 @@
+/*
+ * Planes whose first 16 elements, which a block's pivot comes from, are unlike the rest: a border
+ * of zeros, or a step of 10, 100 and 1000 standard deviations. y and dx are off by no more than
+ * those of other planes: 3 units of 2^-24 of the channel's largest. Without a second sum around
+ * the mean it would be 8 to 30.
+ */
+#include <math.h>
+
+#include "support/tap.h"
+#include "support/trial.h"
+
+static const double most_units = 3;
+
+/* The mean of (a - ma)(b - mb), or of a where b is NULL. */
+static double mean_of(const float *a, double ma, const float *b, double mb, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += b ? (a[i] - ma) * (b[i] - mb) : a[i];
+    return sum / (double)n;
+}
+
+/* The largest error of a channel's y and dx, in units. */
+static void measure(const trial *t, size_t c, double *y_units, double *dx_units)
+{
+    const size_t n = t->g.sample[0].plane, start = placement_plane_start(&t->g, 0, c);
+    const float *x = t->in.x + start, *dy = t->in.dy + start;
+    const float *y = t->out.of[OUT_Y].data + start, *dx = t->out.of[OUT_DX].data + start;
+    const double mean = mean_of(x, 0, NULL, 0, n), g = mean_of(dy, 0, NULL, 0, n);
+    const double invstd = 1 / sqrt(mean_of(x, mean, x, mean, n) + t->p.eps);
+    const double k = invstd * invstd * mean_of(dy, g, x, mean, n);
+    double y_most = 0, dx_most = 0, y_error = 0, dx_error = 0;
+    for (size_t i = 0; i < n; ++i) {
+        const double right_y = (x[i] - mean) * invstd;
+        const double right_dx = invstd * (dy[i] - g - (x[i] - mean) * k);
+        y_most = fmax(y_most, fabs(right_y));
+        dx_most = fmax(dx_most, fabs(right_dx));
+        y_error = fmax(y_error, fabs(y[i] - right_y));
+        dx_error = fmax(dx_error, fabs(dx[i] - right_dx));
+    }
+    *y_units = fmax(*y_units, ldexp(y_error / y_most, 24));
+    *dx_units = fmax(*dx_units, ldexp(dx_error / dx_most, 24));
+}
+
+static void check(runner *r, const char *device)
+{
+    static const char *const lines[] = {
+        "mb1ic96ih16iw16,plain,data=border,grad=border,passes=fb",
+        "mb1ic96ih16iw16,plain,data=step,grad=step,passes=fb",
+        "mb1ic96ih16iw16,plain,data=border,grad=border,passes=fb,last",
+        "mb1ic96ih16iw16,plain,data=step,grad=step,passes=fb,last",
+        "mb1ic96ih16iw16,plain,data=border,grad=border,passes=fb,form=gpu",
+        "mb1ic96ih16iw16,plain,data=step,grad=step,passes=fb,form=gpu",
+        "mb1ic96ih16iw16,plain,data=border,grad=border,passes=fb,last,form=gpu",
+        "mb1ic96ih16iw16,plain,data=step,grad=step,passes=fb,last,form=gpu",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        char error[RUNNER_ERROR] = "";
+        double y = 0, dx = 0;
+        trial t;
+        trial_make(&t, lines[i], 1);
+        const int ran = !trial_run(&t, r, error);
+        for (size_t c = 0; ran && c < t.g.channels; ++c)
+            measure(&t, c, &y, &dx);
+        tap_ok(ran && y <= most_units && dx <= most_units,
+               "%s: %s: y %.2f, dx %.2f units off, expected %g at most%s%s", device, lines[i], y,
+               dx, most_units, *error ? ": " : "", error);
+        trial_free(&t);
+    }
+}
+
+int main(void)
+{
+    return trial_every_device(check);
+}
