@@ -47,7 +47,8 @@ ITEMS, LOADS, PARTS, SMALL_PLANE, SLICE_WORDS = 256, 16, 4, 64, 16
 
 
 def reduce_planes(name, shape, plan, steps):
-    """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums."""
+    """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums. None is
+    summed again, here or below: that takes a poor pivot."""
     tensors = 1 if name.startswith('forward') else 2
     tasks = min(plan['per_slice'], shape.samples * shape.blocks) * plan['strip']
     batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
