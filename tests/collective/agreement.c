@@ -45,7 +45,7 @@ WITH(other_tracking, track_running_stats = 0)
         return call; \
     }
 
-BUILT(other_order, SBN_SETTING_ORDER, 2)
+BUILT(other_order, SBN_SETTING_ORDER, 3)
 BUILT(other_block, SBN_SETTING_BLOCK, 512)
 
 /* Rank 1's call is another one. */
