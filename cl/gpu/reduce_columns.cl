@@ -6,7 +6,8 @@
  * all samples. An item has one channel and takes every rows-th of the slice's blocks, where rows =
  * ITEMS / strip: neighbouring items neighbouring channels. It goes down a block in the order of
  * memory, with all of the block's lanes in registers and the next MOST_LOADS elements under way,
- * behind the LANES that make the pivot. Items meet once, when those of a channel add up.
+ * behind the LANES that make the pivot. Where that was poor, it goes down the block again. Items meet
+ * once, when those of a channel add up.
  *
  * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
  * adds the slices.
@@ -81,52 +82,49 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n);
     ulong next_place;
     PASS(elements) elements;
-    /* Behind the block's end its last row is read, and not used. */
-    UNROLL for (uint k = 0; k < DEPTH; ++k)
-        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
-    for (uint unit = from, added = 0; unit < stop; unit += step, place = next_place, n = next_n) {
+    float pivot = 0.0f;
+    bool again = false;
+    for (uint unit = from, added = 0; unit < stop;) {
+        /* Behind the block's end its last row is read, and not used. */
+        if (again || unit == from)
+            UNROLL for (uint k = 0; k < DEPTH; ++k)
+                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
                                          last_channel, &next_n);
-        PASS(sums) sums;
-        float largest;
+        PASS(sums) lanes[LANES], sums;
+        UNROLL for (uint l = 0; l < LANES; ++l)
+            PASS(clear)(&lanes[l]);
+        float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
-        float pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
+        if (!again)
+            pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
             firsts[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
-        float pivot = fold_lanes(firsts);
+        pivot = again ? pivot : fold_lanes(firsts);
 #endif
-        _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
-        {
-            PASS(sums) lanes[LANES];
-            UNROLL for (uint l = 0; l < LANES; ++l)
-                PASS(clear)(&lanes[l]);
-            largest = 0.0f;
-            _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
-                UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
-                {
-                    /* The rows behind these, or the next block's first ones. */
-                    const uint row = i + from_lane + DEPTH;
-                    const bool ends = row >= n;
-                    const ulong next = ends ? next_place : place + (ulong)row * channels;
-                    const uint last = (ends ? next_n : n - row) - 1;
-                    UNROLL for (uint k = 0; k < DEPTH; ++k)
-                    {
-                        PASS(add)(&lanes[from_lane + k], &largest, &elements, k,
-                                  i + from_lane + k < n, pivot, mean);
-                        PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
-                    }
-                }
-            PASS(fold_lanes)(&sums, lanes);
-#if SUMS_AGAIN
-            if (trip == 0 && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal)) {
+        _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
+            UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
+            {
+                /* The rows behind these, or the next block's first ones. */
+                const uint row = i + from_lane + DEPTH;
+                const bool ends = row >= n;
+                const ulong next = ends ? next_place : place + (ulong)row * channels;
+                const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
-                    PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
-                trips = 2;
+                {
+                    PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
+                              pivot, mean);
+                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
+                }
             }
+        PASS(fold_lanes)(&sums, lanes);
+#if SUMS_AGAIN
+        again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
+        if (again)
+            continue;
 #endif
-        }
         bool unknown;
         flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
         UNROLL for (uint part = 0; part < PARTS; ++part)
@@ -138,6 +136,9 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
         }
+        unit += step;
+        place = next_place;
+        n = next_n;
     }
     carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
     barrier(CLK_LOCAL_MEM_FENCE);
