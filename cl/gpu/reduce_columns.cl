@@ -84,11 +84,10 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     PASS(elements) elements;
     float pivot = 0.0f;
     bool again = false;
+    /* Behind the block's end its last row is read, and not used. */
+    UNROLL for (uint k = 0; k < DEPTH; ++k)
+        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
     for (uint unit = from, added = 0; unit < stop;) {
-        /* Behind the block's end its last row is read, and not used. */
-        if (again || unit == from)
-            UNROLL for (uint k = 0; k < DEPTH; ++k)
-                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
                                          last_channel, &next_n);
         PASS(sums) lanes[LANES], sums;
@@ -122,8 +121,11 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         PASS(fold_lanes)(&sums, lanes);
 #if SUMS_AGAIN
         again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
-        if (again)
+        if (again) {
+            UNROLL for (uint k = 0; k < DEPTH; ++k)
+                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
             continue;
+        }
 #endif
         bool unknown;
         flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);

@@ -170,8 +170,6 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         }
         const uint task = from + own_task;
         const bool owns = task < tasks && task_channel < channels;
-        uint n;
-        const ulong place = KIND(locate)(&all, owns ? task : 0, owns ? task_channel : first, &n);
         _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
         {
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -182,8 +180,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #if SUMS_AGAIN
             if (trip == 0 && part == 0) {
                 float pivot = pivots[own_task], largest = 0.0f;
+                uint n;
                 PASS(sums) sums;
                 PASS(take)(&sums, &largest, folded, TASKS, own_task);
+                (void)KIND(locate)(&all, owns ? task : 0, first, &n);
                 const bool moves =
                     owns && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
                 poor[own_task] = moves;
@@ -205,6 +205,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
         }
         if (owns) {
+            uint n;
+            const ulong place = KIND(locate)(&all, task, task_channel, &n);
             float pivot = pivots[own_task], largest = 0.0f;
             bool unknown;
             PASS(sums) sums;
