@@ -31,11 +31,15 @@ libsyncbn_core_la_SOURCES = \
 	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
+	src/device/cache_folder.c \
+	src/device/cache_folder.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
 	src/device/device.c \
 	src/device/device.h \
+	src/device/identity.c \
+	src/device/identity.h \
 	src/device/kernel_constants.c \
 	src/device/kernel_constants.h \
 	src/device/kernels.h \
@@ -58,6 +62,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/sizes.h \
 	src/device/staging.c \
 	src/device/staging.h \
+	src/device/tuning.c \
+	src/device/tuning.h \
 	src/collective/agreement.c \
 	src/collective/agreement.h \
 	src/collective/communicator.c \
