@@ -28,7 +28,9 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/spread.c \
 	tools/bench/spread.h \
 	tools/bench/timing.c \
-	tools/bench/timing.h
+	tools/bench/timing.h \
+	tools/bench/tuner.c \
+	tools/bench/tuner.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
