@@ -74,7 +74,7 @@ bench_lists = \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
 	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu
+EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which
