@@ -264,7 +264,7 @@ syncbn() {
 
 # pack: the reports and logs as one file.
 pack() {
-    (cd "$out" && ls | grep -E '\.(txt|json|log|err)$' | tar -czf report.tar.gz -T -) ||
+    (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' | tar -czf report.tar.gz -T -) ||
         { say 'stopped: report.tar.gz cannot be written'; exit 1; }
     say "The one file to send back: $out/report.tar.gz"
 }
@@ -275,7 +275,7 @@ hint() {
         say 'There is an NVIDIA GPU without its OpenCL driver. In a container: NVIDIA_DRIVER_CAPABILITIES=compute,utility.'
     for node in /dev/kfd /dev/dri/renderD*; do
         [ ! -e "$node" ] || { [ -r "$node" ] && [ -w "$node" ]; } ||
-            say "$node cannot be opened: this user is not in its group, $(ls -l "$node" | awk '{ print $4 }')."
+            say "$node cannot be opened: this user is not in its group, $(find "$node" -printf %g)."
     done
     [ -e /dev/kfd ] || ! ls /dev/dri/renderD* > /dev/null 2>&1 ||
         say 'There is /dev/dri without /dev/kfd: an AMD GPU in a container needs --device /dev/kfd --device /dev/dri.'

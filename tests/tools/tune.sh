@@ -65,6 +65,7 @@ consistent() {
 }
 
 first='mb4ic32ih20iw20 mb4ic32ih20iw20,last'
+# shellcheck disable=SC2086
 for form in cpu gpu; do
     rm -rf "$XDG_CACHE_HOME/syncbn" && mkdir -p "$XDG_CACHE_HOME"
     check "tune, form $form" run 0 tune --devices 0 --form $form --seconds 0 --json "$work/json" $first
@@ -93,6 +94,7 @@ check 'a problem that cannot be measured' run 2 tune mb2ic2,ooo
 check 'says why' grep -q '^syncbn: mb2ic2,ooo cannot be measured: ooo' "$work/err"
 check 'seconds' run 2 tune --seconds -1
 check 'says what was expected' grep -q '^syncbn: --seconds -1: expected a number from 0$' "$work/err"
+# shellcheck disable=SC2046
 check 'too many problems' run 2 tune $(i=0; while [ $i -lt 17 ]; do echo mb2ic2; i=$((i + 1)); done)
 check 'says how many' grep -q '^syncbn: expected at most 16 problems, got 17$' "$work/err"
 check 'a switch with a value' run 2 tune --forget=1
