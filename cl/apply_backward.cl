@@ -1,9 +1,9 @@
 /*
- * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl;
- * how work-items map to elements, in apply_walk.cl.
+ * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in
+ * coefficients_backward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
-/* As forward_apply_run, with the channels' numbers at `gradients` too. */
+/* As forward_apply_run; `gradients` also begins at the run's first channel. */
 static void backward_apply_run(global const float *px, global const float *pdy, global float *pdx,
                                ulong begin, ulong end, ulong run_length, uint at, uint within,
                                uint channels, uint plane, global const float *coefficients,
