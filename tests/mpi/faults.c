@@ -117,8 +117,8 @@ static const struct fault {
     {"two", two, 60},           {"two_alike", two_alike, 60},
     {"channels", channels, 60}, {"two_settings", two_settings, 60},
     {"device", device, 60},     {"late_device", late_device, 60},
-    {"sleep", sleeper, 10},     {"staggered", staggered, 10},
-    {"stop", stop, 10},         {"kill", kill_rank, 60},
+    {"sleep", sleeper, 5},     {"staggered", staggered, 5},
+    {"stop", stop, 5},         {"kill", kill_rank, 60},
 };
 
 static const struct fault *find(const char *name)

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     training t;
     while (f < end && strcmp(f->name, argc > 1 ? argv[1] : "") != 0)
         ++f;
-    if (f == end || training_open(&t, 10, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
+    if (f == end || training_open(&t, 5, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
         return 99;
     const double start = MPI_Wtime();
     t.fault = f->name;
