@@ -120,13 +120,13 @@ static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
     }
 }
 
-/* 1 / n for a block of n elements. The host computes the one for a plane's last, shorter block. */
+/* 1 / n of a block; that of a plane's last one is the host's to know. */
 static float reciprocal(uint n, float last_reciprocal)
 {
     return n == BLOCK ? BLOCK_RECIPROCAL : last_reciprocal;
 }
 
-/* The same for a block's pivot, the mean of its first LANES elements. */
+/* The same of a pivot, the mean of a block's first LANES elements. */
 static float pivot_reciprocal(uint n, float last_reciprocal)
 {
     return n < LANES ? last_reciprocal : LANES_RECIPROCAL;

@@ -16,8 +16,8 @@
  * element i of a row belongs to channel i / plane. plane is 1 if channels are last. A work-group
  * takes TILE elements of `rows_per_tile` rows.
  *
- * `non_temporal`: stores bypass the caches if the compiler can do that and the address is aligned.
- * This is faster for tensors that are larger than the caches.
+ * `non_temporal`: stores leave the caches alone, where compiler and address allow. They must be
+ * aligned, and pay where the tensor is larger than the caches.
  */
 
 #if defined(__has_builtin)
@@ -29,7 +29,7 @@
 #define STORE_NON_TEMPORAL(v, p) put(v, p)
 #endif
 
-/* Prefetches for element i of the run at p. */
+/* Prefetches a line ahead of element i at p + i. */
 static void prefetch_ahead(global const float *p, ulong i, ulong ahead, ulong ahead_count)
 {
     if (i < ahead_count)
@@ -42,13 +42,13 @@ static uint is_non_temporal(global const float *p, uint non_temporal)
     return non_temporal && ((uintptr_t)p & (sizeof(real) - 1)) == 0;
 }
 
-/* Stores the elements of a vector. */
+/* One by one. */
 static void spread(real v, private float *out)
 {
     vstore16(v, 0, out);
 }
 
-/* Stores the first `count` elements of a vector. */
+/* The first `count` of a vector. */
 static void put_edge(real v, global float *p, uint count)
 {
     float each[WIDTH];
@@ -57,9 +57,7 @@ static void put_edge(real v, global float *p, uint count)
         p[j] = each[j];
 }
 
-/*
- * The channel of an element of a row, and its index in the plane; then those of the next element.
- */
+/* The channel of a row's element, and the element's place in its plane; then of the next one's. */
 static uint channel_of(ulong element, uint plane, private uint *within)
 {
     const ulong c = quotient_long(element, plane);

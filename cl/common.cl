@@ -138,8 +138,8 @@ static real zero_where(real v, ints mask)
 }
 
 /*
- * Elements i ... i + WIDTH - 1 of the n at p, and `fill` in place of those beyond n. Memory is read
- * up to `end`, the end of the tensor.
+ * Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`.
+ * Up to `end`, the tensor's, more may be read.
  */
 static real load_edge(global const float *p, uint i, uint n, global const float *end, float fill)
 {

@@ -105,7 +105,7 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
         load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
-/* The stored sums of a lane; the largest |e| is kept for the whole block only. */
+/* Sums of a lane; the largest |e| is kept for a whole block. */
 static void backward_take_lanes(private const real *lanes, uint size, uint index,
                                 private backward_sums *sums)
 {

@@ -133,7 +133,7 @@ static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
-/* The flags of the blocks in the mask, which may have elements that are not finite. */
+/* Flags of the blocks under the mask, whose elements may not be finite. */
 static ints flags_of_batch(ints unknown, global const float *tensor, float last_reciprocal,
                            SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {

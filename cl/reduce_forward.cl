@@ -84,7 +84,7 @@ static void forward_add_edge(private forward_sums *sums, private const forward_t
         sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
 }
 
-/* The stored sums of a lane. */
+/* Sums of a lane, beside those of a whole block that need none. */
 static void forward_take_lanes(private const real *lanes, uint size, uint index,
                                private forward_sums *sums)
 {

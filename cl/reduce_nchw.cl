@@ -6,7 +6,6 @@
  * samples if the strip has one channel. The accumulator of channel c goes to
  * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
-
 /*
  * Computes lanes, pivots and means of the `count` blocks from t on, whose places and sizes begin at
  * `now`, and prefetches later ones (ahead_of). Channel c has the first `blocks` of them, c + 1 the

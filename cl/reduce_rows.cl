@@ -18,9 +18,7 @@ static real fold_column(private const real *s)
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/*
- * WIDTH channels of a row. Beyond the row's end it reads the next row, beyond the tensor's end 0.
- */
+/* WIDTH channels of a row. What lies beyond the row is another's, beyond the tensor 0. */
 static real load_row(global const float *p, global const float *end)
 {
     if (p + WIDTH <= end)
@@ -83,7 +81,7 @@ static real pivot_of_rows(global const float *p, uint n, uint stride, float last
 #endif
 }
 
-/* The flags of the channels in the mask, which may have elements that are not finite. */
+/* Flags of the channels under the mask, whose elements may not be finite. */
 static ints flags_of_rows(ints unknown, global const float *p, uint n, uint stride,
                           float last_reciprocal, global const float *end)
 {

@@ -21,7 +21,7 @@
 #define VECTORS 4
 #define UNROLL _Pragma("unroll")
 
-/* 4 elements from i on, which is a multiple of 4. */
+/* 4 elements from i on, a multiple of 4. */
 static float4 load_vector(global const float *p, ulong i)
 {
     return *(global const float4 *)(p + i);

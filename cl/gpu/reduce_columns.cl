@@ -33,7 +33,7 @@ static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, u
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
-/* The mean of a block's first LANES elements, of which fewer are loaded so far. */
+/* The mean of a block's first elements, of which not all are loaded yet. */
 static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, uint channels,
                                    float last_reciprocal)
 {
@@ -102,7 +102,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
             UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
             {
-                /* Load the rows after these, or the first ones of the next block. */
+                /* The rows behind these, or the next block's first ones. */
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
                 const ulong next = ends ? next_place : place + (ulong)row * channels;

@@ -7,12 +7,12 @@
  * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
  * channel within a unit, so that small planes are read in the order of memory.
  *
- *   1. In a turn, LANES neighbouring work-items sum the lanes of AT_ONCE blocks, one lane each.
- *      They share the pivots, after a barrier, and store their sums in local memory. When an
- *      element has been added, that of the next turn is loaded into the same register.
- *   2. After TURNS turns, each work-item folds the lanes of one sum of one of the TASKS blocks.
- *   3. PARTS work-items add a block to the accumulator, one part each. All blocks of a work-item
- *      are of one channel, so that it keeps the limbs of one sum in registers.
+ *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of AT_ONCE
+ *      blocks. They meet for the pivot, and leave their sums in local memory; as an element is
+ *      added, the one of the next turn is loaded in its place.
+ *   2. After TURNS turns the items fold the lanes of TASKS blocks, each a sum of a block.
+ *   3. PARTS items add a block, one part each. An item's blocks are all of one channel, so that it
+ *      keeps the limbs of one sum in registers.
  *
  * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
  * adds the slices.

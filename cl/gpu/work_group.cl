@@ -21,7 +21,7 @@ static float load_element(global const float *p, ulong i)
     return p[i];
 }
 
-/* Folds the lanes of a block, in the order of doc/order.md. */
+/* The fold over the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {
     float a[8], b[4];

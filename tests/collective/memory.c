@@ -115,6 +115,8 @@ static void go_on(outcome *o, const scenario *s, test_ranks *all)
     fault = 0;
     if (o->timed_out && second->status != s->usual) {
         rank_forward(second);
+        /* Its group lives: it told the other rank, which did not wait for that. */
+        o->slow |= second->status == SBN_TIMEOUT;
         if (second->status != SBN_GROUP_FAILED || !holds_words(second->sentence, "memory"))
             complain(o, "afterwards, alone", second);
         return;
