@@ -69,14 +69,14 @@ static float forward_mean(private const forward_tensors *tensors, uint c)
     return 0.0f;
 }
 
-/* Adds the vector at `place`, */
+/* Adds the vector at `place`. */
 static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
                         ulong place, real pivot, real mean)
 {
     forward_add_terms(sums, LOAD(tensors->summed + place) - pivot);
 }
 
-/* the elements from i on of the block of n at `place`, less than a vector, */
+/* Adds the elements from i on of the block of n at `place`, less than a vector. */
 static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
                              ulong place, uint i, uint n, float pivot, float mean)
 {
@@ -108,7 +108,7 @@ static real forward_row_means(private const forward_tensors *tensors, uint c, ui
     return 0.0f;
 }
 
-/* or WIDTH channels of a row. */
+/* Adds WIDTH channels of a row. */
 static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
                             ulong place, real pivot, real mean)
 {

@@ -7,9 +7,9 @@
  * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
 /*
- * Computes lanes, pivots and means of the `count` blocks from t on, whose places and sizes begin at
- * `now`, and prefetches later ones (ahead_of). Channel c has the first `blocks` of them, c + 1 the
- * next, and so on; if `blocks` is 0, c has all of them.
+ * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
+ * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
+ * first to channel c; 0: all to c.
  */
 static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
                             uint blocks, uint plane, float last_reciprocal,
