@@ -38,7 +38,7 @@ static int fill(onednn_shared *sh)
     size_t channels = s->g.channels, vector = channels * sizeof(float);
     size_t padded = (channels + PADDING - 1) / PADDING * PADDING;
     int missing = 0;
-    /* Only (N,C,H,W): other spaces are folded into it. */
+    /* oneDNN gets (N,C,H,W); other shapes are written as such. */
     sh->dims[0] = (dnnl_dim_t)s->g.samples;
     sh->dims[1] = (dnnl_dim_t)channels;
     sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];

@@ -1,4 +1,4 @@
-/* What oneDNN's C interfaces of version 2 and 3 say differently. */
+/* The calls in which oneDNN's C interfaces of versions 2 and 3 differ. */
 #ifndef TOOLS_BENCH_ONEDNN_VERSION_H
 #define TOOLS_BENCH_ONEDNN_VERSION_H
 

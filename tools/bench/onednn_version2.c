@@ -1,4 +1,4 @@
-/* oneDNN 2: descriptors of memory are values, operations have descriptors of their own. */
+/* oneDNN 2: memory descriptors are values, and each operation has a descriptor. */
 #include "bench/onednn_version.h"
 
 dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,

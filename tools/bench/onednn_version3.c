@@ -1,4 +1,4 @@
-/* oneDNN 3: descriptors of memory are handles, operations have none. */
+/* oneDNN 3: memory descriptors are handles, and operations have no descriptors. */
 #include "bench/onednn_version.h"
 
 dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,

@@ -1,4 +1,4 @@
-/* Unordered sums: how the batch is cut for the kernels of bench_unordered.cl. */
+/* Unordered sums: how the batch is divided among the work-items of unordered*.cl. */
 #include "bench/unordered.h"
 
 #include <stdlib.h>
@@ -8,18 +8,18 @@
 enum { PARTIAL, SAVED, TABLE };
 enum { GROUP = 256, ROW_CHANNELS = 64, MAX_BLOCK = 64, VECTOR = 16 };
 
-/* Elements that an item of a CPU's sums takes, at least; that a GPU's group takes. */
+/* Elements per work-item of the sums on a CPU, at least; per work-group on a GPU. */
 enum { CPU_TAKES = 32768, GPU_TAKES = 8192 };
 
-/* How a batch is cut; sizes are those that the kernels call so. */
+/* How a batch is divided. The kernels' arguments have the same names. */
 typedef struct cut {
     int rows; /* channels last, or planes of one element */
     cl_ulong samples, channels, plane;
     cl_ulong block, slice, slices; /* of the sums */
     size_t sum_items, sum_local;
-    cl_ulong run;   /* planes or rows of an apply's item */
-    cl_ulong whole; /* channels of an item that sums and applies; 0: separate launches */
-    cl_int streams; /* it stores past the caches */
+    cl_ulong run;   /* planes or rows per work-item of the apply */
+    cl_ulong whole; /* channels per work-item that sums and applies; 0: separate launches */
+    cl_int streams; /* non-temporal stores */
     size_t apply_items, apply_local;
 } cut;
 
@@ -36,11 +36,11 @@ static cl_ulong clamped(cl_ulong n, cl_ulong low, cl_ulong high)
 static void cut_cpu(cut *k)
 {
     cl_ulong all = k->samples * k->channels * k->plane;
-    /* At least 16 items, so that two cores, and eight, end together. */
+    /* At least 16 work-items, so that the cores of small CPUs finish together. */
     cl_ulong takes = clamped(all / 64, CPU_TAKES / 8, CPU_TAKES);
     k->sum_local = k->apply_local = 1;
     if (k->rows) {
-        /* Of wide rows enough that the sums between them cost little. */
+        /* For wide rows, so many that loading and storing the sums costs little. */
         const cl_ulong rows = k->samples * k->plane;
         k->slice = clamped(takes / k->channels, clamped(rows / 16, 1, 64), rows);
         k->slices = divided(k->samples * k->plane, k->slice);
@@ -53,7 +53,7 @@ static void cut_cpu(cut *k)
     k->slice = clamped(takes / (k->block * k->plane), 1, k->samples);
     k->slices = divided(k->samples, k->slice);
     k->sum_items = k->slices * divided(k->channels, k->block);
-    /* A run starts at a whole vector. */
+    /* A run begins at a multiple of the vector size. */
     k->run = divided(clamped(takes / k->plane, 1, k->samples * k->channels), VECTOR) * VECTOR;
     if (k->plane % VECTOR == 0)
         k->run = clamped(takes / k->plane, 1, k->samples * k->channels);
@@ -61,8 +61,8 @@ static void cut_cpu(cut *k)
 }
 
 /*
- * In one launch, where an item has channels of its own: as many as stay in a core's cache, and no
- * more than leave each core eight items. The sums read so many tensors.
+ * Channels per work-item in one launch: as many as stay in a core's cache, but no more than leave
+ * eight work-items for each core. `tensors`: how many the sums read.
  */
 static void cut_whole(cut *k, cl_ulong units, cl_ulong reads)
 {
@@ -71,7 +71,7 @@ static void cut_whole(cut *k, cl_ulong units, cl_ulong reads)
         return;
     cl_ulong most = clamped(k->channels / (8 * units), 1, MAX_BLOCK);
     most = clamped(((cl_ulong)1 << 20) / (bytes * reads), 1, most);
-    /* A run starts at a whole vector. */
+    /* A run begins at a multiple of the vector size. */
     cl_ulong step = 1;
     while (step * k->plane % VECTOR != 0)
         step *= 2;
