@@ -37,7 +37,7 @@
 #define MASK(condition) (condition)
 #define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 #define ANY(mask) any(mask)
-/* No unrolling: the additions depend on each other, so the loop costs nothing. */
+/* Additions wait for each other and not for the loop. */
 #define UNROLL_4
 #else
 #define LOAD(p) (*(p))
@@ -60,7 +60,7 @@
 #define NATIVE 0
 #endif
 
-/* Whether the kernels use doubles to sum, and to combine. */
+/* Do kernels sum, and do they combine, with doubles? */
 #if NATIVE && defined(cl_khr_fp64)
 #define SUMS_DOUBLES 1
 #else

@@ -31,7 +31,7 @@ typedef struct bench_result {
     int ok;
     char error[RUNNER_ERROR]; /* why not */
     size_t elements;          /* of the tensor */
-    size_t workspace;         /* bytes of device memory of the library's group */
+    size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
     series *series;
@@ -72,8 +72,8 @@ typedef struct comparison_of {
 enum { BENCH_MAX_COMPARISONS = 32 };
 
 /*
- * Compares the library with all other contenders, and synchronised replicas with replicas apart.
- * Returns the number of comparisons.
+ * The library with every other implementation, and the replicas synchronised with those apart.
+ * Returns how many there are.
  */
 size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);
 

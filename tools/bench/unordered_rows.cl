@@ -5,7 +5,7 @@
 #ifndef GPU_FORM
 
 /*
- * Sums over rows: a work-item takes `slice` rows, ROWS_AT_ONCE at a time, and 32 channels at a time,
+ * Sums over rows: a work-item takes `slice` rows, ROWS_AT_ONCE at a time, 32 channels at a time,
  * with two accumulators for each sum. In between the sums are in `partial`. Remaining rows and
  * channels are added one by one.
  */

@@ -119,7 +119,7 @@ static double beyond_kernels(const json_t *problem, const char *pass)
     return 1e6 * results_difference(problem, LIBRARY, "unordered", pass);
 }
 
-/* The workspace over what is allowed, 1 MB or 1 % of the tensor. */
+/* A share of what is allowed, which is 1 MB or 1 % of the tensor. */
 static double workspace(const json_t *problem, const char *pass)
 {
     (void)pass;
