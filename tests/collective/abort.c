@@ -1,8 +1,7 @@
 /*
- * A watchdog's thread ends a group by sbn_group_abort while the group's own thread waits in it for
- * a rank that does not come: in a pass, in a split, in an exchange and in making what exchanges go
- * over. The other ranks end by their timeout. What sbn_group_status says of groups that live, that
- * have failed, and that have been aborted.
+ * A watchdog thread calls sbn_group_abort while the group's own thread waits for an absent rank: in
+ * a pass, a split, an exchange and sbn_data_parallel_create. The other ranks time out. Also
+ * sbn_group_status of groups that work, that have failed, and that have been aborted.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,6 +1,6 @@
 /*
- * Ranks that do not come, and transports that break: the pass ends with a
- * sentence, or, where that was set, with this rank's own statistics.
+ * Ranks that do not join, and transports that fail: the pass ends with a sentence, or, with
+ * SBN_TIMEOUT_LOCAL, with this rank's own statistics.
  */
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /*
- * Memory that runs out on one of two ranks, at every allocation of a pass that disagrees, of one in
- * the wide format, of a split and of the making of an sbn_data_parallel: that rank returns
- * SBN_OUT_OF_MEMORY and nothing else. Where it could tell, the other learns of it by name and both go
- * on; where it could not, its group is dead, and the other learns by its timeout.
+ * Memory runs out on one of two ranks, at every allocation of a pass that disagrees, of one in the
+ * wide format, of a split and of sbn_data_parallel_create: that rank returns SBN_OUT_OF_MEMORY. If
+ * it could tell the other rank, that one names it, and both go on; if not, its group has failed,
+ * and the other rank times out.
  */
 #include <syncbn/data_parallel.h>
 

@@ -1,7 +1,7 @@
 /*
- * Requests to other ranks, without passes: who is named in sentences, sums, deadlines, what becomes
- * of words that are abandoned, transports that fail and memory that runs out. Two communicators of
- * one hub, driven by one thread.
+ * Requests to other ranks, without passes: the ranks that sentences name, sums, deadlines,
+ * abandoned words, transports that fail and memory that runs out. Two communicators of one hub,
+ * used by one thread.
  */
 #include <string.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /*
- * The cache on disk (src/device/cache.h): what is stored comes back; what is damaged, foreign or
- * another's does not; folders that others may write to are not used; and processes that write at
- * the same time do not disturb each other.
+ * The cache on disk (src/device/cache.h): what is stored can be loaded; files that are damaged, of
+ * another key or of another user are not; folders that others may write to are not used; and
+ * processes may write at the same time.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Checkpoints: looked into, loaded, saved anew, over another and over themselves. */
+/* Checkpoints: inspected, loaded, saved to a new file, over another file and over themselves. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

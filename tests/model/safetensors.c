@@ -1,6 +1,6 @@
 /*
- * Safetensors files that lie, each refused with a sentence; files that are odd
- * but true, read; and the 16-bit types in full.
+ * Invalid safetensors files, each refused with a sentence; unusual but valid ones, which are read;
+ * and all values of the 16-bit types.
  */
 #include "model/safetensors.h"
 
@@ -332,7 +332,9 @@ static void check_shown(void)
            "bytes that are not UTF-8");
 }
 
-/* Halves by their definition, and back; floats between two halves to the nearer, or the even one. */
+/*
+ * Halves by their definition, and back; floats between two halves to the nearer, or the even one.
+ */
 static void check_half(void)
 {
     int wrong = 0, wrong_back = 0, wrong_between = 0, wrong_bfloat = 0;

@@ -1,8 +1,7 @@
 /*
- * What exchanges wait for, and what waits for them: commands that the caller's
- * queue holds when an exchange begins come first, in-order or by the wait list;
- * those after its end come later, or wait for its event; what is enqueued
- * between the two runs beside it.
+ * The order of exchanges and other commands: those in the caller's queue when an exchange begins
+ * run first, in order or by the wait list; those after its end run later, or wait for its event;
+ * those enqueued in between run beside it.
  */
 #include "support/fixture.h"
 

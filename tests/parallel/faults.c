@@ -1,9 +1,8 @@
 /*
- * Every call into OpenCL and every allocation of an sbn_data_parallel's life fails
- * once, alone with two replicas and on one of two ranks: each failure is
- * reported, with a sentence and no event left, by both ranks where it
- * concerns both; nothing leaks; and what is not dead goes on with the right
- * bits.
+ * Every call into OpenCL and every allocation in the life of an sbn_data_parallel fails once, alone
+ * with two replicas and on one of two ranks: each failure is reported, with a sentence and no
+ * event, by both ranks if it concerns both; nothing leaks; and what has not failed goes on with the
+ * right bits.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
  * The distributed sampler: lengths and padding as PyTorch's, each sample once, another order in
- * each epoch, the same order on every machine, and nothing odd about it.
+ * each epoch, the same order on every machine, and an even distribution.
  */
 #include <math.h>
 #include <string.h>

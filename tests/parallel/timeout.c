@@ -1,7 +1,7 @@
 /*
- * Ranks that do not come to an exchange, and transports that break: the
- * others return with a sentence, and what joined them is dead; batch norm's own
- * requests are others, and go on.
+ * Ranks that do not join an exchange, and transports that fail: the other ranks return with a
+ * sentence, and their sbn_data_parallel has failed; batch norm, which has requests of its own, goes
+ * on.
  */
 #include <stdio.h>
 #include <string.h>

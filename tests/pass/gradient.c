@@ -19,8 +19,8 @@
  *   h^4 / 30 |L'''''| <= 4 h^4 |w| (|A| + |B| r) / sqrt(s(0) / 2) / (r - 2h)^5.
  *
  * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
- * What is tested must also be seen: in each channel the terms of dx that pass through the mean
- * and through the variance exceed the tolerance tenfold for some element.
+ * The tolerance must not hide what is tested: in each channel the terms of dx through the mean and
+ * through the variance exceed it tenfold for some element.
  */
 #include <math.h>
 #include <stdio.h>

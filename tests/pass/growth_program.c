@@ -1,7 +1,7 @@
 /*
- * A program that knows the library by declarations of its own, as one that was compiled long ago,
- * or will be, against another version of <syncbn.h>. Compiled three times: GROWTH is -1 for structs
- * with fewer fields than now, 0 for those of now, 1 for structs with later fields.
+ * A program with declarations of its own, as if it were compiled against another version of
+ * <syncbn.h>. Compiled three times: GROWTH is -1 for structs with fewer fields than the present
+ * ones, 0 for the present ones, 1 for structs with more fields.
  */
 #include "pass/growth.h"
 

@@ -1,6 +1,6 @@
 /*
  * Buffers of two replicas, or of two layers of a call, that overlap: each pair of which one is
- * written is refused with both named, whatever the pass, and in folding; what may meet is not.
+ * written is refused, with both names, in every pass and in folding; allowed overlaps are not.
  */
 #include <stdio.h>
 #include <string.h>
