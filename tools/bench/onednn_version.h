@@ -12,7 +12,7 @@ dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_
 dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
                              dnnl_primitive_t *made);
 
-/* Training, forward and backward, of shape sh->dims. dnnl_unimplemented: not on this CPU. */
+/* Training, forward and backward, of tensors of shape sh->dims. dnnl_unimplemented: not on this CPU. */
 dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_tag_t tag,
                                          dnnl_primitive_t *forward, dnnl_primitive_t *backward);
 

@@ -1,9 +1,9 @@
 /*
  * switch MICROSECONDS MBITS NAMESPACE...: an Ethernet of known latency and bandwidth between
  * network namespaces, for tools/bench/scaling/run.sh. Each namespace gets an interface "wire" with
- * the MAC address 02:00:00:00:00:NN, NN counting from 0. A frame leaves its host at MBITS per second,
- * one after the other, and arrives MICROSECONDS later. Prints "ready" and runs until its input ends.
- * Linux, as root.
+ * the MAC address 02:00:00:00:00:NN, NN counting from 0. A frame leaves its host at MBITS per
+ * second, one after the other, and arrives MICROSECONDS later. Prints "ready" and runs until its
+ * input ends. Linux, as root.
  */
 #include <errno.h>
 #include <fcntl.h>
