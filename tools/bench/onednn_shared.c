@@ -74,3 +74,22 @@ int onednn_shared_open(scene *s, onednn_shared **made)
     }
     return status;
 }
+
+dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
+                             dnnl_primitive_t *made)
+{
+#if DNNL_VERSION_MAJOR < 3
+    const dnnl_memory_desc_t *source, *target;
+#else
+    const_dnnl_memory_desc_t source, target;
+#endif
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_memory_get_memory_desc(from, &source);
+    status = status ? status : dnnl_memory_get_memory_desc(to, &target);
+    status = status ? status
+                    : dnnl_reorder_primitive_desc_create(&desc, source, sh->engine, target,
+                                                         sh->engine, NULL);
+    status = status ? status : dnnl_primitive_create(made, desc);
+    dnnl_primitive_desc_destroy(desc);
+    return status;
+}

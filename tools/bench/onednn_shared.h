@@ -42,6 +42,10 @@ int onednn_shared_open(scene *s, onednn_shared **made);
 /* Drops a user; the last one frees it. */
 void onednn_shared_release(onednn_shared *sh);
 
+/* Copies a tensor into another one's layout. */
+dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
+                             dnnl_primitive_t *made);
+
 /* Writes the sentence about a call that failed; returns a status. */
 int onednn_failed(scene *s, const char *call, dnnl_status_t status);
 
