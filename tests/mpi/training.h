@@ -1,5 +1,5 @@
 /*
- * What programs shard in which a rank of an MPI job goes wrong: a group over all
+ * What programs share in which a rank of an MPI job goes wrong: a group over all
  * ranks with one replica each, two layers, and lines
  *
  *   FAULT: rank R: WHEN: STATUS: sentence
