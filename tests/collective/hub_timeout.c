@@ -15,7 +15,7 @@
 
 static fixture device;
 
-/* Those who come are here before one of them waits: only the absent rank is late. */
+/* Counts the ranks that join; none waits before all of them are here. */
 static atomic_int here;
 
 /* Rank 2 stays away while the others have two forwards under way. */
@@ -76,7 +76,7 @@ static void check_absent(void)
         rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
                     "afterwards the group is dead");
     ranks_do(&all, come_late);
-    /* It is told, and does not wait for its own timeout. */
+    /* It is told about the timeout of the others, and does not wait for its own. */
     rank_expect(&all.of[2], SBN_REMOTE_ERROR,
                 "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
                 "the late rank");

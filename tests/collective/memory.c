@@ -195,7 +195,7 @@ static void checks(void)
     }
 }
 
-/* Those who wait in vain leave words allocated. */
+/* Ranks that time out leave words allocated. */
 int main(void)
 {
     if (fixture_open(&device))

@@ -183,7 +183,7 @@ static int test(void *context, void *request, int *done)
     return test_code;
 }
 
-/* Nobody answers at first; by the end rank 1 has. */
+/* The first answer names ranks 1 and 2, the second one 2 and 3. */
 static int missing(void *context, void *request, int *ranks)
 {
     (void)context, (void)request;

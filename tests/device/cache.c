@@ -140,7 +140,7 @@ static void damaged(void)
     sbn__cache_close(others);
 }
 
-/* What is in an entry's place and no file of ours is not taken, nor waited for. */
+/* Links, folders and pipes in an entry's place are neither read nor waited for. */
 static void foreign(void)
 {
     char path[1024], target[1024];

@@ -283,7 +283,7 @@ static void check_odd(void)
     sbn__tensor_file_close(&file);
 }
 
-/* What JSON has besides: space between tokens, and characters that are escaped. */
+/* Other parts of JSON: space between tokens, and escaped characters. */
 static void check_json(void)
 {
     const char *header =
@@ -307,7 +307,7 @@ static void check_json(void)
     sbn__tensor_file_close(&file);
 }
 
-/* What sentences show of a long name: whole characters, and dots. */
+/* Sentences show the beginning of a long name, in whole characters, and dots. */
 static void check_shown(void)
 {
     char name[1000] = "";

@@ -31,7 +31,7 @@ static void late(training *t)
     if (t->rank == 1)
         pause_for(LATE * t->timeout);
     training_says(t, "", training_first(t));
-    /* Who is missing is asked before the timeout, not after it. */
+    /* The library asks who is missing before the timeout, not after it. */
     const double waited = MPI_Wtime() - start;
     const double most = t->rank == 1 ? (LATE + 0.5) * t->timeout : t->timeout + 0.8;
     training_says(t, "in time: ", waited < most ? SBN_SUCCESS : SBN_TIMEOUT);
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    /* What was printed is on its way. */
+    /* Time for the launcher to print all lines. */
     pause_for(1);
     MPI_Abort(MPI_COMM_WORLD, 3);
     return 0;

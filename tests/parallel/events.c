@@ -152,7 +152,7 @@ static void check_broadcast(int out_of_order)
     close_replicas();
 }
 
-/* What is enqueued after begin neither waits for the exchange nor holds it up. */
+/* Commands enqueued after begin neither wait for the exchange nor delay it. */
 static void check_beside(void)
 {
     const size_t count = COUNT;

@@ -160,7 +160,7 @@ static int is_right(const test_ranks *all)
            all->of[0].digest == mean && all->of[1].digest == mean;
 }
 
-/* Those who cannot be told wait until their timeout, and have leaks then. */
+/* A rank that cannot be told times out, and leaks its words. */
 static int fails_together(test_ranks *all, int n, int *timeouts)
 {
     const long before = sbn__handles_open();

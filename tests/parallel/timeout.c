@@ -207,7 +207,7 @@ static void check_breaking(int fail_start, int fail_test)
     snprintf(words, sizeof words, "rank 1: the transport's %s",
              fail_start ? "start returned 77" : "test returned -5");
     rank_expect(&all.of[1], SBN_TRANSPORT_ERROR, words, "the transport breaks");
-    /* It may have had all it needed of rank 1 before. */
+    /* Rank 1 may have sent all its words before. */
     tap_ok(all.of[0].status == SBN_TIMEOUT || all.of[0].status == SBN_SUCCESS,
            "the other one: %s: %s", sbn_strerror(all.of[0].status), all.of[0].sentence);
     if (made) {

@@ -27,7 +27,7 @@ typedef struct replica {
 
 static replica replicas[REPLICAS];
 
-/* What is to be written comes behind work that takes a while. */
+/* Writes the input after work that takes a while. */
 static void produce(replica *r)
 {
     const slice *s = &r->made;

@@ -104,7 +104,7 @@ static int difference(trial *t, runner *r, float *const *at, double *quotient)
     return 1;
 }
 
-/* What the tolerances are made of, in float64. */
+/* The terms of the tolerances, in float64. */
 typedef struct channel {
     double mean, s0, invstd, dy_mean, product, rounding;
 } channel;

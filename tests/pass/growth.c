@@ -87,7 +87,7 @@ static uint64_t check_program(void (*program)(const growth_setup *, growth_outco
     return digest;
 }
 
-/* What a size can be, and what _init does with it. */
+/* Which sizes are accepted, and what _init does with them. */
 static void check_sizes(void)
 {
     sbn_batchnorm_config filled, defaults = SBN_BATCHNORM_CONFIG_INIT;

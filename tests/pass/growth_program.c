@@ -15,7 +15,7 @@
 #define NAME growth_newer
 #endif
 
-/* What later versions might append. */
+/* Fields that later versions might append. */
 #if GROWTH > 0
 #define LATER \
     uint64_t later; \
@@ -289,7 +289,7 @@ static void open_work(work *w)
     w->layer_config.channels = GROWTH_CHANNELS;
     good(w, sbn_batchnorm_create(w->group, &w->layer_config, &w->tracking), "a tracking layer");
 #if GROWTH >= 0
-    /* What an older program leaves out is off. */
+    /* Fields that an older program lacks are off. */
     w->layer_config.track_running_stats = 0;
 #endif
     good(w, sbn_batchnorm_create(w->group, &w->layer_config, &w->layer), "sbn_batchnorm_create");

@@ -140,7 +140,7 @@ static void accepted(const sbn_shard *shards, const char *what)
            what);
 }
 
-/* What is only read may be shared, and neighbours are no overlap. */
+/* Buffers that are only read may be shared, and adjacent ones do not overlap. */
 static void check_apart(void)
 {
     sbn_shard shards[REPLICAS];
