@@ -6,7 +6,7 @@
 . "${srcdir:=.}/tests/mpi/common.sh"
 
 # A job that hangs is a failure; ranks that sleep would be ended by the job's abort. One that the
-# machine stopped for a good part of its timeout is run again.
+# machine stopped for a tenth of its timeout or more is run again.
 limit=100 tool=${SBN_TEST_TOOL-} SBN_TEST_TOOL=
 start() { # NAME PROGRAM ARGUMENTS...
     name=$1 program=tests/$2

@@ -88,7 +88,7 @@ int training_open(training *t, double timeout, sbn_timeout_action action)
 
 int training_close(training *t)
 {
-    if (stalls_longest() >= t->timeout / 5)
+    if (stalls_longest() >= t->timeout / 10)
         fprintf(stderr, "rank %d: stopped for %.2g s\n", t->rank, stalls_longest());
     stalls_end();
     slice_close(&t->slice);
