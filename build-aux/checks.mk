@@ -33,7 +33,6 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
 CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------

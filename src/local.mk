@@ -103,6 +103,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/describe.h \
 	src/pass/device_combine.c \
 	src/pass/device_combine.h \
+	src/pass/end.c \
+	src/pass/end.h \
 	src/pass/evaluate.c \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
@@ -112,6 +114,7 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/frozen_backward.c \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
+	src/pass/layer_pass_prepare.c \
 	src/pass/on_device.c \
 	src/pass/on_device.h \
 	src/pass/whole.c \

@@ -142,7 +142,7 @@ static void end_in_folder(void)
     wraps_resume();
 }
 
-/* Whatever becomes of the folder, the programs are compiled; a query of the driver's may end it. */
+/* Failures of the cache's folder do not matter: programs are compiled. A failed query may. */
 static const int no_cache[] = {WRAP_ALLOCATE,
                                WRAP_CREATE_BINARY,
                                WRAP_BUILD,

@@ -1,7 +1,8 @@
 /*
- * Passes that devices combine and that only enqueue: the bits of passes that the host combines, in
- * groups of one replica and of several, on queues of both kinds; nothing waits or makes anything,
- * even while the inputs are not there; what is read on demand is that of the passes before.
+ * Passes that devices combine, which only enqueue: they have the bits of passes that the host
+ * combines, in groups of one replica and of several, on queues of both kinds; they neither wait nor
+ * allocate, even if their inputs are not ready; statistics read later are those of the passes
+ * before.
  */
 #include <math.h>
 #include <string.h>

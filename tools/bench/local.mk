@@ -22,6 +22,8 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/stages.h \
 	tools/bench/unordered.c \
 	tools/bench/unordered.h \
+	tools/bench/unordered_cut.c \
+	tools/bench/unordered_cut.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
