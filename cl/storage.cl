@@ -43,7 +43,9 @@ static real widened(uints bits)
 static uints rounded_above(real v)
 {
     const uints bits = AS(uint, v);
-    return select(bits + 0x7fffu + ((bits >> 16) & 1u), bits | 0x400000u, MASK(v != v));
+    const ints is_odd = MASK((bits & 0x10000u) != 0);
+    const uints nearest = bits + select((uints)0x7fffu, (uints)0x8000u, is_odd);
+    return select(nearest, bits | 0x400000u, MASK(v != v));
 }
 
 static uints rounded(real v)

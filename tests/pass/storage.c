@@ -137,6 +137,7 @@ static void check_device(const device_info *info)
         check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NCHW);
         check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NHWC);
         must(sbn_group_destroy(group), "sbn_group_destroy");
+        tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
         wraps_replace(NULL, NULL);
     }
     clReleaseCommandQueue(queue);
