@@ -1,6 +1,6 @@
 /*
- * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen exactly,
- * stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
+ * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen
+ * exactly, stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
  * src/device/program_text.c: 1 of the type that the program is for, else 0.
  *
  * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
