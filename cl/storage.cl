@@ -70,8 +70,8 @@ static uints rounded(real v)
     /* From 2^-14 down, the sum is rounded at the lowest bit of a half. */
     const uints subnormal = AS(uint, AS(float, size) + 0.5f) - 0x3f000000u;
     const uints number = select(min(nearest, (uints)0x7c00u), subnormal, MASK(size < 0x38800000u));
-    const uints half_nan = ((size >> 13) & 0x3ffu) | 0x7e00u;
-    return select(number, half_nan, MASK(size > 0x7f800000u)) | ((bits >> 16) & 0x8000u);
+    const uints any_nan = ((size >> 13) & 0x3ffu) | 0x7e00u;
+    return select(number, any_nan, MASK(size > 0x7f800000u)) | ((bits >> 16) & 0x8000u);
 }
 #endif
 
