@@ -14,6 +14,8 @@ libsyncbn_core_la_SOURCES = \
 	src/base/status.c \
 	src/base/text.c \
 	src/base/text.h \
+	src/base/type.c \
+	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
 	src/exact/accumulator.c \
@@ -57,6 +59,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
 	src/device/self_test_rules.h \
+	src/device/self_test_storage.c \
+	src/device/self_test_storage.h \
 	src/device/shape.c \
 	src/device/shape.h \
 	src/device/sizes.h \

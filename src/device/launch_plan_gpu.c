@@ -85,7 +85,7 @@ static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
     const size_t few =
         sbn__at_most(wanted, sbn__tuned(&replica->tuning, SBN_TUNED_SLICES, FEW_BYTES) / bytes);
     const size_t cheap = sbn__tuned(&replica->tuning, SBN_TUNED_SLICES,
-                                    shape->elements * sizeof(float) / SLICE_COST) /
+                                    shape->elements * sbn__type_size(shape->type) / SLICE_COST) /
                          bytes;
     return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
