@@ -14,6 +14,8 @@ libsyncbn_core_la_SOURCES = \
 	src/base/status.c \
 	src/base/text.c \
 	src/base/text.h \
+	src/base/type.c \
+	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
 	src/exact/accumulator.c \

@@ -77,7 +77,7 @@ static int shape_of(sbn_shape *shape, const char *line)
     sbn_shard shard = {.size = sizeof shard,
                        .dims = 2 + p.space_dims,
                        .shape = {p.samples, p.channels, p.space[0], p.space[1], p.space[2]}};
-    return sbn__shape_of(shape, &shard, p.channels, p.layout, line) ? fail(line, sbn_last_error())
+    return sbn__shape_of(shape, &shard, p.channels, p.layout, SBN_F32, line) ? fail(line, sbn_last_error())
                                                                     : 0;
 }
 
