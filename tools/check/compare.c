@@ -49,8 +49,9 @@ static void judge_value(verdict *v, sbn_type type, size_t index, float got, doub
         ratio = error;
     } else {
         if (type != SBN_F32) {
-            tolerance = got >= expected ? stored(type, expected + tolerance) - expected
-                                        : expected - stored(type, expected - tolerance);
+            tolerance = fmax(got >= expected ? stored(type, expected + tolerance) - expected
+                                             : expected - stored(type, expected - tolerance),
+                             0);
         }
         error = fabs((double)got - expected);
         ratio = error == 0 ? 0 : tolerance > 0 ? error / tolerance : INFINITY;

@@ -29,11 +29,11 @@ static uint64_t key(uint64_t seed, enum stream stream, uint64_t place)
 
 /* The magnitudes of kinds that depend on what a type can hold. */
 static const struct {
-    int wide_least, wide_count;          /* exponents of `wide` */
-    int huge;                            /* exponent of `huge` */
-    int denormal_bits, denormal_least;   /* of `denormal`: bits with the sign, the last's exponent */
+    int wide_least, wide_count;        /* exponents of `wide` */
+    int huge;                          /* exponent of `huge` */
+    int denormal_bits, denormal_least; /* of `denormal`: bits with the sign, the last's exponent */
     float outlier;
-    int exact_mean;                      /* largest mean of `exact` */
+    int exact_mean; /* largest mean of `exact` */
 } magnitudes[STORAGE_TYPES] = {
     [SBN_F32] = {-40, 81, 80, 20, -149, 1e6f, 2000},
     [SBN_F16] = {-14, 27, 13, 11, -24, 6e4f, 2000},
