@@ -80,17 +80,6 @@ for other in unordered baseline; do
     check "the library against $other" says "^  backward  syncbn takes .* against $other"
 done
 check 'synchronised against apart' says '^  forward   synchronised takes .* against apart$'
-check 'a problem in f16 and one in bf16' run 0 --repeats 3 mb4ic8ih6iw7,f16 \
-    mb4ic8ih6iw7,bf16,last --json "$work/narrow"
-check 'both are right' [ "$(grep -c '  0.00 MB, 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
-for pass in forward backward; do
-    check "$pass against f32, twice" \
-        [ "$(grep -cE "^  $pass +syncbn takes .* against f32$" "$work/out")" -eq 2 ]
-done
-check 'kernels that read floats are not among them' eval '! says "unordered|baseline"'
-check 'the JSON names the types' \
-    eval 'grep -q "\"type\": \"f16\"" "$work/narrow" && grep -q "\"type\": \"bf16\"" "$work/narrow"'
-run 0 --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
 check 'the workspace' says '^  workspace [0-9.]+ MB'
 
 check 'the JSON is well formed, with both problems' \
@@ -101,6 +90,16 @@ check 'the goals are read from it' \
 check 'JSON to stdout' run 0 --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
+check 'a problem in f16 and one in bf16' run 0 --repeats 3 mb4ic8ih6iw7,f16 \
+    mb4ic8ih6iw7,bf16,last --json "$work/narrow"
+check 'both are right' [ "$(grep -c '  0.00 MB, 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
+for pass in forward backward; do
+    check "$pass against f32, twice" \
+        [ "$(grep -cE "^  $pass +syncbn takes .* against f32$" "$work/out")" -eq 2 ]
+done
+check 'kernels that read floats are not among them' eval '! says "unordered|baseline"'
+check 'the JSON names the types' \
+    eval 'grep -q "\"type\": \"f16\"" "$work/narrow" && grep -q "\"type\": \"bf16\"" "$work/narrow"'
 check 'JSON that cannot be written' run 1 --repeats 1 --json "$work/none/json" mb4ic8
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
