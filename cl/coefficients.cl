@@ -13,12 +13,3 @@ static ulong quotient_long(ulong a, ulong b)
 {
     return a / b;
 }
-
-static void put(real v, global float *p)
-{
-#if CPU_FORM
-    store_vector(v, p);
-#else
-    *p = v;
-#endif
-}

@@ -2,6 +2,7 @@
 # of the table in src/device/kernels.h.
 KERNELS = \
 	cl/common.cl \
+	cl/storage.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \

@@ -14,17 +14,35 @@
  * for a whole pass, too.
  */
 static const char *const cpu_reduce_sources[] = {
-    "common.cl",          "accumulator.cl",          "accumulator_doubles.cl",
-    "channels.cl",        "statistics.cl",           "combine.cl",
-    "reduce_batch.cl",    "reduce_rows.cl",          "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw.cl",          "reduce_nhwc.cl",
-    "reduce_backward.cl", "reduce_nchw.cl",          "reduce_nhwc.cl",
-    "coefficients.cl",    "coefficients_forward.cl", "coefficients_backward.cl",
-    "apply_walk.cl",      "apply_forward.cl",        "apply_backward.cl",
-    "store_gradients.cl", "whole_forward.cl",        "whole_backward.cl",
+    "common.cl",
+    "storage.cl",
+    "accumulator.cl",
+    "accumulator_doubles.cl",
+    "channels.cl",
+    "statistics.cl",
+    "combine.cl",
+    "reduce_batch.cl",
+    "reduce_rows.cl",
+    "reduce_rows_of_one.cl",
+    "reduce_forward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "reduce_backward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+    "store_gradients.cl",
+    "whole_forward.cl",
+    "whole_backward.cl",
 };
 static const char *const cpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -38,6 +56,7 @@ static const char *const cpu_apply_sources[] = {
 };
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
+    "storage.cl",
     "accumulator.cl",
     "channels.cl",
     "statistics.cl",
@@ -60,6 +79,7 @@ static const char *const gpu_reduce_sources[] = {
 };
 static const char *const gpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",

@@ -218,17 +218,16 @@ static void check_tile(void)
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
     char summation[512], sizes[512], options[2048];
-    const char *texts[4] = {NULL, NULL, NULL, tile_kernel};
+    static const char *const names[] = {"common.cl", "storage.cl", "coefficients.cl",
+                                        "apply_walk.cl"};
+    enum { NAMES = sizeof names / sizeof *names };
+    const char *texts[NAMES + 1] = {[NAMES] = tile_kernel};
     cl_int code;
-    for (size_t i = 0; i < sbn_kernel_source_count; ++i) {
-        if (strcmp(sbn_kernel_sources[i].name, "common.cl") == 0)
-            texts[0] = sbn_kernel_sources[i].text;
-        if (strcmp(sbn_kernel_sources[i].name, "coefficients.cl") == 0)
-            texts[1] = sbn_kernel_sources[i].text;
-        if (strcmp(sbn_kernel_sources[i].name, "apply_walk.cl") == 0)
-            texts[2] = sbn_kernel_sources[i].text;
-    }
-    cl_program program = clCreateProgramWithSource(device.context, 4, texts, NULL, &code);
+    for (size_t i = 0; i < sbn_kernel_source_count; ++i)
+        for (size_t n = 0; n < NAMES; ++n)
+            if (strcmp(sbn_kernel_sources[i].name, names[n]) == 0)
+                texts[n] = sbn_kernel_sources[i].text;
+    cl_program program = clCreateProgramWithSource(device.context, NAMES + 1, texts, NULL, &code);
     must(code, "clCreateProgramWithSource");
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(SBN_FORM_CPU, sizes, sizeof sizes);
