@@ -26,6 +26,7 @@ KERNELS = \
 	cl/whole_forward.cl \
 	cl/whole_backward.cl \
 	cl/self_test.cl \
+	cl/self_test_storage.cl \
 	cl/gpu/work_group.cl \
 	cl/gpu/reduce_forward.cl \
 	cl/gpu/reduce_backward.cl \

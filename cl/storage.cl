@@ -5,7 +5,8 @@
  *
  * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
  * subnormal halves whatever its modes are. In the GPU form OpenCL's functions convert, unless the
- * device's self-test has found them wrong (HALF_BY_BITS 1); elsewhere integer arithmetic does.
+ * device's self-test has found them wrong (HALF_BY_BITS, src/device/program.c); elsewhere integer
+ * arithmetic does.
  */
 #if STORES_F16 || STORES_BF16
 typedef ushort stored;
@@ -38,12 +39,18 @@ static real widened(uints bits)
     return AS(float, bits << 16);
 }
 
-static uints rounded(real v)
+/* In the upper half of the bits; below it is anything. */
+static uints rounded_above(real v)
 {
     const uints bits = AS(uint, v);
-    const uints nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    const ints is_nan = MASK((bits & 0x7fffffffu) > 0x7f800000u);
-    return select(nearest, (bits >> 16) | 0x40u, is_nan);
+    const ints is_odd = MASK((bits & 0x10000u) != 0);
+    const uints nearest = bits + select((uints)0x7fffu, (uints)0x8000u, is_odd);
+    return select(nearest, bits | 0x400000u, MASK(v != v));
+}
+
+static uints rounded(real v)
+{
+    return rounded_above(v) >> 16;
 }
 
 #elif STORES_F16 && !F16C && !HALF_FUNCTIONS
@@ -87,7 +94,13 @@ typedef __fp16 halves __attribute__((ext_vector_type(WIDTH)));
 #define ROUNDED(v) __builtin_astype(__builtin_convertvector(v, halves), stored_vector)
 #else
 #define WIDENED(v) widened(convert_uint16(v))
+#if STORES_BF16 && NATIVE
+/* The upper halves: of a conversion LLVM makes one instruction with the store, a temporal one. */
+typedef ushort both_halves __attribute__((ext_vector_type(2 * WIDTH)));
+#define ROUNDED(v) (__builtin_astype(rounded_above(v), both_halves).odd)
+#else
 #define ROUNDED(v) convert_ushort16(rounded(v))
+#endif
 #endif
 
 static real load_elements(global const stored *p)

@@ -55,6 +55,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
 	src/device/self_test_rules.h \
+	src/device/self_test_storage.c \
+	src/device/self_test_storage.h \
 	src/device/shape.c \
 	src/device/shape.h \
 	src/device/sizes.h \

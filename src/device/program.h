@@ -53,6 +53,7 @@ typedef struct sbn_program {
     cl_device_id device;
     sbn_kernel_form form;
     sbn_type type;
+    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     cl_program reduce[SBN_FORMATS], apply;
     struct sbn_program *next;

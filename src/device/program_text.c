@@ -53,6 +53,7 @@ static const char *const cpu_apply_sources[] = {
     "store_gradients.cl",
     "channels.cl",
     "self_test.cl",
+    "self_test_storage.cl",
 };
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
@@ -90,6 +91,7 @@ static const char *const gpu_apply_sources[] = {
     "store_gradients.cl",
     "channels.cl",
     "self_test.cl",
+    "self_test_storage.cl",
 };
 
 #define LIST(names) \
@@ -128,15 +130,15 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      const char *more)
+                      int half_by_bits, const char *more)
 {
-    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[48] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[80] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
     add_sources(&text->sources, program, form);
-    snprintf(own, sizeof own, "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d ", format,
-             type == SBN_F16, type == SBN_BF16);
+    snprintf(own, sizeof own, "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d ",
+             format, type == SBN_F16, type == SBN_BF16, half_by_bits);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);

@@ -26,8 +26,8 @@ typedef struct sbn_program_text {
     char options[4096];
 } sbn_program_text;
 
-/* `more`: the caller's options, which precede the library's. */
+/* `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the library's. */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      const char *more);
+                      int half_by_bits, const char *more);
 
 #endif

@@ -11,18 +11,26 @@ EXTRA_DIST += tests/pass/golden
 TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
-# element at the ends of what doubles and integers add exactly, a large mean; f16 and bf16 as f32
-# rounded once.
+# element at the ends of what doubles and integers add exactly, a large mean.
 value_tests = \
 	tests/pass/gradient \
 	tests/pass/mean_low \
 	tests/pass/planes_of_one \
-	tests/pass/types \
 	tests/pass/whole_numbers
 check_PROGRAMS += $(value_tests)
 TESTS += $(value_tests)
 ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
+
+# Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
+check_PROGRAMS += tests/pass/storage tests/pass/types
+tests_pass_types_SOURCES = \
+	tests/pass/types.c \
+	tests/pass/types.h \
+	tests/pass/types_sides.c
+tests_pass_storage_LDFLAGS = $(wraps)
+TESTS += tests/pass/storage tests/pass/types
+ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, what passes promise (their order, running

@@ -1,109 +1,188 @@
 /*
- * A layer that stores f16 or bf16 is the f32 layer of the same numbers whose y and dx are rounded
- * once: mean, variance, gradients of weight and bias and running statistics have the same bits, and
- * y and dx those of the float rounded here, on every usable device, in its own form of the kernels
- * and in that for GPUs. Subnormal halves, overflow and NaN are among the numbers.
+ * Halves and bfloat16s against floats: a layer of either type must write, bit for bit, what a layer
+ * of floats writes that is given the same values, each result rounded here; and statistics and
+ * gradients of the same bits. All passes, both layouts, both forms, both formats, on every device.
  */
-#include <math.h>
+#include "pass/types.h"
+
+#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "check/storage.h"
-#include "support/tap.h"
-#include "support/trial.h"
+#include "check/devices.h"
+#include "group/group.h"
 
-/* Every kernel of both forms: planes, tiles of rows, rows of one element, whole channels. */
-static const char *const shapes[] = {
-    "mb8ic37",
-    "mb64ic40,last",
-    "mb5ic16ih4iw4",
-    "mb8ic35ih7iw7,last",
-    "mb4ic33ih28iw28",
-    "mb4ic33ih28iw28,last,off1",
-    "mb3ic7il257,split1-2,off3",
-    "mb3ic5ih56iw56,last,split2-0-1",
-    "mb2ic3ih61iw67,global,accumulate",
-    "mb6ic17ih14iw14,data=large_mean,grad=one",
-    "mb6ic17ih14iw14,last,data=tiny_var,grad=huge",
-    "mb6ic17ih14iw14,last,data=wide,grad=wide",
-    "mb4ic9ih28iw28,data=nan,grad=inf",
-    "mb6ic5ih13iw17,eps=0.001,clamp,cumulative",
-    "mb6ic5ih13iw17,last,plain,untracked",
+/* All kinds of kernels: planes of one element, of part of a block, of blocks; strips of channels. */
+static const struct {
+    size_t samples, channels, plane;
+    int values;
+} shapes[] = {
+    {3, 5, 7, VALUES_PLAIN},     {5, 37, 1, VALUES_PLAIN},    {4, 3, 67, VALUES_PLAIN},
+    {3, 2, 2100, VALUES_PLAIN},  {5, 35, 3, VALUES_PLAIN},    {70, 64, 1, VALUES_PLAIN},
+    {3, 3, 300, VALUES_ANY},     {9, 19, 1, VALUES_ANY},      {4, 40, 21, VALUES_ANY},
+    {3, 7, 300, VALUES_SPECIAL}, {9, 40, 1, VALUES_SPECIAL},  {4, 40, 5, VALUES_SPECIAL},
+    {3, 2, 40000, VALUES_PLAIN}, {2, 70, 1500, VALUES_PLAIN},
 };
 
-/* Floats hold subnormal halves as ordinary numbers, so that no device may flush them. */
-static const char *const halves[] = {
-    "mb8ic37,data=denormal,grad=denormal",
-    "mb4ic9ih28iw28,data=denormal,grad=denormal",
-    "mb4ic9ih28iw28,last,data=denormal,grad=denormal",
-    "mb4ic9ih28iw28,data=huge,grad=tiny_var",
-    "mb4ic9ih28iw28,data=tiny_var,grad=huge",
+typedef struct setup {
+    const char *device;
+    sbn_kernel_form form;
+    int on_host; /* where passes are combined */
+    sbn_group *group;
+    cl_context context;
+    cl_command_queue queue;
+} setup;
+
+typedef struct step {
+    const char *name;
+    size_t place; /* of the buffer that it writes, in the shard */
+} step;
+
+enum { FORWARD, BACKWARD, EVALUATION, RECOMPUTATION, STEPS };
+
+static const step steps[STEPS] = {
+    [FORWARD] = {"forward", offsetof(sbn_shard, y)},
+    [BACKWARD] = {"backward", offsetof(sbn_shard, dx)},
+    [EVALUATION] = {"evaluation", offsetof(sbn_shard, y)},
+    [RECOMPUTATION] = {"recomputation", offsetof(sbn_shard, y)},
 };
 
-static uint32_t bits_of(float value)
+static void call(const side *s, int which)
 {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return isnan(value) ? 0x7fc00000 : bits;
-}
-
-/* How many values of an output are not as those in f32 rounded. */
-static size_t differing(const output *narrow, const output *f32, sbn_type type, size_t *rounded)
-{
-    size_t wrong = 0;
-    for (size_t i = 0; i < f32->count && f32->data; ++i) {
-        const float right = storage_round(type, f32->data[i]);
-        wrong += bits_of(narrow->data[i]) != bits_of(right);
-        *rounded += bits_of(right) != bits_of(f32->data[i]);
+    switch (which) {
+    case FORWARD: must(sbn_forward(s->layer, s->shards, s->saved, 0, NULL), "sbn_forward"); break;
+    case BACKWARD:
+        must(sbn_backward(s->layer, s->shards, s->saved, 0, NULL), "sbn_backward");
+        break;
+    case EVALUATION: must(sbn_evaluate(s->layer, s->shards), "sbn_evaluate"); break;
+    default: must(sbn_recompute(s->layer, s->shards, s->saved), "sbn_recompute");
     }
-    return wrong + (narrow->count != f32->count);
 }
 
-static void check_line(runner *r, const char *device, const char *shape, sbn_type type,
-                       const char *form)
+static void check(const setup *on, const case_of *c)
 {
-    char line[PROBLEM_LINE], error[RUNNER_ERROR];
-    trial narrow, f32;
-    snprintf(line, sizeof line, "%s,%s,form=%s", shape, storage_names[type], form);
-    trial_make(&narrow, line, 2);
-    trial_make(&f32, line, 2);
-    f32.p.type = SBN_F32;
-    if (trial_run(&narrow, r, error) || trial_run(&f32, r, error)) {
-        tap_ok(0, "%s: %s: %s", device, line, error);
-    } else {
-        size_t wrong = 0, rounded = 0, none = 0;
-        for (int id = 0; id < OUTPUTS; ++id) {
-            const int stored = id == OUT_Y || id == OUT_AGAIN || id == OUT_EVAL || id == OUT_DX;
-            const size_t count = differing(&narrow.out.of[id], &f32.out.of[id],
-                                           stored ? type : SBN_F32, stored ? &rounded : &none);
-            if (count)
-                tap_note("%s: %zu of %zu differ", output_names[id], count, f32.out.of[id].count);
-            wrong += count;
+    char why[256] = "";
+    side typed, floats;
+    int same = 1;
+    side_open(&typed, c, c->type, on->group, on->context, on->queue);
+    side_open(&floats, c, SBN_F32, on->group, on->context, on->queue);
+    for (int i = 0; i < STEPS && same; ++i) {
+        char at[160] = "";
+        call(&typed, i);
+        call(&floats, i);
+        same = sides_agree(&typed, &floats, c, steps[i].place, on->queue, at, sizeof at);
+        snprintf(why, sizeof why, "%s: %s", steps[i].name, at);
+    }
+    if (same)
+        same = sides_agree_in_channels(&typed, &floats, c, on->queue, why, sizeof why);
+    tap_ok(same, "%s, %s form, %s%s%s, mb%zuic%zuil%zu, %s, r%zu: %s", on->device,
+           on->form == SBN_FORM_CPU ? "CPU" : "GPU", storage_name(c->type),
+           on->on_host ? ", the host combines" : "", c->frozen ? ", frozen" : "", c->samples,
+           c->channels, c->plane, c->layout == SBN_LAYOUT_NCHW ? "first" : "last", c->replicas,
+           same ? "the same bits" : why);
+    side_close(&typed, c);
+    side_close(&floats, c);
+}
+
+/* Layers of all types in one pass write what they write alone. */
+static void check_branches(const setup *on)
+{
+    static const sbn_type types[] = {SBN_BF16, SBN_F32, SBN_F16, SBN_F32};
+    case_of c = {.samples = 5, .channels = 6, .plane = 50, .replicas = TYPES_REPLICAS};
+    sbn_branch branches[4];
+    side sides[4];
+    char why[256] = "";
+    for (size_t i = 0; i < 4; ++i) {
+        c.type = i < 2 ? SBN_BF16 : SBN_F16;
+        side_open(&sides[i], &c, types[i], on->group, on->context, on->queue);
+        branches[i] = (sbn_branch)SBN_BRANCH_INIT;
+        branches[i].layer = sides[i].layer;
+        branches[i].shards = sides[i].shards;
+        branches[i].saved = sides[i].saved;
+    }
+    must(sbn_forward_branches(branches, 4, NULL), "sbn_forward_branches");
+    must(sbn_backward_branches(branches, 4, NULL), "sbn_backward_branches");
+    int same = 1;
+    for (size_t pair = 0; pair < 2 && same; ++pair) {
+        const side *typed = &sides[pair ? 2 : 0], *floats = &sides[pair ? 3 : 1];
+        c.type = typed->type;
+        for (int i = FORWARD; i <= BACKWARD && same; ++i)
+            same = sides_agree(typed, floats, &c, steps[i].place, on->queue, why, sizeof why);
+        same = same && sides_agree_in_channels(typed, floats, &c, on->queue, why, sizeof why);
+    }
+    tap_ok(same, "%s: bf16, f32, f16 and f32 in one pass: %s", on->device,
+           same ? "the same bits" : why);
+    for (size_t i = 0; i < 4; ++i)
+        side_close(&sides[i], &c);
+}
+
+static void check_setup(setup *on, size_t replicas)
+{
+    static const sbn_type types[] = {SBN_F16, SBN_BF16};
+    cl_command_queue queues[TYPES_REPLICAS];
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    for (size_t r = 0; r < replicas; ++r)
+        queues[r] = on->queue;
+    config.queues = queues;
+    config.replicas = replicas;
+    config.form = on->form;
+    must(sbn_group_create(&config, &on->group), "sbn_group_create");
+    on->group->combines = on->group->combines && !on->on_host;
+    for (size_t t = 0; t < 2; ++t)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+            const case_of c = {
+                .type = types[t],
+                .layout = (sbn_layout)(i / 2 % 2),
+                .samples = shapes[i].samples,
+                .channels = shapes[i].channels,
+                .plane = shapes[i].plane,
+                .values = shapes[i].values,
+                .replicas = replicas,
+            };
+            case_of other = c;
+            other.layout = (sbn_layout)!c.layout;
+            check(on, &c);
+            check(on, &other);
+            other.frozen = 1;
+            check(on, &other);
         }
-        tap_ok(!wrong && rounded, "%s: %s: %zu values differ from those in f32; %zu were rounded",
-               device, line, wrong, rounded);
-    }
-    trial_free(&narrow);
-    trial_free(&f32);
+    if (replicas == TYPES_REPLICAS)
+        check_branches(on);
+    must(sbn_group_destroy(on->group), "sbn_group_destroy");
 }
 
-static void check_both_forms(runner *r, const char *device, const char *shape, sbn_type type)
+/* A driver whose compiler takes minutes for all of it gets the GPU form with one replica. */
+static void check_device(const device_info *info)
 {
-    check_line(r, device, shape, type, "auto");
-    check_line(r, device, shape, type, "gpu");
-}
-
-static void check_device(runner *r, const char *device)
-{
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
-        check_both_forms(r, device, shapes[i], SBN_F16);
-        check_both_forms(r, device, shapes[i], SBN_BF16);
+    cl_int code;
+    cl_device_id device = info->id;
+    setup on = {.device = info->name};
+    on.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    must(code, "clCreateContext");
+    on.queue = clCreateCommandQueue(on.context, device, 0, &code);
+    must(code, "clCreateCommandQueue");
+    on.form = SBN_FORM_GPU;
+    check_setup(&on, 1);
+    if (info->form == SBN_FORM_CPU) {
+        check_setup(&on, TYPES_REPLICAS);
+        on.form = SBN_FORM_CPU;
+        check_setup(&on, 1);
+        check_setup(&on, TYPES_REPLICAS);
+        on.on_host = 1;
+        check_setup(&on, TYPES_REPLICAS);
     }
-    for (size_t i = 0; i < sizeof halves / sizeof *halves; ++i)
-        check_both_forms(r, device, halves[i], SBN_F16);
+    clReleaseCommandQueue(on.queue);
+    clReleaseContext(on.context);
 }
 
 int main(void)
 {
-    return trial_every_device(check_device);
+    device_list list;
+    must(devices_list(&list), "devices_list");
+    for (size_t d = 0; d < list.devices; ++d)
+        if (list.device[d].usable)
+            check_device(&list.device[d]);
+    if (list.devices == 0)
+        tap_missing("no device");
+    devices_free(&list);
+    return tap_done();
 }

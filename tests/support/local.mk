@@ -18,6 +18,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/ranks.h \
 	tests/support/refused.c \
 	tests/support/refused.h \
+	tests/support/storage.c \
+	tests/support/storage.h \
 	tests/support/tap.c \
 	tests/support/tap.h \
 	tests/support/trial.c \
