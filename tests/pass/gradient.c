@@ -29,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/storage.h"
+#include "check/elements.h"
 #include "support/tap.h"
 #include "support/trial.h"
 
@@ -59,10 +59,10 @@ static void fill(trial *t)
 {
     const sbn_type type = t->p.type;
     for (size_t i = 0; i < t->g.elements; ++i) {
-        t->in.x[i] = storage_round(type, rintf(t->in.x[i] * 1024.0f) / 1024.0f);
+        t->in.x[i] = element_round(type, rintf(t->in.x[i] * 1024.0f) / 1024.0f);
         /* Leaning on x, so that much passes through the variance. */
         const float dy = 0.5f * t->in.dy[i] + 0.5f * t->in.x[i] + 0.5f;
-        t->in.dy[i] = storage_round(type, rintf(dy * 1024.0f) / 1024.0f);
+        t->in.dy[i] = element_round(type, rintf(dy * 1024.0f) / 1024.0f);
     }
     for (size_t c = 0; c < CHANNELS; ++c) {
         t->in.weight[c] = rintf(t->in.weight[c] * 1024.0f) / 1024.0f;
@@ -204,7 +204,7 @@ static void check(runner *r, const char *device, const char *line, int clamped)
             const double cut = clamped ? 0 : truncation(&given, c, &of[c], d, dy);
             /* dx's own bound of 8u per term, doubled for the sums that it is made of. */
             const float dx = given.out.of[OUT_DX].data[i];
-            const double half = given.p.type == SBN_F32 ? 0 : storage_step(given.p.type, dx) / 2;
+            const double half = given.p.type == SBN_F32 ? 0 : element_step(given.p.type, dx) / 2;
             const double own = half +
                                16 * u * p * (fabs(dy) + fabs(of[c].dy_mean) + 2 * k * fabs(d));
             judge(&x, dx - quotient[c], of[c].rounding + own, cut);

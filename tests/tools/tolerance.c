@@ -10,7 +10,7 @@
 
 #include "check/bounds.h"
 #include "check/compare.h"
-#include "check/storage.h"
+#include "check/elements.h"
 #include "support/tap.h"
 
 typedef enum fault_kind {
@@ -162,18 +162,18 @@ static void moments(const placement *g, const inputs *in, size_t c, int r, fault
 static float store(sbn_type type, fault_kind fault, float value)
 {
     int exponent;
-    float kept = storage_round(type, value);
+    float kept = element_round(type, value);
     uint16_t bits;
     switch (fault) {
     case STORED_DOWN:
-        storage_pack(type, &kept, 1, &bits);
+        elements_pack(type, &kept, 1, &bits);
         bits = (uint16_t)(bits - (fabsf(kept) > fabsf(value)));
-        storage_unpack(type, &bits, 1, &kept);
+        elements_unpack(type, &bits, 1, &kept);
         return kept;
     case STORED_TWICE: {
         const int digits = type == SBN_F16 ? 13 : 10;
         const float fraction = frexpf(value, &exponent);
-        return storage_round(type, ldexpf(rintf(ldexpf(fraction, digits)), exponent - digits));
+        return element_round(type, ldexpf(rintf(ldexpf(fraction, digits)), exponent - digits));
     }
     case STORED_FLUSHED: return fabsf(kept) < 0x1p-14f ? 0 : kept;
     case STORED_SATURATED: return isinf(kept) ? copysignf(65504.0f, value) : kept;
@@ -188,7 +188,7 @@ static void apply(const problem *p, const placement *g, const inputs *in, size_t
     for (size_t r = 0; r < g->replicas; ++r) {
         double mean, var;
         moments(g, in, c, (int)r, fault, &mean, &var);
-        float m = fault == MEAN_STORED ? storage_round(p->type, (float)mean) : (float)mean;
+        float m = fault == MEAN_STORED ? element_round(p->type, (float)mean) : (float)mean;
         float low = fault == MEAN_STORED ? 0 : (float)(mean - m);
         float invstd = (float)(1 / sqrt(var + (fault == NO_EPS ? 0 : p->eps)));
         int of = fault == PER_REPLICA ? (int)r : -1;
@@ -247,7 +247,7 @@ static void spoil(outputs *out, sbn_type type, fault_kind fault)
 {
     float *y = largest(out, OUT_Y), *again = out->of[OUT_AGAIN].data + (y - out->of[OUT_Y].data);
     float *dx = largest(out, OUT_DX), *mean = largest(out, OUT_MEAN);
-    *y = fault == STEP_Y ? *y + storage_step(type, *y) : ulps(*y, fault == ULPS_Y ? 64 : 0);
+    *y = fault == STEP_Y ? *y + element_step(type, *y) : ulps(*y, fault == ULPS_Y ? 64 : 0);
     *again = ulps(*y, fault == FLIPPED_BIT);
     *dx = ulps(*dx, fault == ULPS_DX ? 64 : 0);
     *mean = ulps(*mean, fault == ULPS_MEAN ? 64 : 0);

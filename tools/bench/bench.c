@@ -14,7 +14,7 @@
 #include "bench/replicas.h"
 #include "bench/unordered.h"
 #include "check/check.h"
-#include "check/storage.h"
+#include "check/elements.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
@@ -244,7 +244,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     size_t before = sbn_device_memory();
     int status = open_scene(b, p, s);
     status = status ? status : weigh(s, before, &result->workspace);
-    result->bytes = s->g.elements * storage_size(p->type);
+    result->bytes = s->g.elements * element_size(p->type);
     status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
     result->ok = !status;

@@ -7,7 +7,7 @@
 
 #include "check/bounds.h"
 #include "check/compare.h"
-#include "check/storage.h"
+#include "check/elements.h"
 
 /* The first output that failed, in a sentence. */
 static int refuse(scene *s, const char *name, const placement *g, const comparison *judged)
@@ -70,7 +70,7 @@ double bench_distance(sbn_type type, const float *got, const float *right, size_
 {
     double most = 0;
     for (size_t i = 0; i < count; ++i) {
-        double step = type == SBN_F32 ? 0 : storage_step(type, right[i]);
+        double step = type == SBN_F32 ? 0 : element_step(type, right[i]);
         double off = fabs((double)got[i] - right[i]) - step;
         most = off <= most ? most : isnan(off) ? INFINITY : off;
     }

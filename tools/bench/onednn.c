@@ -7,7 +7,7 @@
 #include "bench/judge.h"
 #include "bench/onednn_shared.h"
 #include "bench/onednn_version.h"
-#include "check/storage.h"
+#include "check/elements.h"
 
 typedef struct layout {
     const char *name;
@@ -90,9 +90,9 @@ static int check(void *self)
     if (!plain)
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < 2; ++i)
-        storage_spoil(s->p.type, sh->bytes / storage_size(s->p.type), sh->tensor[list[i].from]);
-    storage_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_WEIGHT_GRAD]);
-    storage_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_BIAS_GRAD]);
+        elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[list[i].from]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_WEIGHT_GRAD]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_BIAS_GRAD]);
     int status = reorder(o, s->in.x, ONEDNN_X, 1);
     status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
     status = status ? status : run(o, BENCH_FORWARD);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/storage.h"
+#include "check/elements.h"
 
 enum { PAGE = 4096, PADDING = 16 };
 
@@ -46,15 +46,15 @@ static int fill(onednn_shared *sh)
     sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];
     sh->dims[3] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[1] : 1;
     sh->type = s->p.type == SBN_F16 ? dnnl_f16 : s->p.type == SBN_BF16 ? dnnl_bf16 : dnnl_f32;
-    sh->bytes = s->g.samples * padded * s->g.plane[0] * storage_size(s->p.type);
+    sh->bytes = s->g.samples * padded * s->g.plane[0] * element_size(s->p.type);
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         missing |= !(sh->tensor[i] = zeros(sh->bytes));
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
         missing |= !(sh->vector[i] = zeros(vector));
     if (missing)
         return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
-    storage_pack(s->p.type, s->in.x, s->g.elements, sh->tensor[ONEDNN_X]);
-    storage_pack(s->p.type, s->in.dy, s->g.elements, sh->tensor[ONEDNN_DY]);
+    elements_pack(s->p.type, s->in.x, s->g.elements, sh->tensor[ONEDNN_X]);
+    elements_pack(s->p.type, s->in.dy, s->g.elements, sh->tensor[ONEDNN_DY]);
     memcpy(sh->vector[ONEDNN_WEIGHT], s->in.weight, vector);
     memcpy(sh->vector[ONEDNN_BIAS], s->in.bias, vector);
     dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);

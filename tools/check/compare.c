@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/storage.h"
+#include "check/elements.h"
 #include "check/tolerance.h"
 
 /* Everything that a judgement looks at. */
@@ -23,7 +23,7 @@ static const double u = BOUND_UNIT;
 /* A computed value as the type stores it. */
 static double stored(sbn_type type, double value)
 {
-    return storage_round(type, (float)value);
+    return element_round(type, (float)value);
 }
 
 /* 1 if a result that is infinite or NaN, or should be, is as it must be. */

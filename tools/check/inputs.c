@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check/mix.h"
-#include "check/storage.h"
+#include "check/elements.h"
 
 /* What each random number is for: no two uses share a stream. */
 enum stream {
@@ -34,7 +34,7 @@ static const struct {
     int denormal_bits, denormal_least; /* of `denormal`: bits with the sign, the last's exponent */
     float outlier;
     int exact_mean; /* largest mean of `exact` */
-} magnitudes[STORAGE_TYPES] = {
+} magnitudes[ELEMENT_TYPES] = {
     [SBN_F32] = {-40, 81, 80, 20, -149, 1e6f, 2000},
     [SBN_F16] = {-14, 27, 13, 11, -24, 6e4f, 2000},
     [SBN_BF16] = {-40, 81, 80, 8, -133, 1e6f, 240},
@@ -43,7 +43,7 @@ static const struct {
 /* A small spread around a value: where the type is too coarse for it, so many steps of the type. */
 static float spread_around(sbn_type type, float at, float spread, float steps)
 {
-    return fmaxf(spread, steps * storage_step(type, at));
+    return fmaxf(spread, steps * element_step(type, at));
 }
 
 /* Sums of exact data need no rounding while the library sums planes in blocks of this size. */
@@ -100,7 +100,7 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
     const int bits_of_denormal = magnitudes[type].denormal_bits;
     const float near_1000 = spread_around(type, 1000.0f, 0.003f, 0.75f);
     const float near_1 = spread_around(type, 1.0f, 1e-5f, 0.75f);
-    const float centre = storage_round(type, shift);
+    const float centre = element_round(type, shift);
     const float tiny = spread_around(type, centre, 1e-5f, 0.2f);
 
     for (size_t i = 0; i < n; ++i) {
@@ -121,7 +121,7 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
         case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, magnitudes[type].huge); break;
         default: plane[i] = shift + spread * normal;
         }
-        plane[i] = storage_round(type, plane[i]);
+        plane[i] = element_round(type, plane[i]);
     }
 }
 
@@ -135,7 +135,7 @@ static void fill_special(const placement *g, sbn_type type, float *tensor, data_
             if (g->sample[s].plane) {
                 for (size_t c = 0; c < g->channels; ++c)
                     tensor[placement_plane_start(g, s, c)] =
-                        storage_round(type, magnitudes[type].outlier);
+                        element_round(type, magnitudes[type].outlier);
                 return;
             }
         }

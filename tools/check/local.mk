@@ -34,8 +34,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/ranks.h \
 	tools/check/runner.c \
 	tools/check/runner.h \
-	tools/check/storage.c \
-	tools/check/storage.h \
+	tools/check/elements.c \
+	tools/check/elements.h \
 	tools/check/tensors.c \
 	tools/check/tensors.h \
 	tools/check/tolerance.c \

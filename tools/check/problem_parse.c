@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/storage.h"
+#include "check/elements.h"
 
 static int parse_passes(parser *in, const char *letters)
 {
@@ -96,8 +96,8 @@ static int parse_plain_word(problem *p, const char *word)
             return 0;
         }
     }
-    for (int type = SBN_F32; type < STORAGE_TYPES; ++type) {
-        if (strcmp(word, storage_names[type]) == 0) {
+    for (int type = SBN_F32; type < ELEMENT_TYPES; ++type) {
+        if (strcmp(word, type_names[type]) == 0) {
             p->type = (sbn_type)type;
             return 0;
         }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/storage.h"
+#include "check/elements.h"
 
 /* Guard elements after the contents. */
 enum { GUARD = 16 };
@@ -58,7 +58,7 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
     if (!shard)
         return SBN_OUT_OF_MEMORY;
     placement_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, shard);
-    storage_pack(p->type, shard, count, at);
+    elements_pack(p->type, shard, count, at);
     free(shard);
     return SBN_SUCCESS;
 }
@@ -72,9 +72,9 @@ static size_t size_of(const tensors *t, tensor_id id)
 /* Enqueues filling all of its memory with the guards' value. */
 static int spoil(const tensors *t, tensor_id id, cl_event *event)
 {
-    const size_t element = storage_size(t->type[id]);
+    const size_t element = element_size(t->type[id]);
     float value;
-    storage_spoil(t->type[id], 1, &value);
+    elements_spoil(t->type[id], 1, &value);
     return clEnqueueFillBuffer(t->queue, t->mem[id], &value, element, 0, size_of(t, id) * element,
                                0, NULL, event);
 }
@@ -83,13 +83,13 @@ static int spoil(const tensors *t, tensor_id id, cl_event *event)
 static int upload(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   tensors *t)
 {
-    const size_t element = storage_size(t->type[id]), size = size_of(t, id) * element;
+    const size_t element = element_size(t->type[id]), size = size_of(t, id) * element;
     if (!is_input(p, id))
         return spoil(t, id, &t->uploaded[t->uploads]);
     char *staging = t->staging[id] = malloc(size);
     if (!staging)
         return SBN_OUT_OF_MEMORY;
-    storage_spoil(t->type[id], size_of(t, id), staging);
+    elements_spoil(t->type[id], size_of(t, id), staging);
     int status = stage(p, g, in, r, id, t->count[id], staging + t->offset[id] * element);
     return status ? status
                   : clEnqueueWriteBuffer(t->queue, t->mem[id], CL_FALSE, 0, size, staging, 0, NULL,
@@ -109,7 +109,7 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     if (status)
         return status;
     cl_mem_flags flags = id < TENSOR_WEIGHT_GRAD ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-    t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * storage_size(t->type[id]), NULL,
+    t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * element_size(t->type[id]), NULL,
                                 &status);
     if (status)
         return status;
@@ -153,7 +153,7 @@ int tensors_overwrite(const tensors *t, tensor_id id)
 /* Reads elements from one on. */
 static int read_from(const tensors *t, tensor_id id, size_t from, size_t count, void *to)
 {
-    const size_t element = storage_size(t->type[id]);
+    const size_t element = element_size(t->type[id]);
     return clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, from * element, count * element, to,
                                0, NULL, NULL);
 }
@@ -162,13 +162,13 @@ static int read_from(const tensors *t, tensor_id id, size_t from, size_t count, 
 static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count, int *spoilt)
 {
     float guard[GUARD], right[GUARD]; /* room for elements of any type */
-    storage_spoil(t->type[id], GUARD, right);
+    elements_spoil(t->type[id], GUARD, right);
     for (size_t done = 0; done < count;) {
         size_t n = count - done < GUARD ? count - done : GUARD;
         int status = read_from(t, id, from + done, n, guard);
         if (status)
             return status;
-        *spoilt |= memcmp(guard, right, n * storage_size(t->type[id])) != 0;
+        *spoilt |= memcmp(guard, right, n * element_size(t->type[id])) != 0;
         done += n;
     }
     return SBN_SUCCESS;
@@ -187,12 +187,12 @@ int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
     const size_t count = t->count[id];
     if (t->type[id] == SBN_F32)
         return tensors_read_elements(t, id, to, spoilt);
-    void *elements = malloc((count + 1) * storage_size(t->type[id]));
+    void *elements = malloc((count + 1) * element_size(t->type[id]));
     if (!elements)
         return SBN_OUT_OF_MEMORY;
     int status = tensors_read_elements(t, id, elements, spoilt);
     if (!status)
-        storage_unpack(t->type[id], elements, count, to);
+        elements_unpack(t->type[id], elements, count, to);
     free(elements);
     return status;
 }

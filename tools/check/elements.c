@@ -1,17 +1,17 @@
-#include "check/storage.h"
+#include "check/elements.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "model/half.h"
 
-const char *const storage_names[STORAGE_TYPES] = {
+const char *const type_names[ELEMENT_TYPES] = {
     [SBN_F32] = "f32",
     [SBN_F16] = "f16",
     [SBN_BF16] = "bf16",
 };
 
-size_t storage_size(sbn_type type)
+size_t element_size(sbn_type type)
 {
     return type == SBN_F32 ? sizeof(float) : sizeof(uint16_t);
 }
@@ -26,12 +26,12 @@ static float widen(sbn_type type, uint16_t bits)
     return type == SBN_F16 ? sbn__float_of_half(bits) : sbn__float_of_bfloat(bits);
 }
 
-float storage_round(sbn_type type, float value)
+float element_round(sbn_type type, float value)
 {
     return type == SBN_F32 ? value : widen(type, narrow(type, value));
 }
 
-float storage_step(sbn_type type, float value)
+float element_step(sbn_type type, float value)
 {
     const float size = fabsf(value);
     if (type == SBN_F32)
@@ -39,7 +39,7 @@ float storage_step(sbn_type type, float value)
     return widen(type, (uint16_t)(narrow(type, size) + 1)) - size;
 }
 
-void storage_pack(sbn_type type, const float *values, size_t count, void *elements)
+void elements_pack(sbn_type type, const float *values, size_t count, void *elements)
 {
     if (type == SBN_F32) {
         memcpy(elements, values, count * sizeof *values);
@@ -49,7 +49,7 @@ void storage_pack(sbn_type type, const float *values, size_t count, void *elemen
         ((uint16_t *)elements)[i] = narrow(type, values[i]);
 }
 
-void storage_unpack(sbn_type type, const void *elements, size_t count, float *values)
+void elements_unpack(sbn_type type, const void *elements, size_t count, float *values)
 {
     if (type == SBN_F32) {
         memcpy(values, elements, count * sizeof *values);
@@ -59,9 +59,9 @@ void storage_unpack(sbn_type type, const void *elements, size_t count, float *va
         values[i] = widen(type, ((const uint16_t *)elements)[i]);
 }
 
-void storage_spoil(sbn_type type, size_t count, void *elements)
+void elements_spoil(sbn_type type, size_t count, void *elements)
 {
     const float value = type == SBN_F16 ? -63520.0f : -7.7777e33f;
     for (size_t i = 0; i < count; ++i)
-        storage_pack(type, &value, 1, (char *)elements + i * storage_size(type));
+        elements_pack(type, &value, 1, (char *)elements + i * element_size(type));
 }
