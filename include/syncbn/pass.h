@@ -258,6 +258,11 @@ SBN_API int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_
  * Reads x, weight, bias; writes y. Each rank calls it when it likes. A layer without
  * running statistics uses the batch's instead: then the call synchronises and blocks
  * as sbn_forward does, and all ranks must make it; one value per channel is enough.
+ *
+ * If a device refuses a command, the replicas before it may have written their y, and
+ * have no event for it; nothing else has changed, and the group stays usable. The same
+ * holds for sbn_recompute, and for a pass of a layer in evaluation or frozen with y, dx
+ * and the gradients.
  */
 SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
 

@@ -12,11 +12,26 @@ sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *forma
                               sbn__accumulator_length(format)};
 }
 
-static inline void carry(int64_t *limbs, int count)
+/* Adds the limbs of one sum, and carries. */
+static inline void add_limbs(const int64_t *from, int count, int64_t *sums)
 {
+    int64_t carry = 0;
     for (int k = 0; k + 1 < count; ++k) {
-        limbs[k + 1] += limbs[k] >> SBN_LIMB_BITS;
-        limbs[k] &= LIMB_MASK;
+        const int64_t limb = sums[k] + from[k] + carry;
+        sums[k] = limb & LIMB_MASK;
+        carry = limb >> SBN_LIMB_BITS;
+    }
+    sums[count - 1] += from[count - 1] + carry;
+}
+
+static inline void add_channels(const int64_t *from, size_t channels, int limbs1, int limbs2,
+                                int64_t *sums)
+{
+    const int length = limbs1 + limbs2 + 1;
+    for (size_t c = 0; c < channels; ++c, from += length, sums += length) {
+        add_limbs(from, limbs1, sums);
+        add_limbs(from + limbs1, limbs2, sums + limbs1);
+        sums[length - 1] |= from[length - 1];
     }
 }
 
@@ -24,14 +39,13 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
                            int64_t *sums)
 {
     const sbn_accumulators form = sbn__accumulators_at(sums, format);
-    const int limbs = form.limbs1 + form.limbs2;
-    for (size_t c = 0; c < channels; ++c, from += form.per_channel, sums += form.per_channel) {
-        for (int k = 0; k < limbs; ++k)
-            sums[k] += from[k];
-        sums[limbs] |= from[limbs];
-        carry(sums, form.limbs1);
-        carry(sums + form.limbs1, form.limbs2);
-    }
+    /* The narrow formats, as constants: the loops over limbs are unrolled. */
+    if (form.limbs1 == 3 && form.limbs2 == 4)
+        add_channels(from, channels, 3, 4, sums);
+    else if (form.limbs1 == 4 && form.limbs2 == 4)
+        add_channels(from, channels, 4, 4, sums);
+    else
+        add_channels(from, channels, form.limbs1, form.limbs2, sums);
 }
 
 /* Bit i moves to place 12 i. */
@@ -51,21 +65,27 @@ static inline int64_t counted_flags(int64_t counts)
     return flags;
 }
 
+/* Neighbouring channels mostly have the same flags, so that `convert` is rarely needed. */
+static inline void convert_flags(int64_t *accumulators, const sbn_format *format, size_t channels,
+                                 int64_t (*convert)(int64_t))
+{
+    const size_t per_channel = sbn__accumulator_length(format);
+    int64_t *flags = accumulators + per_channel - 1, from = 0, to = 0;
+    for (size_t c = 0; c < channels; ++c, flags += per_channel) {
+        if (*flags != from) {
+            from = *flags;
+            to = convert(from);
+        }
+        *flags = to;
+    }
+}
+
 void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels)
 {
-    const sbn_accumulators form = sbn__accumulators_at(accumulators, format);
-    int64_t *limbs = accumulators;
-    for (size_t c = 0; c < channels; ++c, limbs += form.per_channel) {
-        carry(limbs, form.limbs1);
-        carry(limbs + form.limbs1, form.limbs2);
-        limbs[form.per_channel - 1] = count_flags(limbs[form.per_channel - 1]);
-    }
+    convert_flags(accumulators, format, channels, count_flags);
 }
 
 void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels)
 {
-    const size_t per_channel = sbn__accumulator_length(format);
-    int64_t *flags = accumulators + per_channel - 1;
-    for (size_t c = 0; c < channels; ++c, flags += per_channel)
-        *flags = counted_flags(*flags);
+    convert_flags(accumulators, format, channels, counted_flags);
 }

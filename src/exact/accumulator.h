@@ -34,14 +34,16 @@ static inline int64_t sbn__accumulator_flags(const sbn_accumulators *accumulator
     return accumulators->at[(c + 1) * accumulators->per_channel - 1];
 }
 
-/* Adds one replica's accumulators to `sums`, flags by or, and carries. */
+/*
+ * Adds one replica's accumulators to `sums`, flags by or, and carries: each limb of `sums` but a
+ * sum's highest is below 2^SBN_LIMB_BITS, so that the limbs of 4095 ranks add up within an int64.
+ */
 void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t channels,
                            int64_t *sums);
 
 /*
- * Makes accumulators fit to be added by an all-reduce: carries, so that each limb but a sum's
- * highest is below 2^SBN_LIMB_BITS and the limbs of 4095 ranks add up within an int64, and
- * replaces each set of flags by a count of 12 bits for each flag.
+ * Makes sums that sbn__accumulators_add wrote fit to be added by an all-reduce: replaces each set
+ * of flags by a count of 12 bits for each flag.
  */
 void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels);
 

@@ -41,16 +41,61 @@ static int by_place(const void *context, const void *a, const void *b)
     return (one->end > two->end) - (one->end < two->end);
 }
 
+/*
+ * Names are sorted by what follows the bytes that all of them share. The first 8 of those bytes are
+ * kept in `elements` meanwhile, big-endian: names lie all over the text, and most cost a cache miss.
+ */
 static int name_byte(const void *context, const void *element, size_t i)
 {
-    (void)context;
-    return (unsigned char)((const sbn_tensor *)element)->name[i];
+    const size_t *shared = context;
+    const sbn_tensor *tensor = element;
+    if (i < 8)
+        return (int)(tensor->elements >> (56 - 8 * i) & 255);
+    return (unsigned char)tensor->name[*shared + i];
 }
 
 static int by_name(const void *context, const void *a, const void *b)
 {
+    const sbn_tensor *one = a, *two = b;
     (void)context;
-    return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
+    if (one->elements != two->elements)
+        return one->elements < two->elements ? -1 : 1;
+    return strcmp(one->name, two->name);
+}
+
+/* How many bytes all names share. */
+static size_t shared_bytes(const sbn_tensor_header *header)
+{
+    size_t shared = header->count ? strlen(header->tensors[0].name) : 0;
+    for (size_t i = 1; i < header->count; ++i) {
+        size_t same = 0;
+        while (same < shared && header->tensors[i].name[same] == header->tensors[0].name[same])
+            ++same;
+        shared = same;
+    }
+    return shared;
+}
+
+static void keep_first_bytes(sbn_tensor_header *header, size_t shared)
+{
+    for (size_t i = 0; i < header->count; ++i) {
+        const char *name = header->tensors[i].name + shared;
+        uint64_t first = 0;
+        for (int k = 0; k < 8; ++k) {
+            first = first << 8 | (unsigned char)*name;
+            name += *name != '\0';
+        }
+        header->tensors[i].elements = first;
+    }
+}
+
+/* The number that was checked against the size. */
+static void restore_elements(sbn_tensor_header *header)
+{
+    for (size_t i = 0; i < header->count; ++i) {
+        sbn_tensor *tensor = &header->tensors[i];
+        tensor->elements = (tensor->end - tensor->begin) * 8 / tensor->type->bits;
+    }
 }
 
 /* Checks that tensors cover the data without gaps. */
@@ -71,14 +116,23 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
     return SBN_SUCCESS;
 }
 
-/* Sorts by name; a duplicate is an error. */
-static int sort_by_name(sbn_tensor_header *header, const char *path)
+/* Sorts by place and checks it; then sorts by name, of which none may be a duplicate. */
+static int sort_tensors(sbn_tensor_header *header, uint64_t data_size, const char *path)
 {
-    const sbn_sort_order order = {NULL, name_byte, by_name};
-    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &order);
+    const size_t shared = shared_bytes(header);
+    const sbn_sort_order places = {NULL, place_byte, by_place};
+    const sbn_sort_order names = {&shared, name_byte, by_name};
+    /* Before the sort by place, while the names are in the order of the text. */
+    keep_first_bytes(header, shared);
+    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &places);
+    const int status = check_places(header, data_size, path);
+    if (status)
+        return status;
+    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &names);
     for (size_t i = 1; i < header->count; ++i)
-        if (strcmp(header->tensors[i - 1].name, header->tensors[i].name) == 0)
+        if (by_name(&shared, &header->tensors[i - 1], &header->tensors[i]) == 0)
             return sbn__parse_fail(path, header->tensors[i].name, "it is a duplicate key");
+    restore_elements(header);
     return SBN_SUCCESS;
 }
 
@@ -95,7 +149,6 @@ static int check_padding(sbn_parse *p)
 static int parse_root(sbn_parse *p)
 {
     sbn_tensor_header *header = p->header;
-    const sbn_sort_order order = {NULL, place_byte, by_place};
     int more, status = SBN_SUCCESS, token = sbn__json_next(&p->reader);
     if (token != '{')
         return sbn__parse_refuse(p, token, NULL, "expected {");
@@ -111,9 +164,7 @@ static int parse_root(sbn_parse *p)
         status = check_padding(p);
     if (status)
         return status;
-    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &order);
-    status = check_places(header, p->data_size, p->path);
-    return status ? status : sort_by_name(header, p->path);
+    return sort_tensors(header, p->data_size, p->path);
 }
 
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,

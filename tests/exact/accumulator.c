@@ -169,7 +169,7 @@ static void flags_of_ranks(void)
             wrong_one += wire[at] != (flags | 1 << bit);
         }
     }
-    tap_ok(!wrong_all, "flags that %d ranks shard: %d wrong", RANKS, wrong_all);
+    tap_ok(!wrong_all, "flags that %d ranks share: %d wrong", RANKS, wrong_all);
     tap_ok(!wrong_one, "a flag of one rank among %d: %d wrong", RANKS, wrong_one);
 }
 

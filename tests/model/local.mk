@@ -14,7 +14,8 @@ model_tests = \
 	tests/model/model_faults \
 	tests/model/pytorch \
 	tests/model/radix_sort \
-	tests/model/safetensors
+	tests/model/safetensors \
+	tests/model/tensor_names
 check_PROGRAMS += $(model_tests)
 tests_model_model_faults_LDFLAGS = $(wraps)
 tests_model_file_memory_LDFLAGS = $(wrap)sbn__allocate
