@@ -5,17 +5,24 @@
 #include "base/memory.h"
 #include "base/type.h"
 
+static int is_same(const sbn_buffer *a, const sbn_buffer *b)
+{
+    return a->mem && a->mem == b->mem && a->offset == b->offset;
+}
+
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
 {
     const size_t whole = shape->elements, channels = shape->channels;
+    const int replaces_x = needs & SBN_MAY_REPLACE_X && is_same(&shard->x, &shard->y);
+    const int replaces_dy = needs & SBN_MAY_DX && is_same(&shard->dy, &shard->dx);
     size_t count = 0;
     if (whole > 0) {
-        if (needs & SBN_NEEDS_X)
+        if (needs & SBN_NEEDS_X && !replaces_x)
             uses[count++] = (sbn_use){"x", shard->x, whole, shape->type, 0, 0};
         if (needs & SBN_NEEDS_Y)
             uses[count++] = (sbn_use){"y", shard->y, whole, shape->type, 1, 0};
-        if (needs & SBN_NEEDS_DY)
+        if (needs & SBN_NEEDS_DY && !replaces_dy)
             uses[count++] = (sbn_use){"dy", shard->dy, whole, shape->type, 0, 0};
         if (needs & SBN_MAY_DX)
             uses[count++] = (sbn_use){"dx", shard->dx, whole, shape->type, 1, 1};
