@@ -1,10 +1,118 @@
 /*
- * Elements of x, y, dy and dx: a tensor's element is `stored`, and a float as soon as it is loaded.
+ * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen exactly,
+ * stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
+ * src/device/program_text.c: 1 of the type that the program is for, else 0.
+ *
+ * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
+ * subnormal halves whatever its modes are. In the GPU form OpenCL's functions convert, unless the
+ * device's self-test has found them wrong (HALF_BY_BITS 1); elsewhere integer arithmetic does.
  */
+#if STORES_F16 || STORES_BF16
+typedef ushort stored;
+#else
 typedef float stored;
+#endif
 
 /* Elements of a cache line. */
+#if STORES_F16 || STORES_BF16
+#define LINE 32
+#else
 #define LINE 16
+#endif
+
+/* How halves are converted: by F16C, by OpenCL's functions, or else by the functions below. */
+#if STORES_F16 && NATIVE && defined(__F16C__)
+#define F16C 1
+#else
+#define F16C 0
+#endif
+#if STORES_F16 && !CPU_FORM && !HALF_BY_BITS
+#define HALF_FUNCTIONS 1
+#else
+#define HALF_FUNCTIONS 0
+#endif
+
+#if STORES_BF16
+static real widened(uints bits)
+{
+    return AS(float, bits << 16);
+}
+
+static uints rounded(real v)
+{
+    const uints bits = AS(uint, v);
+    const uints nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const ints is_nan = MASK((bits & 0x7fffffffu) > 0x7f800000u);
+    return select(nearest, (bits >> 16) | 0x40u, is_nan);
+}
+
+#elif STORES_F16 && !F16C && !HALF_FUNCTIONS
+/* No step is a denormal: devices may flush those. */
+static real widened(uints bits)
+{
+    const uints exponent = bits & 0x7c00u, size = (bits & 0x7fffu) << 13;
+    const uints bias = select((uints)(112u << 23), (uints)(224u << 23), MASK(exponent == 0x7c00u));
+    const uints subnormal = AS(uint, AS(float, size + (113u << 23)) - 0x1p-14f);
+    return AS(float, select(size + bias, subnormal, MASK(exponent == 0)) | (bits & 0x8000u) << 16);
+}
+
+static uints rounded(real v)
+{
+    const uints bits = AS(uint, v), size = bits & 0x7fffffffu;
+    const uints nearest = (size - (112u << 23) + 0xfffu + ((size >> 13) & 1u)) >> 13;
+    /* From 2^-14 down, the sum is rounded at the lowest bit of a half. */
+    const uints subnormal = AS(uint, AS(float, size) + 0.5f) - 0x3f000000u;
+    const uints number = select(min(nearest, (uints)0x7c00u), subnormal, MASK(size < 0x38800000u));
+    const uints half_nan = ((size >> 13) & 0x3ffu) | 0x7e00u;
+    return select(number, half_nan, MASK(size > 0x7f800000u)) | ((bits >> 16) & 0x8000u);
+}
+#endif
+
+#if CPU_FORM
+
+/* WIDTH elements at any address, and one. */
+#if STORES_F16 || STORES_BF16
+typedef VECTOR(ushort) stored_vector;
+#if NATIVE
+typedef stored_vector __attribute__((aligned(2))) unaligned_stored;
+#define LOAD_STORED(p) (*(global const unaligned_stored *)(p))
+#define STORE_STORED(v, p) (*(global unaligned_stored *)(p) = (v))
+#else
+#define LOAD_STORED(p) vload16(0, p)
+#define STORE_STORED(v, p) vstore16(v, 0, p)
+#endif
+#if F16C
+typedef __fp16 halves __attribute__((ext_vector_type(WIDTH)));
+#define WIDENED(v) __builtin_convertvector(__builtin_astype(v, halves), real)
+#define ROUNDED(v) __builtin_astype(__builtin_convertvector(v, halves), stored_vector)
+#else
+#define WIDENED(v) widened(convert_uint16(v))
+#define ROUNDED(v) convert_ushort16(rounded(v))
+#endif
+
+static real load_elements(global const stored *p)
+{
+    return WIDENED(LOAD_STORED(p));
+}
+
+static void store_elements(real v, global stored *p)
+{
+    STORE_STORED(ROUNDED(v), p);
+}
+
+static float load_element(global const stored *p, ulong i)
+{
+    return WIDENED((stored_vector)p[i]).s0;
+}
+
+static void store_element(float v, global stored *p, ulong i)
+{
+    p[i] = ROUNDED((real)v).s0;
+}
+
+#else
+#define load_elements(p) LOAD(p)
+#define store_elements(v, p) store_vector(v, p)
 
 static float load_element(global const stored *p, ulong i)
 {
@@ -15,16 +123,7 @@ static void store_element(float v, global stored *p, ulong i)
 {
     p[i] = v;
 }
-
-#if CPU_FORM
-
-/* WIDTH elements at any address. */
-#define load_elements(p) LOAD(p)
-
-static void store_elements(real v, global stored *p)
-{
-    store_vector(v, p);
-}
+#endif
 
 /*
  * Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`.
@@ -65,7 +164,12 @@ static void store_edge(real v, global stored *p, uint count)
 /* A store that leaves the caches alone, where the compiler knows it. */
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_nontemporal_store)
+#if STORES_F16 || STORES_BF16
+#define STORE_NON_TEMPORAL(v, p) \
+    __builtin_nontemporal_store(ROUNDED(v), (global stored_vector *)(p))
+#else
 #define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))
+#endif
 #endif
 #endif
 #ifndef STORE_NON_TEMPORAL
@@ -80,7 +184,62 @@ static uint is_non_temporal(global const stored *p, uint non_temporal)
 
 #else
 
-/* 4 elements from i on, a multiple of 4. */
+/* An element, and 4 from i on, a multiple of 4. */
+#if HALF_FUNCTIONS
+static float load_element(global const stored *p, ulong i)
+{
+    return vload_half(i, (global const half *)p);
+}
+
+static void store_element(float v, global stored *p, ulong i)
+{
+    vstore_half_rte(v, i, (global half *)p);
+}
+
+static float4 load_four(global const stored *p, ulong i)
+{
+    return vloada_half4(0, (global const half *)(p + i));
+}
+
+static void store_four(float4 v, global stored *p, ulong i)
+{
+    vstorea_half4_rte(v, 0, (global half *)(p + i));
+}
+
+#elif STORES_F16 || STORES_BF16
+static float load_element(global const stored *p, ulong i)
+{
+    return widened(p[i]);
+}
+
+static void store_element(float v, global stored *p, ulong i)
+{
+    p[i] = (stored)rounded(v);
+}
+
+static float4 load_four(global const stored *p, ulong i)
+{
+    const ushort4 four = *(global const ushort4 *)(p + i);
+    return (float4)(widened(four.x), widened(four.y), widened(four.z), widened(four.w));
+}
+
+static void store_four(float4 v, global stored *p, ulong i)
+{
+    *(global ushort4 *)(p + i) = (ushort4)((stored)rounded(v.x), (stored)rounded(v.y),
+                                           (stored)rounded(v.z), (stored)rounded(v.w));
+}
+
+#else
+static float load_element(global const stored *p, ulong i)
+{
+    return p[i];
+}
+
+static void store_element(float v, global stored *p, ulong i)
+{
+    p[i] = v;
+}
+
 static float4 load_four(global const stored *p, ulong i)
 {
     return *(global const float4 *)(p + i);
@@ -90,5 +249,6 @@ static void store_four(float4 v, global stored *p, ulong i)
 {
     *(global float4 *)(p + i) = v;
 }
+#endif
 
 #endif

@@ -69,7 +69,7 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
 {
     const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
     const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
-    const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
+    const size_t cheap = shape->elements * sbn__type_size(shape->type) / SLICE_COST / bytes;
     return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
@@ -194,7 +194,8 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_apply_gpu(shape, replica);
     sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
-    plan.non_temporal = shape->values * shape->total * sizeof(float) > cached_result(replica);
+    plan.non_temporal = shape->values * shape->total * sbn__type_size(shape->type) >
+                        cached_result(replica);
     return plan;
 }
 
@@ -215,7 +216,7 @@ static size_t channels_of_lines(size_t plane)
 size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     const tuning *tune = &cpu;
-    const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
+    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
     if (replica->form == SBN_FORM_GPU || replica->compute_units > tune->chunk_units ||
         !is_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
         return shape->channels;
@@ -247,7 +248,7 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
 {
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
-    const size_t bytes = sizeof(float) * tensors * shape->values; /* of a channel */
+    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
     const size_t line = channels_of_lines(shape->plane);
     const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
     size_t strip = sbn__at_most(WHOLE_BYTES / bytes, components / shape->blocks);
@@ -267,7 +268,7 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
 {
     const size_t most = (size_t)sbn__kernel_sizes()->nhwc_strip;
     const size_t fair = shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE;
-    const size_t bytes = sizeof(float) * tensors * shape->elements;
+    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->elements;
     if (bytes <= WHOLE_LITTLE)
         return sbn__at_most(shape->channels, most);
     return fair >= WHOLE_ROW && bytes <= cached_result(replica) ? sbn__at_most(fair, most) : 0;
@@ -276,7 +277,7 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
 /* The CPU form has such kernels, where it has doubles to combine by. */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    if (replica->form != SBN_FORM_CPU || !replica->kernels.combine)
+    if (replica->form != SBN_FORM_CPU || !replica->sum_kernels.combine)
         return 0;
     return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
                                             : whole_planes(shape, replica, tensors);

@@ -76,7 +76,7 @@ static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, 
     if (bytes / sizeof(int64_t) > INT32_MAX)
         return 1;
     const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
-    const size_t cheap = shape->elements * sizeof(float) / SLICE_COST / bytes;
+    const size_t cheap = shape->elements * sbn__type_size(shape->type) / SLICE_COST / bytes;
     return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 

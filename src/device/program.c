@@ -79,7 +79,7 @@ static int build(cl_program *program, const sbn_program *owner, int which, int c
 {
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
-    int status = sbn__program_text(&text, which, owner->form, owner->options);
+    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))

@@ -127,21 +127,23 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
     }
 }
 
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more)
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                      const char *more)
 {
-    char summation[512], sizes[768], forward[512] = "", backward[512] = "", wide[16] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[48] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
     add_sources(&text->sources, program, form);
-    snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
+    snprintf(own, sizeof own, "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d ", format,
+             type == SBN_F16, type == SBN_BF16);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
     /* The library's macros come last, because the later of two definitions holds. */
     const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s%s%s%s%s",
-                                more, summation, sizes, wide, forward, backward);
+                                more, summation, sizes, own, forward, backward);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",

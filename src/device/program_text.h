@@ -27,6 +27,7 @@ typedef struct sbn_program_text {
 } sbn_program_text;
 
 /* `more`: the caller's options, which precede the library's. */
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more);
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                      const char *more);
 
 #endif

@@ -67,7 +67,7 @@ static int can_combine(const sbn_group *group)
 {
     int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;
     for (size_t r = 0; r < group->replica_count; ++r)
-        can = can && group->replicas[r].kernels.combine &&
+        can = can && group->replicas[r].sum_kernels.combine &&
               group->replicas[r].context == group->replicas->context;
     return can;
 }
@@ -83,27 +83,34 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         int status = sbn__replica_open(replica, r, config->queues[r]);
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
-        if (!status)
-            status = sbn__program_acquire(replica->context, replica->device, replica->form,
-                                          config->build_options, config->program_cache,
-                                          &replica->program);
-        if (!status)
-            status = sbn__kernels_create(&replica->kernels, replica->program);
         if (status)
             return status;
     }
-    group->combines = can_combine(group);
-    return SBN_SUCCESS;
+    const int status = sbn__group_load(group, SBN_F32);
+    group->combines = !status && can_combine(group);
+    return status;
 }
 
-static int keep_options(sbn_group *group, const char *options)
+int sbn__group_load(sbn_group *group, sbn_type type)
 {
-    if (!options)
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = sbn__replica_load(&group->replicas[r], type, group->build_options,
+                                   group->program_cache);
+    for (size_t r = 0; r < group->replica_count && status; ++r)
+        sbn__replica_unload(&group->replicas[r], type);
+    return status;
+}
+
+/* Copies a string that the kernels of further types need. */
+static int keep(char **kept, const char *text)
+{
+    if (!text)
         return SBN_SUCCESS;
-    group->build_options = sbn__allocate(strlen(options) + 1);
-    if (!group->build_options)
+    *kept = sbn__allocate(strlen(text) + 1);
+    if (!*kept)
         return sbn__fail_memory("the build options");
-    strcpy(group->build_options, options);
+    strcpy(*kept, text);
     return SBN_SUCCESS;
 }
 
@@ -133,7 +140,9 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
     made->communicator.abort_flag = &made->aborted;
-    status = keep_options(made, config->build_options);
+    status = keep(&made->build_options, config->build_options);
+    if (!status)
+        status = keep(&made->program_cache, config->program_cache);
     if (!status)
         status = open_replicas(made, config);
     if (status) {
@@ -153,6 +162,7 @@ void sbn__group_free(sbn_group *group)
     sbn__communicator_close(&group->communicator);
     sbn__free(group->replicas);
     sbn__free(group->build_options);
+    sbn__free(group->program_cache);
     sbn__object_remove(&group->object);
     sbn__free(group);
 }

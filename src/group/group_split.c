@@ -66,6 +66,7 @@ static int make_group(const splitting *s, int colour, cl_command_queue *queues, 
     config.on_timeout = group->communicator.on_timeout;
     config.form = group->form;
     config.build_options = group->build_options;
+    config.program_cache = group->program_cache;
     return sbn__group_make(&config, made);
 }
 

@@ -105,7 +105,9 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->type = config->type;
     made->training = 1;
     made->settings = sbn__settings_of(config);
-    status = allocate(made, config->name ? config->name : "batchnorm");
+    status = sbn__group_load(group, config->type);
+    if (!status)
+        status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
         free_layer(made);
         return status;
