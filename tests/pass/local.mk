@@ -11,11 +11,13 @@ EXTRA_DIST += tests/pass/golden
 TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
-# element at the ends of what doubles and integers add exactly, a large mean.
+# element at the ends of what doubles and integers add exactly, a large mean; f16 and bf16 as f32
+# rounded once.
 value_tests = \
 	tests/pass/gradient \
 	tests/pass/mean_low \
 	tests/pass/planes_of_one \
+	tests/pass/types \
 	tests/pass/whole_numbers
 check_PROGRAMS += $(value_tests)
 TESTS += $(value_tests)
