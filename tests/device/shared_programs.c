@@ -1,7 +1,7 @@
 /*
- * Groups share built programs: the second of a context, device and options builds nothing, nor do
- * groups made at once by several threads; the last to go releases them; whoever waits for a build
- * that fails builds itself.
+ * Groups share built programs: the second group with the same context, device and options builds
+ * nothing, nor do groups that several threads create at once; the last group releases them; a
+ * thread that waits for another's build builds itself if that one fails.
  */
 #include <pthread.h>
 

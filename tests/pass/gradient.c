@@ -19,8 +19,8 @@
  *   h^4 / 30 |L'''''| <= 4 h^4 |w| (|A| + |B| r) / sqrt(s(0) / 2) / (r - 2h)^5.
  *
  * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
- * What is tested must also be seen: in each channel the terms of dx that pass through the mean
- * and through the variance exceed the tolerance tenfold for some element.
+ * The tolerance must not hide what is tested: in each channel the terms of dx through the mean and
+ * through the variance exceed it tenfold for some element.
  */
 #include <math.h>
 #include <stdio.h>
@@ -104,7 +104,7 @@ static int difference(trial *t, runner *r, float *const *at, double *quotient)
     return 1;
 }
 
-/* What the tolerances are made of, in float64. */
+/* The terms of the tolerances, in float64. */
 typedef struct channel {
     double mean, s0, invstd, dy_mean, product, rounding;
 } channel;
