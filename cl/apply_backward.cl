@@ -1,6 +1,6 @@
 /*
- * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl;
- * how work-items map to elements, in apply_walk.cl.
+ * CPU form, step 3 of the backward pass: dx from x and dy. The formula is in
+ * coefficients_backward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
 /* As forward_apply_run, with the channels' numbers at `gradients` too. */

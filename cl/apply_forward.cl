@@ -1,11 +1,12 @@
 /*
- * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The formula
- * is in coefficients_forward.cl; how work-items map to elements, in apply_walk.cl.
+ * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The
+ * formula is in coefficients_forward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
 /*
- * Elements `begin` to `end` of a run of `run_length`, whose channels' numbers begin at
- * `coefficients`, `weight` and `bias`: the first is of channel `at`, and `within` its plane.
+ * Elements from `begin` to before `end` of a run of `run_length` elements. `coefficients`, `weight`
+ * and `bias` point to the run's first channel. Element `begin` is element `within` of a plane of
+ * channel `at`.
  */
 static void forward_apply_run(global const stored *px, global stored *py, ulong begin, ulong end,
                               ulong run_length, uint at, uint within, uint channels, uint plane,

@@ -1,9 +1,9 @@
-/* Step 3, of both passes and forms: tables of coefficients, and what is stored. */
+/* Step 3, both passes, both forms: how a result is stored. */
 
 /*
- * A zero is stored as +0: what sign it has depends on how a compiler spells a
- * negation (Mesa's gives others than IEEE's). Adding +0 does it where the compiler
- * is known not to leave that out, with one instruction less.
+ * A zero is stored as +0: its sign depends on how the compiler implements negation, and Mesa's
+ * differs from IEEE 754. Adding +0 does it, with one instruction less, where the compiler is known
+ * not to leave that out.
  */
 static real plus_zero(real v)
 {

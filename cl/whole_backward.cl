@@ -1,8 +1,7 @@
 /*
- * A whole backward pass in one launch, for a replica that is alone: as whole_forward.cl has it. dx
- * may be missing (has_dx is 0), and so may the gradients of weight and bias, which enter the
- * caller's buffers once: in the narrow format unless the channel is to be repeated in the wide
- * one.
+ * A whole backward pass in one launch, for a group of one replica; see whole_forward.cl. dx and the
+ * gradients of weight and bias are optional (has_*). The gradients are written, or accumulated,
+ * once per channel: by the narrow format, or by the wide one if the channel is repeated.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -43,7 +42,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
         backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
                             non_temporal);
-    /* What was read last comes first. */
+    /* The sample that was read last is still in the cache. */
     for (uint s = has_dx && !last ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,

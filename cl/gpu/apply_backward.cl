@@ -1,6 +1,6 @@
 /*
- * GPU form, step 3 of the backward pass: dx from x and dy. The formula is in coefficients_backward.cl,
- * the walks in apply.cl.
+ * GPU form, step 3 of the backward pass: dx from x and dy. The formula is in
+ * coefficients_backward.cl, the walks in apply.cl.
  */
 static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
                               float4 r)

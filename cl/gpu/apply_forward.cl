@@ -1,6 +1,6 @@
 /*
- * GPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The formula
- * is in coefficients_forward.cl, the walks in apply.cl.
+ * GPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The
+ * formula is in coefficients_forward.cl, the walks in apply.cl.
  */
 static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 {

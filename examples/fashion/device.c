@@ -58,7 +58,7 @@ static cl_mem copy(struct device *device, const void *from, size_t bytes)
     return memory;
 }
 
-/* Tensors hold `most` images going forward and the training shard going back. */
+/* Tensors hold `most` images going forward and the training part going back. */
 static void make_tensors(struct device *device, const struct network *network, size_t most)
 {
     cl_mem in = device->input, d_in = NULL;

@@ -22,8 +22,8 @@
  * of the same layer in f32, at numbers of the type; dx may be off by half a step of the type more.
  *
  * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
- * What is tested must also be seen: in each channel the terms of dx that pass through the mean
- * and through the variance exceed the tolerance tenfold for some element.
+ * The tolerance must not hide what is tested: in each channel the terms of dx through the mean and
+ * through the variance exceed it tenfold for some element.
  */
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static int difference(trial *t, runner *r, float *const *at, double *quotient)
     return 1;
 }
 
-/* What the tolerances are made of, in float64. */
+/* The terms of the tolerances, in float64. */
 typedef struct channel {
     double mean, s0, invstd, dy_mean, product, rounding;
 } channel;

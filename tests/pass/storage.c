@@ -107,7 +107,7 @@ static void check_all(const device_info *info, cl_context context, cl_command_qu
     free(elements);
 }
 
-/* By the kernels as they are, then by integers where these leave halves to the processor or driver. */
+/* By the kernels as they are, then by integers where these leave halves to others. */
 static void check_device(const device_info *info)
 {
     static const char *const others[] =

@@ -10,7 +10,7 @@
 #include "bench/bench.h"
 #include "support/fixture.h"
 
-/* What is done wrong: one of these, or nothing. */
+/* The planted fault: one of these, or none. */
 static struct wrong {
     const char *kernel; /* the kernel of this name is not run */
     int copy;           /* clEnqueueCopyBuffer copies nothing */

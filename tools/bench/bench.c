@@ -20,15 +20,15 @@ const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward
 const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
 
 /*
- * Values per channel from which on others are timed too: of fewer, a variance may be so small by
- * chance that E[x^2] - mean^2 has no digit of it.
+ * Baseline and oneDNN are timed from this many values per channel on. The variance of fewer may by
+ * chance be so small that E[x^2] - mean^2 has no correct digit.
  */
 enum { PEER_VALUES = 32 };
 
 struct bench {
     bench_config config;
     queues *queues;
-    /* The benchmark's kernels as they were built last, which is mostly as they are needed next. */
+    /* The benchmark's kernels as last built: the next problem mostly needs the same. */
     cl_program program;
     sbn_kernel_form form;
     apart_groups apart;
@@ -147,7 +147,7 @@ static int open_scene(bench *b, const problem *p, scene *s)
     return status ? status : bench_finish(s);
 }
 
-/* The memory that the library takes once its passes have run, in a group that had none before. */
+/* The device memory of a new group after its first passes. */
 static int weigh(scene *s, size_t before, size_t *workspace)
 {
     int status = job_forward(&s->job, NULL);
@@ -193,7 +193,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
                     : bench_replicas_open(s, p, b->queues, b->config.build_options, &b->apart,
                                           &list[*count], &replicas);
     *count += replicas;
-    /* A CPU's peer: on another device its times would say nothing. */
+    /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0 && s->g.values >= PEER_VALUES) {
         status = bench_onednn_open(s, &list[*count], &layouts);
         *count += layouts;
@@ -238,7 +238,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
         job_failed_here(result->error, "measuring", SBN_OUT_OF_MEMORY);
         return;
     }
-    /* A group keeps its working memory: this problem's is to be weighed alone. */
+    /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
     apart_groups_free(&b->apart);
     size_t before = sbn_device_memory();

@@ -35,7 +35,7 @@ static int run(void *self, bench_pass pass)
     return status ? status : bench_finish(s);
 }
 
-/* y holds x, bit for bit, and nothing beside it. */
+/* y equals x, bit for bit, and nothing around it has changed. */
 static int check(void *self)
 {
     copy *c = self;
@@ -87,7 +87,7 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
                                    strip == 1 || gpu ? 256 : 1, &c->kernel);
         if (status || !c->kernel.kernel) {
             close(c);
-            return status; /* or the device has no such kernel */
+            return status; /* or the compiler lacks the kernel */
         }
     }
     made[(*count)++] = (contender){.name = name,

@@ -47,7 +47,7 @@ static double root_mean_square(const float *data, size_t count)
     return sqrt(squares / (double)count);
 }
 
-/* How far a value may be off: see bench_judge.h. */
+/* The largest error of a value: see judge.h. */
 static double allowed_for(const scene *s, output_id id)
 {
     const output *right = &s->right.of[id];

@@ -24,13 +24,17 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/stages.h \
 	tools/bench/unordered.c \
 	tools/bench/unordered.h \
+	tools/bench/unordered_cut.c \
+	tools/bench/unordered_cut.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
 	tools/bench/spread.c \
 	tools/bench/spread.h \
 	tools/bench/timing.c \
-	tools/bench/timing.h
+	tools/bench/timing.h \
+	tools/bench/tuner.c \
+	tools/bench/tuner.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
@@ -75,7 +79,7 @@ bench_lists = \
 	tools/bench/lists/vectors \
 	tools/bench/lists/types \
 	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu
+EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which

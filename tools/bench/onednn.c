@@ -59,7 +59,7 @@ static int run(void *self, bench_pass pass)
                                  : execute(o, o->backward, backward, affine ? 9 : 5);
 }
 
-/* Between nchw, as the scene's inputs are, and this layout. */
+/* Reorders between nchw, the layout of the scene's inputs, and this one. */
 static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout)
 {
     onednn_shared *sh = o->shared;

@@ -40,7 +40,7 @@ static int fill(onednn_shared *sh)
     size_t channels = s->g.channels, vector = channels * sizeof(float);
     size_t padded = (channels + PADDING - 1) / PADDING * PADDING;
     int missing = 0;
-    /* Only (N,C,H,W): other spaces are folded into it. */
+    /* oneDNN gets (N,C,H,W); other shapes are written as such. */
     sh->dims[0] = (dnnl_dim_t)s->g.samples;
     sh->dims[1] = (dnnl_dim_t)channels;
     sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];
@@ -75,5 +75,24 @@ int onednn_shared_open(scene *s, onednn_shared **made)
         onednn_shared_release(*made);
         *made = NULL;
     }
+    return status;
+}
+
+dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
+                             dnnl_primitive_t *made)
+{
+#if DNNL_VERSION_MAJOR < 3
+    const dnnl_memory_desc_t *source, *target;
+#else
+    const_dnnl_memory_desc_t source, target;
+#endif
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t status = dnnl_memory_get_memory_desc(from, &source);
+    status = status ? status : dnnl_memory_get_memory_desc(to, &target);
+    status = status ? status
+                    : dnnl_reorder_primitive_desc_create(&desc, source, sh->engine, target,
+                                                         sh->engine, NULL);
+    status = status ? status : dnnl_primitive_create(made, desc);
+    dnnl_primitive_desc_destroy(desc);
     return status;
 }

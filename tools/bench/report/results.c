@@ -53,7 +53,7 @@ size_t results_extent(const json_t *problem, const char *key)
     return at && (!end || at < end) ? strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-/* The median of a spread that stands under `key` in the element of a list that has these values. */
+/* The median under `key` in that element of a list which has these values. */
 static double median(const json_t *list, const char *const keys[3], const char *const values[3],
                      const char *key)
 {

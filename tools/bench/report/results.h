@@ -1,4 +1,4 @@
-/* The numbers that `syncbn bench --json` wrote, as goals and plots ask for them. */
+/* The numbers that `syncbn bench --json` wrote, as goals and plots need them. */
 #ifndef TOOLS_BENCH_REPORT_RESULTS_H
 #define TOOLS_BENCH_REPORT_RESULTS_H
 
