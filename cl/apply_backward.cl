@@ -4,11 +4,11 @@
  */
 
 /* As forward_apply_run, with the channels' numbers at `gradients` too. */
-static void backward_apply_run(global const float *px, global const float *pdy, global float *pdx,
-                               ulong begin, ulong end, ulong run_length, uint at, uint within,
-                               uint channels, uint plane, global const float *coefficients,
-                               global const float *gradients, uint total,
-                               global const float *weight, uint affine, ulong ahead,
+static void backward_apply_run(global const stored *px, global const stored *pdy,
+                               global stored *pdx, ulong begin, ulong end, ulong run_length,
+                               uint at, uint within, uint channels, uint plane,
+                               global const float *coefficients, global const float *gradients,
+                               uint total, global const float *weight, uint affine, ulong ahead,
                                ulong ahead_count, uint non_temporal)
 {
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
@@ -24,12 +24,14 @@ static void backward_apply_run(global const float *px, global const float *pdy, 
             for (; i + WIDTH <= stop; i += WIDTH) {
                 prefetch_ahead(px, i, ahead, ahead_count);
                 prefetch_ahead(pdy, i, ahead, ahead_count);
-                STORE_NON_TEMPORAL(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r),
-                                   pdx + i);
+                const real x = load_elements(px + i), dy = load_elements(pdy + i);
+                STORE_NON_TEMPORAL(backward_value(x, dy, mean, g, p, q, r), pdx + i);
             }
         else
-            for (; i + WIDTH <= stop; i += WIDTH)
-                put(backward_value(LOAD(px + i), LOAD(pdy + i), mean, g, p, q, r), pdx + i);
+            for (; i + WIDTH <= stop; i += WIDTH) {
+                const real x = load_elements(px + i), dy = load_elements(pdy + i);
+                store_elements(backward_value(x, dy, mean, g, p, q, r), pdx + i);
+            }
         const uint left = (uint)(stop - i);
         const float mean_before = mean, g_before = g, p_before = p, q_before = q, r_before = r;
         c = c + 1 < channels ? c + 1 : 0;
@@ -51,19 +53,19 @@ static void backward_apply_run(global const float *px, global const float *pdy, 
                                       select((real)q, (real)q_before, before),
                                       select((real)r, (real)r_before, before));
         if (count < WIDTH)
-            put_edge(v, pdx + i, count);
+            store_edge(v, pdx + i, count);
         else if (skips_caches)
             STORE_NON_TEMPORAL(v, pdx + i);
         else
-            put(v, pdx + i);
+            store_elements(v, pdx + i);
         i += count;
     }
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const float *restrict x, ulong x_offset,
-                         global const float *restrict dy, ulong dy_offset,
-                         global float *restrict dx, ulong dx_offset,
+void backward_apply_flat(global const stored *restrict x, ulong x_offset,
+                         global const stored *restrict dy, ulong dy_offset,
+                         global stored *restrict dx, ulong dx_offset,
                          global const float *restrict tables,
                          global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset, uint affine,
@@ -75,17 +77,17 @@ void backward_apply_flat(global const float *restrict x, ulong x_offset,
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *pdy = dy + dy_offset + run;
+    global const stored *px = x + x_offset + run, *pdy = dy + dy_offset + run;
     global const float *coefficients = tables + first, *gradients = gradient_tables + first;
     global const float *weight = weights + weight_offset + first;
-    global float *pdx = dx + dx_offset + run;
+    global stored *pdx = dx + dx_offset + run;
     backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
                        coefficients, gradients, total, weight, affine, ahead, ahead_count,
                        non_temporal);
 }
 
 /* As forward_apply_tile. */
-static void backward_apply_tile(global const float *x, global const float *dy, global float *dx,
+static void backward_apply_tile(global const stored *x, global const stored *dy, global stored *dx,
                                 ulong begin, ulong end, ulong tile, uint count,
                                 global const float *coefficients, global const float *gradients,
                                 global const float *weight, uint affine, uint channels, uint plane,
@@ -104,30 +106,31 @@ static void backward_apply_tile(global const float *x, global const float *dy, g
     }
     for (ulong row = begin; row < end; ++row) {
         const ulong place = row * width + tile;
-        global const float *px = x + place, *pdy = dy + place;
-        global float *pdx = dx + place;
+        global const stored *px = x + place, *pdy = dy + place;
+        global stored *pdx = dx + place;
         const uint skips_caches = is_non_temporal(pdx, non_temporal);
         uint i = 0;
         for (; i + WIDTH <= count; i += WIDTH) {
-            const real v =
-                backward_value(LOAD(px + i), LOAD(pdy + i), LOAD(means + i), LOAD(gs + i),
-                               LOAD(ps + i), LOAD(qs + i), LOAD(rs + i));
+            const real v = backward_value(load_elements(px + i), load_elements(pdy + i),
+                                          LOAD(means + i), LOAD(gs + i), LOAD(ps + i),
+                                          LOAD(qs + i), LOAD(rs + i));
             if (skips_caches)
                 STORE_NON_TEMPORAL(v, pdx + i);
             else
-                put(v, pdx + i);
+                store_elements(v, pdx + i);
         }
         for (; i < count; ++i) {
-            const float v = fma(ps[i], pdy[i] - gs[i], fma(qs[i], px[i] - means[i], rs[i]));
-            pdx[i] = v == 0.0f ? 0.0f : v;
+            const float d = load_element(px, i) - means[i];
+            const float v = fma(ps[i], load_element(pdy, i) - gs[i], fma(qs[i], d, rs[i]));
+            store_element(v == 0.0f ? 0.0f : v, pdx, i);
         }
     }
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_rows(global const float *restrict x, ulong x_offset,
-                         global const float *restrict dy, ulong dy_offset,
-                         global float *restrict dx, ulong dx_offset,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset,
+                         global const stored *restrict dy, ulong dy_offset,
+                         global stored *restrict dx, ulong dx_offset,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,

@@ -8,7 +8,7 @@
  * and `bias` point to the run's first channel. Element `begin` is element `within` of a plane of
  * channel `at`.
  */
-static void forward_apply_run(global const float *px, global float *py, ulong begin, ulong end,
+static void forward_apply_run(global const stored *px, global stored *py, ulong begin, ulong end,
                               ulong run_length, uint at, uint within, uint channels, uint plane,
                               global const float *coefficients, uint total,
                               global const float *weight, global const float *bias, uint affine,
@@ -24,11 +24,14 @@ static void forward_apply_run(global const float *px, global float *py, ulong be
         if (skips_caches)
             for (; i + WIDTH <= stop; i += WIDTH) {
                 prefetch_ahead(px, i, ahead, ahead_count);
-                STORE_NON_TEMPORAL(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
+                const real d = load_elements(px + i) - mean;
+                STORE_NON_TEMPORAL(plus_zero(fma((real)a, d, (real)b)), py + i);
             }
         else
-            for (; i + WIDTH <= stop; i += WIDTH)
-                put(plus_zero(fma((real)a, LOAD(px + i) - mean, (real)b)), py + i);
+            for (; i + WIDTH <= stop; i += WIDTH) {
+                const real d = load_elements(px + i) - mean;
+                store_elements(plus_zero(fma((real)a, d, (real)b)), py + i);
+            }
         const uint left = (uint)(stop - i);
         const float mean_before = mean, a_before = a, b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
@@ -46,17 +49,17 @@ static void forward_apply_run(global const float *px, global float *py, ulong be
         const real d = load_edge(px + i, 0, count, px + run_length, 0.0f) - m;
         const real v = plus_zero(fma(scale, d, shift));
         if (count < WIDTH)
-            put_edge(v, py + i, count);
+            store_edge(v, py + i, count);
         else if (skips_caches)
             STORE_NON_TEMPORAL(v, py + i);
         else
-            put(v, py + i);
+            store_elements(v, py + i);
         i += count;
     }
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const float *restrict x, ulong x_offset, global float *restrict y,
+void forward_apply_flat(global const stored *restrict x, ulong x_offset, global stored *restrict y,
                         ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
@@ -69,16 +72,17 @@ void forward_apply_flat(global const float *restrict x, ulong x_offset, global f
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const float *px = x + x_offset + run, *coefficients = tables + first;
+    global const stored *px = x + x_offset + run;
+    global const float *coefficients = tables + first;
     global const float *weight = weights + weight_offset + first;
     global const float *bias = biases + bias_offset + first;
-    global float *py = y + y_offset + run;
+    global stored *py = y + y_offset + run;
     forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
                       total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
 }
 
 /* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
-static void forward_apply_tile(global const float *x, global float *y, ulong begin, ulong end,
+static void forward_apply_tile(global const stored *x, global stored *y, ulong begin, ulong end,
                                ulong tile, uint count, global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
                                uint scale_only, uint channels, uint plane, uint non_temporal)
@@ -93,27 +97,27 @@ static void forward_apply_tile(global const float *x, global float *y, ulong beg
         c = next_channel(c, plane, &within);
     }
     for (ulong row = begin; row < end; ++row) {
-        global const float *px = x + row * width + tile;
-        global float *py = y + row * width + tile;
+        global const stored *px = x + row * width + tile;
+        global stored *py = y + row * width + tile;
         uint i = 0;
         const uint skips_caches = is_non_temporal(py, non_temporal);
         for (; i + WIDTH <= count; i += WIDTH) {
-            const real d = LOAD(px + i) - LOAD(means + i);
+            const real d = load_elements(px + i) - LOAD(means + i);
             const real v = plus_zero(fma(LOAD(as + i), d, LOAD(bs + i)));
             if (skips_caches)
                 STORE_NON_TEMPORAL(v, py + i);
             else
-                put(v, py + i);
+                store_elements(v, py + i);
         }
         for (; i < count; ++i) {
-            const float v = fma(as[i], px[i] - means[i], bs[i]);
-            py[i] = v == 0.0f ? 0.0f : v;
+            const float v = fma(as[i], load_element(px, i) - means[i], bs[i]);
+            store_element(v == 0.0f ? 0.0f : v, py, i);
         }
     }
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
+void forward_apply_rows(global const stored *restrict x, ulong x_offset, global stored *restrict y,
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,

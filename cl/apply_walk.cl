@@ -16,45 +16,15 @@
  * element i of a row belongs to channel i / plane. plane is 1 if channels are last. A work-group
  * takes TILE elements of `rows_per_tile` rows.
  *
- * `non_temporal`: stores leave the caches alone, where compiler and address allow. They must be
- * aligned, and pay where the tensor is larger than the caches.
+ * `non_temporal`: stores leave the caches alone, where compiler and address allow (storage.cl). They
+ * pay where the tensor is larger than the caches.
  */
 
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_nontemporal_store)
-#define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))
-#endif
-#endif
-#ifndef STORE_NON_TEMPORAL
-#define STORE_NON_TEMPORAL(v, p) put(v, p)
-#endif
-
 /* Prefetches a line ahead of element i at p + i. */
-static void prefetch_ahead(global const float *p, ulong i, ulong ahead, ulong ahead_count)
+static void prefetch_ahead(global const stored *p, ulong i, ulong ahead, ulong ahead_count)
 {
     if (i < ahead_count)
         PREFETCH(p + i + ahead);
-}
-
-/* Whether a vector at p may be stored non-temporally. */
-static uint is_non_temporal(global const float *p, uint non_temporal)
-{
-    return non_temporal && ((uintptr_t)p & (sizeof(real) - 1)) == 0;
-}
-
-/* One by one. */
-static void spread(real v, private float *out)
-{
-    vstore16(v, 0, out);
-}
-
-/* The first `count` of a vector. */
-static void put_edge(real v, global float *p, uint count)
-{
-    float each[WIDTH];
-    spread(v, each);
-    for (uint j = 0; j < WIDTH && j < count; ++j)
-        p[j] = each[j];
 }
 
 /* The channel of a row's element, and the element's place in its plane; then of the next one's. */

@@ -2,23 +2,19 @@
 
 /*
  * A zero is stored as +0: its sign depends on how the compiler implements negation, and Mesa's
- * differs from IEEE 754.
+ * differs from IEEE 754. Adding +0 does it, with one instruction less, where the compiler is known
+ * not to leave that out.
  */
 static real plus_zero(real v)
 {
+#if NATIVE
+    return v + 0.0f;
+#else
     return select(v, (real)0.0f, MASK(v == 0.0f));
+#endif
 }
 
 static ulong quotient_long(ulong a, ulong b)
 {
     return a / b;
-}
-
-static void put(real v, global float *p)
-{
-#if CPU_FORM
-    store_vector(v, p);
-#else
-    *p = v;
-#endif
 }

@@ -1,5 +1,5 @@
 /*
- * What every kernel shares: the two forms, the vector types, and loads that stop at an edge.
+ * What every kernel shares: the two forms and the vector types.
  *
  * The order (doc/order.md): a plane, one channel of one sample, is cut into
  * blocks of BLOCK elements; element i of a block belongs to lane i mod LANES;
@@ -135,26 +135,6 @@ static real larger(real a, real b)
 static real zero_where(real v, ints mask)
 {
     return AS(float, AS(int, v) & ~mask);
-}
-
-/*
- * Elements i ... i + WIDTH - 1 of the n at p; those beyond n read as `fill`.
- * Up to `end`, the tensor's, more may be read.
- */
-static real load_edge(global const float *p, uint i, uint n, global const float *end, float fill)
-{
-#if CPU_FORM
-    if (i + WIDTH <= n)
-        return LOAD(p + i);
-    if (p + i + WIDTH <= end)
-        return select((real)fill, LOAD(p + i), EACH + i < n);
-    float edge[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        edge[j] = i + j < n ? p[i + j] : fill;
-    return vload16(0, edge);
-#else
-    return i < n ? p[i] : fill;
-#endif
 }
 
 /* One by one. */

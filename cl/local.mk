@@ -2,6 +2,7 @@
 # of the table in src/device/kernels.h.
 KERNELS = \
 	cl/common.cl \
+	cl/storage.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \
@@ -25,6 +26,7 @@ KERNELS = \
 	cl/whole_forward.cl \
 	cl/whole_backward.cl \
 	cl/self_test.cl \
+	cl/self_test_storage.cl \
 	cl/gpu/work_group.cl \
 	cl/gpu/reduce_forward.cl \
 	cl/gpu/reduce_backward.cl \

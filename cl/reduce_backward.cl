@@ -17,7 +17,7 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const float *restrict x, ulong x_offset, global const float *restrict dy, \
+    global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
         ulong dy_offset, global const float *restrict coefficients
 /* For any number of channels: */
 #if ROW_MEAN_HIGH != 0
@@ -37,8 +37,8 @@
 #define PASS_LIMBS2 BACKWARD_LIMBS2
 
 typedef struct backward_tensors {
-    global const float *summed, *summed_end; /* dy */
-    global const float *x, *x_end;
+    global const stored *summed, *summed_end; /* dy */
+    global const stored *x, *x_end;
     global const float *means; /* upper floats */
 } backward_tensors;
 
@@ -93,8 +93,8 @@ static float backward_mean(private const backward_tensors *tensors, uint c)
 static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
                          ulong place, real pivot, real mean)
 {
-    backward_add_terms(sums, LOAD(tensors->summed + place) - pivot,
-                       LOAD(tensors->x + place) - mean);
+    backward_add_terms(sums, load_elements(tensors->summed + place) - pivot,
+                       load_elements(tensors->x + place) - mean);
 }
 
 static void backward_add_edge(private backward_sums *sums, private const backward_tensors *tensors,
@@ -130,7 +130,7 @@ static void backward_fold_lanes(private const real *lanes, uint size, private ba
 
 static real backward_row_means(private const backward_tensors *tensors, uint c, uint channels)
 {
-    return load_row(tensors->means + c, tensors->means + channels);
+    return load_table(tensors->means + c, tensors->means + channels);
 }
 
 static void backward_add_row(private backward_sums *sums, private const backward_tensors *tensors,

@@ -97,8 +97,8 @@ FOLD_BATCH(largest_of_batch, larger)
  */
 #define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
 
-static float pivot_of(global const float *p, uint n, float last_reciprocal,
-                      global const float *end, private float *pivot)
+static float pivot_of(global const stored *p, uint n, float last_reciprocal,
+                      global const stored *end, private float *pivot)
 {
 #if WIDE
     *pivot = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
@@ -134,7 +134,7 @@ static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
 }
 
 /* Flags of the blocks under the mask, whose elements may not be finite. */
-static ints flags_of_batch(ints unknown, global const float *tensor, float last_reciprocal,
+static ints flags_of_batch(ints unknown, global const stored *tensor, float last_reciprocal,
                            SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
     int each[WIDTH];

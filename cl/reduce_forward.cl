@@ -16,7 +16,7 @@
  * reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
 #define PASS_TENSORS(elements) {x + x_offset, x + x_offset + (elements)}
 #define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
@@ -28,7 +28,7 @@
 #define PASS_LIMBS2 FORWARD_LIMBS2
 
 typedef struct forward_tensors {
-    global const float *summed, *summed_end; /* x */
+    global const stored *summed, *summed_end; /* x */
 } forward_tensors;
 
 /* The sums of a lane, or of a block. Never a return value, which Oclgrind cannot run. */
@@ -73,7 +73,7 @@ static float forward_mean(private const forward_tensors *tensors, uint c)
 static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
                         ulong place, real pivot, real mean)
 {
-    forward_add_terms(sums, LOAD(tensors->summed + place) - pivot);
+    forward_add_terms(sums, load_elements(tensors->summed + place) - pivot);
 }
 
 /* Adds the elements from i on of the block of n at `place`, less than a vector. */

@@ -18,8 +18,8 @@ static real fold_column(private const real *s)
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/* WIDTH channels of a row. What lies beyond the row is another's, beyond the tensor 0. */
-static real load_row(global const float *p, global const float *end)
+/* WIDTH channels of a table. What lies beyond the channels is 0. */
+static real load_table(global const float *p, global const float *end)
 {
     if (p + WIDTH <= end)
         return LOAD(p);
@@ -61,8 +61,8 @@ static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint
 }
 
 /* The pivots of WIDTH channels. */
-static real pivot_of_rows(global const float *p, uint n, uint stride, float last_reciprocal,
-                          global const float *end)
+static real pivot_of_rows(global const stored *p, uint n, uint stride, float last_reciprocal,
+                          global const stored *end)
 {
 #if WIDE
     float means[WIDTH];
@@ -82,8 +82,8 @@ static real pivot_of_rows(global const float *p, uint n, uint stride, float last
 }
 
 /* Flags of the channels under the mask, whose elements may not be finite. */
-static ints flags_of_rows(ints unknown, global const float *p, uint n, uint stride,
-                          float last_reciprocal, global const float *end)
+static ints flags_of_rows(ints unknown, global const stored *p, uint n, uint stride,
+                          float last_reciprocal, global const stored *end)
 {
     int each[WIDTH];
     spread_ints(unknown, each);

@@ -13,11 +13,11 @@
 #define ONES_AT_ONCE 64
 
 /* Reads each cache line of `count` rows once, in the order of memory, which hardware foresees. */
-static void touch_lines(global const float *p, uint count, uint width, uint stride)
+static void touch_lines(global const stored *p, uint count, uint width, uint stride)
 {
     for (uint row = 0; row < count; ++row)
-        for (uint i = 0; i < width; i += WIDTH)
-            (void)*(volatile global const float *)(p + (ulong)row * stride + i);
+        for (uint i = 0; i < width; i += LINE)
+            (void)*(volatile global const stored *)(p + (ulong)row * stride + i);
 }
 
 #if DOUBLES

@@ -16,6 +16,15 @@
 #define SELF_TEST_ITEMS CASES
 #endif
 
+static void put(real v, global float *p)
+{
+#if CPU_FORM
+    store_vector(v, p);
+#else
+    *p = v;
+#endif
+}
+
 #define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
 #define PUT_REALS(row, v) put(v, real_results + (row) * CASES + at)
 #if CPU_FORM

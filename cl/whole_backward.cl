@@ -5,8 +5,8 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole(global const float *restrict x, ulong x_offset,
-                    global const float *restrict dy, ulong dy_offset, global float *restrict dx,
+void backward_whole(global const stored *restrict x, ulong x_offset,
+                    global const stored *restrict dy, ulong dy_offset, global stored *restrict dx,
                     ulong dx_offset, uint has_dx, global const float *restrict weights,
                     ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
                     uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,

@@ -9,7 +9,7 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const float *restrict x, ulong x_offset, global float *restrict y,
+void forward_whole(global const stored *restrict x, ulong x_offset, global stored *restrict y,
                    ulong y_offset, global const float *restrict weights, ulong weight_offset,
                    global const float *restrict biases, ulong bias_offset, uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,

@@ -14,6 +14,8 @@ libsyncbn_core_la_SOURCES = \
 	src/base/status.c \
 	src/base/text.c \
 	src/base/text.h \
+	src/base/type.c \
+	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
 	src/exact/accumulator.c \
@@ -31,11 +33,15 @@ libsyncbn_core_la_SOURCES = \
 	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
+	src/device/cache_folder.c \
+	src/device/cache_folder.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
 	src/device/device.c \
 	src/device/device.h \
+	src/device/identity.c \
+	src/device/identity.h \
 	src/device/kernel_constants.c \
 	src/device/kernel_constants.h \
 	src/device/kernels.h \
@@ -53,11 +59,15 @@ libsyncbn_core_la_SOURCES = \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
 	src/device/self_test_rules.h \
+	src/device/self_test_storage.c \
+	src/device/self_test_storage.h \
 	src/device/shape.c \
 	src/device/shape.h \
 	src/device/sizes.h \
 	src/device/staging.c \
 	src/device/staging.h \
+	src/device/tuning.c \
+	src/device/tuning.h \
 	src/collective/agreement.c \
 	src/collective/agreement.h \
 	src/collective/communicator.c \

@@ -21,27 +21,6 @@
 #define VECTORS 4
 #define UNROLL _Pragma("unroll")
 
-/* 4 elements from i on, a multiple of 4. */
-static float4 load_vector(global const float *p, ulong i)
-{
-    return *(global const float4 *)(p + i);
-}
-
-static void store_vector(float4 v, global float *p, ulong i)
-{
-    *(global float4 *)(p + i) = v;
-}
-
-static float load_element(global const float *p, ulong i)
-{
-    return p[i];
-}
-
-static void store_element(float v, global float *p, ulong i)
-{
-    p[i] = v;
-}
-
 /* Whether all of these are multiples of 4. */
 static bool are_aligned(ulong a, ulong b, ulong c, ulong d)
 {

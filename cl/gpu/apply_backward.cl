@@ -12,9 +12,9 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_planes(global const float *restrict x, ulong x_offset,
-                           global const float *restrict dy, ulong dy_offset,
-                           global float *restrict dx, ulong dx_offset,
+void backward_apply_planes(global const stored *restrict x, ulong x_offset,
+                           global const stored *restrict dy, ulong dy_offset,
+                           global stored *restrict dx, ulong dx_offset,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
                            global const float *restrict weights, ulong weight_offset, uint affine,
@@ -27,22 +27,22 @@ void backward_apply_planes(global const float *restrict x, ulong x_offset,
     const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
-    global const float *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
-    global float *pdx = dx + dx_offset + begin;
+    global const stored *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
+    global stored *pdx = dx + dx_offset + begin;
     if (are_aligned(x_offset | dx_offset, dy_offset, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
             {
-                xs[k] = load_vector(px, i + k * TILE);
-                dys[k] = load_vector(pdy, i + k * TILE);
+                xs[k] = load_four(px, i + k * TILE);
+                dys[k] = load_four(pdy, i + k * TILE);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_vector(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, i + k * TILE);
+                store_four(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_vector(backward_vector(load_vector(px, i), load_vector(pdy, i), mean, g, p, q, r),
+            store_four(backward_vector(load_four(px, i), load_four(pdy, i), mean, g, p, q, r),
                          pdx, i);
         return;
     }
@@ -61,9 +61,9 @@ void backward_apply_planes(global const float *restrict x, ulong x_offset,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_rows(global const float *restrict x, ulong x_offset,
-                         global const float *restrict dy, ulong dy_offset,
-                         global float *restrict dx, ulong dx_offset,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset,
+                         global const stored *restrict dy, ulong dy_offset,
+                         global stored *restrict dx, ulong dx_offset,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,
@@ -74,8 +74,8 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
     const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     const ulong place = begin * width + element;
-    global const float *px = x + x_offset + place, *pdy = dy + dy_offset + place;
-    global float *pdx = dx + dx_offset + place;
+    global const stored *px = x + x_offset + place, *pdy = dy + dy_offset + place;
+    global stored *pdx = dx + dx_offset + place;
     uint cs[4];
     float means[4], gs[4], ps[4], qs[4], rs[4];
     channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
@@ -100,14 +100,14 @@ void backward_apply_rows(global const float *restrict x, ulong x_offset,
             float4 xs[VECTORS], dys[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += width, pdy += width)
             {
-                xs[k] = load_vector(px, 0);
-                dys[k] = load_vector(pdy, 0);
+                xs[k] = load_four(px, 0);
+                dys[k] = load_four(pdy, 0);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width)
-                store_vector(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, 0);
+                store_four(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, 0);
         }
         for (; row < end; ++row, px += width, pdy += width, pdx += width)
-            store_vector(backward_vector(load_vector(px, 0), load_vector(pdy, 0), mean, g, p, q, r),
+            store_four(backward_vector(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r),
                          pdx, 0);
         return;
     }

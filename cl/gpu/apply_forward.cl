@@ -10,8 +10,9 @@ static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_planes(global const float *restrict x, ulong x_offset, global float *restrict y,
-                          ulong y_offset, global const float *restrict coefficients,
+void forward_apply_planes(global const stored *restrict x, ulong x_offset,
+                          global stored *restrict y, ulong y_offset,
+                          global const float *restrict coefficients,
                           global const float *restrict weights, ulong weight_offset,
                           global const float *restrict biases, ulong bias_offset, uint affine,
                           uint scale_only, uint channels, uint plane, uint range)
@@ -22,19 +23,19 @@ void forward_apply_planes(global const float *restrict x, ulong x_offset, global
     const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
     const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c,
                                   a);
-    global const float *px = x + x_offset + begin;
-    global float *py = y + y_offset + begin;
+    global const stored *px = x + x_offset + begin;
+    global stored *py = y + y_offset + begin;
     if (are_aligned(x_offset, y_offset, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 each[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                each[k] = load_vector(px, i + k * TILE);
+                each[k] = load_four(px, i + k * TILE);
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_vector(forward_vector(each[k], mean, a, b), py, i + k * TILE);
+                store_four(forward_vector(each[k], mean, a, b), py, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_vector(forward_vector(load_vector(px, i), mean, a, b), py, i);
+            store_four(forward_vector(load_four(px, i), mean, a, b), py, i);
         return;
     }
     for (uint i = get_local_id(0); i < count; i += TILE) {
@@ -48,7 +49,7 @@ void forward_apply_planes(global const float *restrict x, ulong x_offset, global
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_rows(global const float *restrict x, ulong x_offset, global float *restrict y,
+void forward_apply_rows(global const stored *restrict x, ulong x_offset, global stored *restrict y,
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
@@ -58,8 +59,8 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
     const bool aligned = are_aligned(x_offset, y_offset, width, 0);
     const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
-    global const float *px = x + x_offset + begin * width + element;
-    global float *py = y + y_offset + begin * width + element;
+    global const stored *px = x + x_offset + begin * width + element;
+    global stored *py = y + y_offset + begin * width + element;
     uint cs[4];
     float means[4], as[4], bs[4];
     channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
@@ -80,12 +81,12 @@ void forward_apply_rows(global const float *restrict x, ulong x_offset, global f
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 each[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += width)
-                each[k] = load_vector(px, 0);
+                each[k] = load_four(px, 0);
             UNROLL for (uint k = 0; k < VECTORS; ++k, py += width)
-                store_vector(forward_vector(each[k], mean, a, b), py, 0);
+                store_four(forward_vector(each[k], mean, a, b), py, 0);
         }
         for (; row < end; ++row, px += width, py += width)
-            store_vector(forward_vector(load_vector(px, 0), mean, a, b), py, 0);
+            store_four(forward_vector(load_four(px, 0), mean, a, b), py, 0);
         return;
     }
     for (; row < end; ++row, px += width, py += width) {

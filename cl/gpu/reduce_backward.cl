@@ -15,7 +15,7 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const float *restrict x, ulong x_offset, global const float *restrict dy, \
+    global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
         ulong dy_offset, global const float *restrict coefficients
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
@@ -28,8 +28,8 @@
 #define PASS_LIMBS2 BACKWARD_LIMBS2
 
 typedef struct backward_tensors {
-    global const float *summed; /* dy */
-    global const float *x;
+    global const stored *summed; /* dy */
+    global const stored *x;
     global const float *means; /* upper floats */
 } backward_tensors;
 

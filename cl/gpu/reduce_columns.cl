@@ -17,7 +17,7 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, uint channels,
+static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, uint channels,
                              float last_reciprocal)
 {
     const float share = reciprocal(n, last_reciprocal);
@@ -34,7 +34,7 @@ static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, u
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(global const float *p, ulong place, uint n, uint channels,
+static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, uint channels,
                                    float last_reciprocal)
 {
     float lanes[LANES];

@@ -13,7 +13,7 @@
  * The files with the kernels follow this one and use the names that it defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const float *restrict x, ulong x_offset
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
 #define PASS_TENSORS {x + x_offset}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
@@ -22,7 +22,7 @@
 #define PASS_LIMBS2 FORWARD_LIMBS2
 
 typedef struct forward_tensors {
-    global const float *summed; /* x */
+    global const stored *summed; /* x */
 } forward_tensors;
 
 /* Elements that a work-item has loaded. */

@@ -15,12 +15,6 @@
 #define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 #define SPAN 15
 
-/* An element of a tensor. */
-static float load_element(global const float *p, ulong i)
-{
-    return p[i];
-}
-
 /* The fold over the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {
@@ -52,7 +46,7 @@ static float largest_of_row(local const float *row)
  * The flags of a block that may have elements that are not finite. Those of each element, joined,
  * equal those of the block's mean (flags_of in accumulator.cl), and need no order.
  */
-static int flags_of_elements(global const float *p, uint n, ulong stride)
+static int flags_of_elements(global const stored *p, uint n, ulong stride)
 {
     int flags = 0;
     for (uint i = 0; i < n; ++i) {

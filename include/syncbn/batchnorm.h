@@ -49,13 +49,15 @@ typedef struct sbn_batchnorm_config {
     int track_running_stats; /* 0: evaluation uses batch statistics, and synchronises */
     int dimensions;          /* accepted shapes: 1 (N,C) and (N,C,L), 2 (N,C,H,W),
                                 3 (N,C,D,H,W); 0: all of them */
+    sbn_type type;           /* storage of x, y, dy and dx; all ranks agree. Weight, bias, their
+                                gradients and all statistics are floats. */
 } sbn_batchnorm_config;
 
-/* eps 1e-5, momentum 0.1, affine, tracking, NCHW. Set `channels`. */
+/* eps 1e-5, momentum 0.1, affine, tracking, NCHW, SBN_F32. Set `channels`. */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
         sizeof(sbn_batchnorm_config), NULL, 0, SBN_LAYOUT_NCHW, 1e-5, SBN_EPS_ADD, 0.1, \
-            SBN_AVERAGE_MOMENTUM, 1, 1, 0 \
+            SBN_AVERAGE_MOMENTUM, 1, 1, 0, SBN_F32 \
     }
 
 /* Writes SBN_BATCHNORM_CONFIG_INIT to a struct of `size` bytes. */

@@ -1,5 +1,5 @@
 /*
- * Tensors: how a caller tells the library where float32 data lies on a device.
+ * Tensors: how a caller tells the library where data lies on a device.
  *
  * Headers of this library do not include OpenCL's, so that they leave a program's
  * choice of CL_TARGET_OPENCL_VERSION alone: include <CL/cl.h> yourself, before or
@@ -29,14 +29,27 @@ typedef enum sbn_layout {
 } sbn_layout;
 
 /*
- * A range of floats in an OpenCL buffer, of the same context as the replica's
- * queue. The buffer stays the caller's. How many floats the range has follows from
- * what it is used for. This struct is a part of others and never grows: it has no
- * `size`.
+ * How the elements of x, y, dy and dx are stored. All arithmetic is that of floats: an element is
+ * widened exactly when it is read, and a result is rounded once, to the nearest, ties to even, when
+ * it is written. Subnormal halves keep their values; subnormal bfloat16s are denormal floats, which
+ * some devices flush. NaN stays NaN (its payload may change), and a result beyond the largest finite
+ * element becomes an infinity, as IEEE 754 says. No device needs cl_khr_fp16.
+ */
+typedef enum sbn_type {
+    SBN_F32 = 0, /* float: IEEE 754 binary32 */
+    SBN_F16 = 1, /* half: IEEE 754 binary16 */
+    SBN_BF16 = 2 /* bfloat16: the upper half of a float */
+} sbn_type;
+
+/*
+ * A range of elements in an OpenCL buffer, of the same context as the replica's
+ * queue: floats, or in x, y, dy and dx the layer's type. The buffer stays the caller's.
+ * How many elements the range has follows from what it is used for. This struct is a part
+ * of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {
     struct _cl_mem *mem; /* a cl_mem; NULL: no buffer */
-    size_t offset;       /* of the first float, in floats */
+    size_t offset;       /* of the first element, in elements */
 } sbn_buffer;
 
 #define SBN_BUFFER_INIT \
@@ -61,8 +74,8 @@ typedef struct sbn_shard {
     int dims;               /* how many numbers of `shape` count: 2 ... 5 */
     size_t shape[5];        /* N, C, then space; N or an extent of space may be 0: no values,
                                whatever the other extents are */
-    sbn_buffer x, y;        /* of `shape` */
-    sbn_buffer dy, dx;      /* of `shape` */
+    sbn_buffer x, y;        /* of `shape` and the layer's type */
+    sbn_buffer dy, dx;      /* of `shape` and the layer's type */
     sbn_buffer weight;      /* gamma: C floats; read if the layer is affine */
     sbn_buffer bias;        /* beta: C floats; read if the layer is affine */
     sbn_buffer weight_grad; /* C floats; mem NULL: not wanted */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/type.h"
 #include "exact/format.h"
 
 static int64_t word_of(double value)
@@ -23,6 +24,7 @@ sbn_settings sbn__settings_of(const sbn_batchnorm_config *config)
                              [SBN_SETTING_AVERAGE] = config->average,
                              [SBN_SETTING_AFFINE] = config->affine,
                              [SBN_SETTING_TRACKING] = config->track_running_stats,
+                             [SBN_SETTING_TYPE] = config->type,
                              [SBN_SETTING_ORDER] = SBN_ORDER_VERSION,
                              [SBN_SETTING_BLOCK] = SBN_BLOCK,
                          }};
@@ -39,6 +41,7 @@ const char *sbn__setting_name(int setting)
         [SBN_SETTING_AVERAGE] = "average",
         [SBN_SETTING_AFFINE] = "affine",
         [SBN_SETTING_TRACKING] = "track_running_stats",
+        [SBN_SETTING_TYPE] = "type",
         [SBN_SETTING_ORDER] = "order version",
         [SBN_SETTING_BLOCK] = "elements a block",
     };
@@ -72,6 +75,7 @@ void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
                  word == SBN_AVERAGE_CUMULATIVE ? "SBN_AVERAGE_CUMULATIVE"
                                                 : "SBN_AVERAGE_MOMENTUM");
         break;
+    case SBN_SETTING_TYPE: snprintf(out, size, "%s", sbn__type_name((sbn_type)word)); break;
     default: snprintf(out, size, "%lld", (long long)word);
     }
 }

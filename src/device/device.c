@@ -102,11 +102,35 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     return SBN_SUCCESS;
 }
 
+int sbn__replica_load(sbn_replica *replica, sbn_type type, const char *options, const char *folder)
+{
+    if (replica->programs[type])
+        return SBN_SUCCESS;
+    int status = sbn__program_acquire(replica->context, replica->device, replica->form, type,
+                                      options, folder, &replica->programs[type]);
+    if (!status)
+        status = sbn__kernels_create(&replica->kernels[type], replica->programs[type]);
+    if (!status && type == SBN_F32)
+        status = sbn__sum_kernels_create(&replica->sum_kernels, replica->programs[type]);
+    if (status)
+        sbn__replica_unload(replica, type);
+    return status;
+}
+
+void sbn__replica_unload(sbn_replica *replica, sbn_type type)
+{
+    sbn__kernels_release(&replica->kernels[type]);
+    sbn__program_release(replica->programs[type]);
+    memset(&replica->kernels[type], 0, sizeof replica->kernels[type]);
+    replica->programs[type] = NULL;
+}
+
 void sbn__replica_close(sbn_replica *replica)
 {
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
-    sbn__kernels_release(&replica->kernels);
-    sbn__program_release(replica->program);
+    sbn__sum_kernels_release(&replica->sum_kernels);
+    for (int type = 0; type < SBN_TYPES; ++type)
+        sbn__replica_unload(replica, (sbn_type)type);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);

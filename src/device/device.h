@@ -7,6 +7,7 @@
 #define SBN_DEVICE_DEVICE_H
 
 #include "device/program.h"
+#include "device/tuning.h"
 
 typedef struct sbn_replica {
     size_t index;
@@ -18,13 +19,22 @@ typedef struct sbn_replica {
     int in_order; /* the queue keeps order */
     cl_ulong max_allocation, cache_size;
     sbn_kernel_form form;
-    sbn_program *program;
-    sbn_kernels kernels;
+    sbn_tuning tuning;
+    sbn_program *programs[SBN_TYPES]; /* of types whose kernels are loaded; else NULL */
+    sbn_kernels kernels[SBN_TYPES];
+    sbn_sum_kernels sum_kernels;
 } sbn_replica;
 
 /* Retains the queue and queries its device. */
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue);
 void sbn__replica_close(sbn_replica *replica);
+
+/*
+ * Makes the kernels for tensors of a type, unless they are there: floats' first, with which those
+ * come that do not touch tensors. Arguments as of sbn__program_acquire.
+ */
+int sbn__replica_load(sbn_replica *replica, sbn_type type, const char *options, const char *folder);
+void sbn__replica_unload(sbn_replica *replica, sbn_type type);
 
 /* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);

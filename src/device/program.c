@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "device/program_text.h"
 #include "device/self_test.h"
+#include "device/self_test_storage.h"
 
 const sbn_format *sbn__forward_format(int format)
 {
@@ -71,7 +72,10 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     if (code != CL_SUCCESS)
         return fail_build(*program, owner->device, code);
     /* Before the program is cached, so that cached programs have passed the test. */
-    return program == &owner->apply ? sbn__self_test(owner) : SBN_SUCCESS;
+    if (program != &owner->apply)
+        return SBN_SUCCESS;
+    const int status = sbn__self_test(owner);
+    return status ? status : sbn__self_test_storage(owner);
 }
 
 /* Loads from the cache, or builds from source and stores in the cache. */
@@ -79,7 +83,8 @@ static int build(cl_program *program, const sbn_program *owner, int which, int c
 {
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
-    int status = sbn__program_text(&text, which, owner->form, owner->options);
+    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->half_by_bits,
+                                   owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
@@ -99,11 +104,33 @@ static int build(cl_program *program, const sbn_program *owner, int which, int c
     return status;
 }
 
+static void release_program(cl_program *program)
+{
+    if (*program) {
+        clReleaseProgram(*program);
+        sbn__handle_closed();
+    }
+    *program = NULL;
+}
+
+/* Twice where the driver's functions for halves do not pass the self-test, or do not compile. */
+static int build_apply(sbn_program *program, int cache)
+{
+    const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+    if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
+        program->form != SBN_FORM_GPU)
+        return status;
+    release_program(&program->apply);
+    sbn__error_clear();
+    program->half_by_bits = 1;
+    return build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+}
+
 int sbn__program_build(sbn_program *program, int cache)
 {
     int status = sbn__build_options_check(program->options);
     if (!status)
-        status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+        status = build_apply(program, cache);
     if (!status)
         status = build(&program->reduce[SBN_NARROW], program, SBN_PROGRAM_NARROW, cache);
     if (!status)
@@ -113,17 +140,9 @@ int sbn__program_build(sbn_program *program, int cache)
     return status;
 }
 
-static void release_program(cl_program program)
-{
-    if (program) {
-        clReleaseProgram(program);
-        sbn__handle_closed();
-    }
-}
-
 void sbn__program_unload(sbn_program *program)
 {
     for (int format = 0; format < SBN_FORMATS; ++format)
-        release_program(program->reduce[format]);
-    release_program(program->apply);
+        release_program(&program->reduce[format]);
+    release_program(&program->apply);
 }

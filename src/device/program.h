@@ -4,6 +4,7 @@
 
 #include <syncbn/batchnorm.h>
 
+#include "base/type.h"
 #include "device/opencl.h"
 #include "exact/format.h"
 
@@ -30,23 +31,29 @@ typedef struct sbn_kernel {
 
 /*
  * The kernels of one replica: arguments are set per launch, so no two replicas share them. Of
- * reductions and walks there are those of its form.
+ * reductions and walks there are those of its form. These read and write tensors of one type; ...
  */
 typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
+    sbn_kernel forward_whole[SBN_FORMATS], backward_whole[SBN_FORMATS]; /* CPU form, with doubles */
+} sbn_kernels;
+
+/* ... these do not touch tensors. */
+typedef struct sbn_sum_kernels {
     sbn_kernel add_slices, store_gradients;
     sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
-    sbn_kernel forward_whole[SBN_FORMATS], backward_whole[SBN_FORMATS]; /* CPU form */
     int combine; /* there are the last ones: the device has doubles */
-} sbn_kernels;
+} sbn_sum_kernels;
 
 /* The programs of a device in a context, shared by all groups (src/device/programs.c). */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form;
+    sbn_type type;
+    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     cl_program reduce[SBN_FORMATS], apply;
     struct sbn_program *next;
@@ -64,12 +71,13 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
 int sbn__program_is_worth_caching(cl_device_id device);
 
 /*
- * Returns the programs of a device in a context, built unless a group of the process has them
- * already; `options` may be NULL. `folder`: the configuration's program_cache. Each call needs an
- * sbn__program_release.
+ * Returns the programs of a device in a context for tensors of a type, built unless a group of the
+ * process has them already; `options` may be NULL. `folder`: the configuration's program_cache. Each
+ * call needs an sbn__program_release.
  */
 int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
-                         const char *options, const char *folder, sbn_program **program);
+                         sbn_type type, const char *options, const char *folder,
+                         sbn_program **program);
 void sbn__program_release(sbn_program *program);
 
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
@@ -82,6 +90,9 @@ const char *sbn__walk_name(int walk, int is_backward);
 
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);
+/* From the programs of any type. */
+int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program);
+void sbn__sum_kernels_release(sbn_sum_kernels *kernels);
 
 /* The format of a pass. */
 const sbn_format *sbn__forward_format(int format);

@@ -14,17 +14,35 @@
  * for a whole pass, too.
  */
 static const char *const cpu_reduce_sources[] = {
-    "common.cl",          "accumulator.cl",          "accumulator_doubles.cl",
-    "channels.cl",        "statistics.cl",           "combine.cl",
-    "reduce_batch.cl",    "reduce_rows.cl",          "reduce_rows_of_one.cl",
-    "reduce_forward.cl",  "reduce_nchw.cl",          "reduce_nhwc.cl",
-    "reduce_backward.cl", "reduce_nchw.cl",          "reduce_nhwc.cl",
-    "coefficients.cl",    "coefficients_forward.cl", "coefficients_backward.cl",
-    "apply_walk.cl",      "apply_forward.cl",        "apply_backward.cl",
-    "store_gradients.cl", "whole_forward.cl",        "whole_backward.cl",
+    "common.cl",
+    "storage.cl",
+    "accumulator.cl",
+    "accumulator_doubles.cl",
+    "channels.cl",
+    "statistics.cl",
+    "combine.cl",
+    "reduce_batch.cl",
+    "reduce_rows.cl",
+    "reduce_rows_of_one.cl",
+    "reduce_forward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "reduce_backward.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+    "store_gradients.cl",
+    "whole_forward.cl",
+    "whole_backward.cl",
 };
 static const char *const cpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -35,9 +53,11 @@ static const char *const cpu_apply_sources[] = {
     "store_gradients.cl",
     "channels.cl",
     "self_test.cl",
+    "self_test_storage.cl",
 };
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
+    "storage.cl",
     "accumulator.cl",
     "channels.cl",
     "statistics.cl",
@@ -60,6 +80,7 @@ static const char *const gpu_reduce_sources[] = {
 };
 static const char *const gpu_apply_sources[] = {
     "common.cl",
+    "storage.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -70,6 +91,7 @@ static const char *const gpu_apply_sources[] = {
     "store_gradients.cl",
     "channels.cl",
     "self_test.cl",
+    "self_test_storage.cl",
 };
 
 #define LIST(names) \
@@ -107,21 +129,23 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
     }
 }
 
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more)
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                      int half_by_bits, const char *more)
 {
-    char summation[512], sizes[768], forward[512] = "", backward[512] = "", wide[16] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[80] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
     add_sources(&text->sources, program, form);
-    snprintf(wide, sizeof wide, "-D WIDE=%d ", format);
+    snprintf(own, sizeof own, "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d ",
+             format, type == SBN_F16, type == SBN_BF16, half_by_bits);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
     /* The library's macros come last, because the later of two definitions holds. */
     const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s%s%s%s%s",
-                                more, summation, sizes, wide, forward, backward);
+                                more, summation, sizes, own, forward, backward);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",

@@ -13,7 +13,7 @@
 enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 
 /* Texts that are compiled together. */
-enum { SBN_MAX_SOURCES = 24 };
+enum { SBN_MAX_SOURCES = 28 };
 
 typedef struct sbn_sources {
     const char *texts[SBN_MAX_SOURCES];
@@ -26,7 +26,8 @@ typedef struct sbn_program_text {
     char options[4096];
 } sbn_program_text;
 
-/* `more`: the caller's options, which precede the library's. */
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, const char *more);
+/* `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the library's. */
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                      int half_by_bits, const char *more);
 
 #endif

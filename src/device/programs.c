@@ -1,5 +1,5 @@
 /*
- * Built programs, shared by all groups of the process: one for each context, device, form and
+ * Built programs, shared by all groups of the process: one for each context, device, form, type and
  * options, released by its last user. While one thread builds a program, others that need it wait.
  */
 #include <pthread.h>
@@ -18,7 +18,8 @@ static sbn_program *find(const sbn_program *wanted)
 {
     sbn_program *one = programs;
     while (one && (one->context != wanted->context || one->device != wanted->device ||
-                   one->form != wanted->form || strcmp(one->options, wanted->options) != 0))
+                   one->form != wanted->form || one->type != wanted->type ||
+                   strcmp(one->options, wanted->options) != 0))
         one = one->next;
     return one;
 }
@@ -103,12 +104,14 @@ static int build_made(sbn_program **program, const char *folder)
 }
 
 int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
-                         const char *options, const char *folder, sbn_program **program)
+                         sbn_type type, const char *options, const char *folder,
+                         sbn_program **program)
 {
     const sbn_program wanted = {
         .context = context,
         .device = device,
         .form = form,
+        .type = type,
         .options = options ? options : "",
     };
     int made;

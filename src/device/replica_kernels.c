@@ -73,31 +73,27 @@ static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_p
     return status ? status : create_kernel(backward, program, owner->device, pair->backward);
 }
 
-/*
- * Creates the kernels that combine, or do all of a pass, unless the device has no doubles: then
- * there are none.
- */
-static int create_combine(sbn_kernels *kernels, const sbn_program *program)
+/* Of kernels for devices with doubles: a device without has none of them. */
+static int may_lack(int status, int *has)
 {
-    int status = SBN_SUCCESS;
-    for (int w = 0; w < SBN_FORMATS && !status; ++w) {
-        status = create_kernel(&kernels->forward_combine[w], program->reduce[w], program->device,
-                               "forward_combine");
-        if (!status)
-            status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
-                                   program->device, "backward_combine");
-        if (!status && program->form == SBN_FORM_CPU)
-            status = create_kernel(&kernels->forward_whole[w], program->reduce[w], program->device,
-                                   "forward_whole");
-        if (!status && program->form == SBN_FORM_CPU)
-            status = create_kernel(&kernels->backward_whole[w], program->reduce[w], program->device,
-                                   "backward_whole");
-    }
-    kernels->combine = !status;
+    *has = !status;
     if (status != CL_INVALID_KERNEL_NAME)
         return status;
     sbn__error_clear();
     return SBN_SUCCESS;
+}
+
+static int create_whole(sbn_kernels *kernels, const sbn_program *program)
+{
+    int status = SBN_SUCCESS, has;
+    for (int w = 0; w < SBN_FORMATS && program->form == SBN_FORM_CPU && !status; ++w) {
+        status = create_kernel(&kernels->forward_whole[w], program->reduce[w], program->device,
+                               "forward_whole");
+        if (!status)
+            status = create_kernel(&kernels->backward_whole[w], program->reduce[w], program->device,
+                                   "backward_whole");
+    }
+    return may_lack(status, &has);
 }
 
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
@@ -111,8 +107,26 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
         status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
                              &walks[walk], program, program->apply);
-    if (!status)
-        status = create_kernel(&kernels->add_slices, program->apply, program->device, "add_slices");
+    return status ? status : create_whole(kernels, program);
+}
+
+static int create_combine(sbn_sum_kernels *kernels, const sbn_program *program)
+{
+    int status = SBN_SUCCESS;
+    for (int w = 0; w < SBN_FORMATS && !status; ++w) {
+        status = create_kernel(&kernels->forward_combine[w], program->reduce[w], program->device,
+                               "forward_combine");
+        if (!status)
+            status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
+                                   program->device, "backward_combine");
+    }
+    return may_lack(status, &kernels->combine);
+}
+
+int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program)
+{
+    memset(kernels, 0, sizeof *kernels);
+    int status = create_kernel(&kernels->add_slices, program->apply, program->device, "add_slices");
     if (!status)
         status = create_kernel(&kernels->store_gradients, program->apply, program->device,
                                "store_gradients");
@@ -136,14 +150,20 @@ void sbn__kernels_release(sbn_kernels *kernels)
         }
     }
     for (int w = 0; w < SBN_FORMATS; ++w) {
-        release_kernel(&kernels->forward_combine[w]);
-        release_kernel(&kernels->backward_combine[w]);
         release_kernel(&kernels->forward_whole[w]);
         release_kernel(&kernels->backward_whole[w]);
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);
         release_kernel(&kernels->backward_apply[walk]);
+    }
+}
+
+void sbn__sum_kernels_release(sbn_sum_kernels *kernels)
+{
+    for (int w = 0; w < SBN_FORMATS; ++w) {
+        release_kernel(&kernels->forward_combine[w]);
+        release_kernel(&kernels->backward_combine[w]);
     }
     release_kernel(&kernels->add_slices);
     release_kernel(&kernels->store_gradients);

@@ -27,7 +27,7 @@ static int multiply(size_t *a, size_t b)
 }
 
 int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
-                  const char *who)
+                  sbn_type type, const char *who)
 {
     char text[128];
     if (shard->dims < 2 || shard->dims > 5)
@@ -67,6 +67,7 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
         .values = values,
         .elements = elements,
         .layout = plane == 1 ? SBN_LAYOUT_NHWC : layout,
+        .type = type,
         .blocks = (cl_uint)blocks,
         .channel_blocks = (cl_uint)channel_blocks,
         .last_reciprocal = (cl_float)(1.0 / (double)last),

@@ -13,14 +13,15 @@ typedef struct sbn_shape {
     size_t values;                /* samples x plane */
     size_t elements;              /* values x channels */
     sbn_layout layout;            /* NHWC also for planes of one element */
-    cl_uint blocks;               /* per plane */
-    cl_uint channel_blocks;       /* of a channel in all samples */
-    cl_float last_reciprocal;     /* 1 / elements of a plane's last block */
+    sbn_type type;
+    cl_uint blocks;           /* per plane */
+    cl_uint channel_blocks;   /* of a channel in all samples */
+    cl_float last_reciprocal; /* 1 / elements of a plane's last block */
 } sbn_shape;
 
 /* Checks the shape against the layer's channels. The sentence begins with `who`. */
 int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
-                  const char *who);
+                  sbn_type type, const char *who);
 
 /* `channels` of a whole shape, from `first` on. */
 sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels);

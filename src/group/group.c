@@ -1,10 +1,12 @@
 #include "group/group.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/versioned_struct.h"
+#include "device/cache_folder.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {
@@ -67,9 +69,24 @@ static int can_combine(const sbn_group *group)
 {
     int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;
     for (size_t r = 0; r < group->replica_count; ++r)
-        can = can && group->replicas[r].kernels.combine &&
+        can = can && group->replicas[r].sum_kernels.combine &&
               group->replicas[r].context == group->replicas->context;
     return can;
+}
+
+/* The numbers of $SYNCBN_TUNING; without it those kept for the device, if any. */
+static int tune(sbn_replica *replica, const char *program_cache)
+{
+    char sentence[256];
+    const char *given = secure_getenv("SYNCBN_TUNING");
+    if (given)
+        return sbn__tuning_parse(given, &replica->tuning, sentence, sizeof sentence)
+                   ? SBN_SUCCESS
+                   : sbn__fail(SBN_INVALID_ARGUMENT, "SYNCBN_TUNING: %s", sentence);
+    const int folder = sbn__cache_find(program_cache);
+    sbn__tuning_load(folder, replica->device, replica->form, &replica->tuning);
+    sbn__cache_close(folder);
+    return SBN_SUCCESS;
 }
 
 static int open_replicas(sbn_group *group, const sbn_group_config *config)
@@ -84,26 +101,35 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
         if (!status)
-            status = sbn__program_acquire(replica->context, replica->device, replica->form,
-                                          config->build_options, config->program_cache,
-                                          &replica->program);
-        if (!status)
-            status = sbn__kernels_create(&replica->kernels, replica->program);
+            status = tune(replica, config->program_cache);
         if (status)
             return status;
     }
-    group->combines = can_combine(group);
-    return SBN_SUCCESS;
+    const int status = sbn__group_load(group, SBN_F32);
+    group->combines = !status && can_combine(group);
+    return status;
 }
 
-static int keep_options(sbn_group *group, const char *options)
+int sbn__group_load(sbn_group *group, sbn_type type)
 {
-    if (!options)
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = sbn__replica_load(&group->replicas[r], type, group->build_options,
+                                   group->program_cache);
+    for (size_t r = 0; r < group->replica_count && status; ++r)
+        sbn__replica_unload(&group->replicas[r], type);
+    return status;
+}
+
+/* Copies a string that the kernels of further types need. */
+static int keep(char **kept, const char *text)
+{
+    if (!text)
         return SBN_SUCCESS;
-    group->build_options = sbn__allocate(strlen(options) + 1);
-    if (!group->build_options)
+    *kept = sbn__allocate(strlen(text) + 1);
+    if (!*kept)
         return sbn__fail_memory("the build options");
-    strcpy(group->build_options, options);
+    strcpy(*kept, text);
     return SBN_SUCCESS;
 }
 
@@ -133,7 +159,9 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
     made->communicator.abort_flag = &made->aborted;
-    status = keep_options(made, config->build_options);
+    status = keep(&made->build_options, config->build_options);
+    if (!status)
+        status = keep(&made->program_cache, config->program_cache);
     if (!status)
         status = open_replicas(made, config);
     if (status) {
@@ -153,6 +181,7 @@ void sbn__group_free(sbn_group *group)
     sbn__communicator_close(&group->communicator);
     sbn__free(group->replicas);
     sbn__free(group->build_options);
+    sbn__free(group->program_cache);
     sbn__object_remove(&group->object);
     sbn__free(group);
 }

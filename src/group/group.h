@@ -20,7 +20,7 @@ struct sbn_group {
     int combines; /* its devices can combine: all in one context, with doubles */
 
     sbn_kernel_form form; /* as configured; a split passes it on */
-    char *build_options;
+    char *build_options, *program_cache;
 
     int references;     /* handles that a split returned */
     atomic_int aborted; /* by any thread */
@@ -35,6 +35,9 @@ struct sbn_group {
 
 /* sbn_group_create of a checked configuration. */
 int sbn__group_make(const sbn_group_config *config, sbn_group **group);
+
+/* Loads the kernels for tensors of a type, which stay until the group ends; on an error none. */
+int sbn__group_load(sbn_group *group, sbn_type type);
 
 /* Ends a group that nothing uses. */
 void sbn__group_free(sbn_group *group);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 
 int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
 {
@@ -40,6 +41,9 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
     if (config->dimensions < 0 || config->dimensions > 3)
         return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: expected 0 to 3, got %d",
                          config->dimensions);
+    if ((unsigned)config->type >= SBN_TYPES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "type: expected an sbn_type, got %d",
+                         (int)config->type);
     if ((config->affine | config->track_running_stats) & ~1)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d",
                          config->affine & ~1 ? "affine" : "track_running_stats",
@@ -98,9 +102,12 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->affine = config->affine;
     made->tracks = config->track_running_stats;
     made->dimensions = config->dimensions;
+    made->type = config->type;
     made->training = 1;
     made->settings = sbn__settings_of(config);
-    status = allocate(made, config->name ? config->name : "batchnorm");
+    status = sbn__group_load(group, config->type);
+    if (!status)
+        status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
         free_layer(made);
         return status;
@@ -134,6 +141,7 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
         .affine = layer->affine,
         .track_running_stats = layer->tracks,
         .dimensions = layer->dimensions,
+        .type = layer->type,
     };
     sbn__struct_put(config, 0, &settings, sizeof settings);
     return SBN_SUCCESS;

@@ -21,6 +21,7 @@ struct sbn_batchnorm {
     double momentum;
     sbn_average average;
     int affine, tracks, dimensions;
+    sbn_type type;
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */

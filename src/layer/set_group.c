@@ -13,6 +13,8 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     char *fresh = sbn__allocate(group->replica_count);
     sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
     int status = fresh && shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
+    if (!status)
+        status = sbn__group_load(group, layer->type);
     if (!status && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status) {

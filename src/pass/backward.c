@@ -21,12 +21,13 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
         SBN_ARG(dy_offset),
         SBN_ARG(coefficients->device[r].mem),
     };
+    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type];
     sbn_wait all = *wait;
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
-                                    &replica->kernels.backward_reduce[plan->reduction][format],
-                                    arguments, 5, plan, &all, event);
+                                    &kernels->backward_reduce[plan->reduction][format], arguments,
+                                    5, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
@@ -74,8 +75,8 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels.backward_apply, g, arguments, 11,
-                                   &wait, event);
+        status = sbn__launch_apply(replica, replica->kernels[g->type].backward_apply, g, arguments,
+                                   11, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     if (!status)
@@ -126,7 +127,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
     if (status)
         return status;
     cl_event stored;
-    status = sbn__launch(replica, &replica->kernels.store_gradients, arguments,
+    status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments,
                          sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
                          &wait, &stored);
     if (status)

@@ -102,7 +102,7 @@ static int launch_forward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replic
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)
-        status = launch(replica, &replica->kernels.forward_combine[format], arguments,
+        status = launch(replica, &replica->sum_kernels.forward_combine[format], arguments,
                         sizeof arguments / sizeof *arguments, tracking ? total : channels, wait,
                         event);
     if (!status)
@@ -132,7 +132,7 @@ static int launch_backward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_repli
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (!status)
-        status = launch(replica, &replica->kernels.backward_combine[format], arguments,
+        status = launch(replica, &replica->sum_kernels.backward_combine[format], arguments,
                         sizeof arguments / sizeof *arguments, channels, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);

@@ -34,13 +34,13 @@ static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
     size_t count = 0;
-    uses[count++] = (sbn_use){"weight", f->weight, elements, 0, 0};
-    uses[count++] = (sbn_use){"bias", f->bias, channels, 0, 1};
-    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, 1, 0};
-    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, 1, 0};
+    uses[count++] = (sbn_use){"weight", f->weight, elements, SBN_F32, 0, 0};
+    uses[count++] = (sbn_use){"bias", f->bias, channels, SBN_F32, 0, 1};
+    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, SBN_F32, 1, 0};
+    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, SBN_F32, 1, 0};
     if (layer->affine) {
-        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, 0, 0};
-        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, 0, 0};
+        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, SBN_F32, 0, 0};
+        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, SBN_F32, 0, 0};
     }
     return count;
 }
@@ -75,9 +75,9 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
         .weight = f->norm_weight,
         .bias = f->norm_bias,
     };
-    int status = sbn__shape_of(&p->of_weight, &p->weight, channels, SBN_LAYOUT_NCHW, who);
+    int status = sbn__shape_of(&p->of_weight, &p->weight, channels, SBN_LAYOUT_NCHW, SBN_F32, who);
     if (!status)
-        status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, who);
+        status = sbn__shape_of(&p->of_bias, &p->bias, channels, SBN_LAYOUT_NCHW, SBN_F32, who);
     if (!status && f->num_wait > 0 && !f->wait_list)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL", who,
                            f->num_wait);

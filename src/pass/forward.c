@@ -19,9 +19,10 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
     const sbn_shard *shard = &layer_pass->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
+    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type];
     return sbn__reduce_launch(chunk, replica, format,
-                              &replica->kernels.forward_reduce[plan->reduction][format], arguments,
-                              2, plan, wait, event);
+                              &kernels->forward_reduce[plan->reduction][format], arguments, 2, plan,
+                              wait, event);
 }
 
 static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
@@ -117,8 +118,8 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     sbn__wait_add(&wait, ready);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels.forward_apply, shape, arguments,
-                                   OWN_ARGUMENTS, &wait, applied);
+        status = sbn__launch_apply(replica, replica->kernels[shape->type].forward_apply, shape,
+                                   arguments, OWN_ARGUMENTS, &wait, applied);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *applied);
     return status;

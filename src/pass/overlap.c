@@ -62,8 +62,10 @@ static int by_place(const void *a, const void *b)
     const uintptr_t left_mem = (uintptr_t)left->mem, right_mem = (uintptr_t)right->mem;
     if (left_mem != right_mem)
         return left_mem < right_mem ? -1 : 1;
-    if (left->offset != right->offset)
-        return left->offset < right->offset ? -1 : 1;
+    const size_t left_begin = sbn__use_begin(&((const sbn_claim *)a)->use);
+    const size_t right_begin = sbn__use_begin(&((const sbn_claim *)b)->use);
+    if (left_begin != right_begin)
+        return left_begin < right_begin ? -1 : 1;
     const size_t left_order = ((const sbn_claim *)a)->order;
     const size_t right_order = ((const sbn_claim *)b)->order;
     return (left_order > right_order) - (left_order < right_order);
@@ -72,8 +74,7 @@ static int by_place(const void *a, const void *b)
 /* 1 if both are in the same buffer and `a` ends later. */
 static int reaches_further(const sbn_claim *a, const sbn_claim *b)
 {
-    return a->use.buffer.mem == b->use.buffer.mem &&
-           a->use.buffer.offset + a->use.elements > b->use.buffer.offset + b->use.elements;
+    return a->use.buffer.mem == b->use.buffer.mem && sbn__use_end(&a->use) > sbn__use_end(&b->use);
 }
 
 /* 1 if two buffers that overlap may do so. */

@@ -67,12 +67,12 @@ int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_form
         const size_t groups = ((size_t)total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
         arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
         arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
-        return sbn__launch(replica, &replica->kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
-                           wait, event);
+        return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1,
+                           &groups, wait, event);
     }
     const size_t items[] = {per_channel, chunk->channels};
-    return sbn__launch(replica, &replica->kernels.add_slices, arguments, 2 * 4 + 1, 2, items, wait,
-                       event);
+    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 1, 2, items,
+                       wait, event);
 }
 
 int sbn__reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
@@ -11,29 +12,29 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X)
-            uses[count++] = (sbn_use){"x", shard->x, whole, 0, 0};
+            uses[count++] = (sbn_use){"x", shard->x, whole, shape->type, 0, 0};
         if (needs & SBN_NEEDS_Y)
-            uses[count++] = (sbn_use){"y", shard->y, whole, 1, 0};
+            uses[count++] = (sbn_use){"y", shard->y, whole, shape->type, 1, 0};
         if (needs & SBN_NEEDS_DY)
-            uses[count++] = (sbn_use){"dy", shard->dy, whole, 0, 0};
+            uses[count++] = (sbn_use){"dy", shard->dy, whole, shape->type, 0, 0};
         if (needs & SBN_MAY_DX)
-            uses[count++] = (sbn_use){"dx", shard->dx, whole, 1, 1};
+            uses[count++] = (sbn_use){"dx", shard->dx, whole, shape->type, 1, 1};
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (sbn_use){"weight", shard->weight, channels, 0, 0};
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (sbn_use){"bias", shard->bias, channels, 0, 0};
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0};
     }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, 1, 1};
-        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, 1, 1};
+        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1};
     }
     return count;
 }
 
-/* Checks a buffer and returns how many floats it holds. */
-static int measure(cl_mem mem, const sbn_replica *replica, const char *who, const char *name,
-                   size_t *held)
+/* Checks a buffer and returns how many elements it holds. */
+static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const char *who,
+                   const char *name, size_t *held)
 {
     if (!mem)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got NULL", who, name);
@@ -49,7 +50,7 @@ static int measure(cl_mem mem, const sbn_replica *replica, const char *who, cons
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: %s: expected a buffer of the queue's context, got one of another",
                          who, name);
-    *held = bytes / sizeof(cl_float);
+    *held = bytes / sbn__type_size(type);
     return SBN_SUCCESS;
 }
 
@@ -57,7 +58,7 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
                       const char *who, const char *name)
 {
     size_t held = 0;
-    const int status = measure(buffer->mem, replica, who, name, &held);
+    const int status = measure(buffer->mem, SBN_F32, replica, who, name, &held);
     if (!status && (buffer->offset > held || held - buffer->offset < elements))
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: %s: expected %zu floats from offset %zu, got a buffer of %zu", who,
@@ -71,7 +72,7 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
     size_t held = 0;
     if (!u->buffer.mem && u->optional)
         return SBN_SUCCESS;
-    const int status = measure(u->buffer.mem, replica, who, u->name, &held);
+    const int status = measure(u->buffer.mem, u->type, replica, who, u->name, &held);
     if (status)
         return status;
     if (u->buffer.offset > held || held - u->buffer.offset < u->elements) {
@@ -79,17 +80,26 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
         sbn__print_shape(shard, shape, sizeof shape);
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
-            "%s: %s: expected %zu floats from offset %zu for shape %s, got a buffer of %zu", who,
-            u->name, u->elements, u->buffer.offset, shape, held);
+            "%s: %s: expected %zu %s from offset %zu for shape %s, got a buffer of %zu", who,
+            u->name, u->elements, sbn__type_plural(u->type), u->buffer.offset, shape, held);
     }
     return SBN_SUCCESS;
 }
 
+size_t sbn__use_begin(const sbn_use *u)
+{
+    return u->buffer.offset * sbn__type_size(u->type);
+}
+
+size_t sbn__use_end(const sbn_use *u)
+{
+    return (u->buffer.offset + u->elements) * sbn__type_size(u->type);
+}
+
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b)
 {
-    return a->buffer.mem && a->buffer.mem == b->buffer.mem &&
-           a->buffer.offset < b->buffer.offset + b->elements &&
-           b->buffer.offset < a->buffer.offset + a->elements;
+    return a->buffer.mem && a->buffer.mem == b->buffer.mem && sbn__use_begin(a) < sbn__use_end(b) &&
+           sbn__use_begin(b) < sbn__use_end(a);
 }
 
 static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
@@ -143,7 +153,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
-        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->layout, who);
+        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->layout, layer->type,
+                                   who);
         if (!status)
             status = check_dimensions(layer, shard, who);
         if (!status && shard->num_wait > 0 && !shard->wait_list)

@@ -35,6 +35,7 @@ typedef struct sbn_use {
     const char *name;
     sbn_buffer buffer;
     size_t elements;
+    sbn_type type; /* of the elements */
     int written;
     int optional;
 } sbn_use;
@@ -46,6 +47,10 @@ typedef struct sbn_use {
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine);
+
+/* The bytes of a checked buffer that are accessed: the first, and the one behind the last. */
+size_t sbn__use_begin(const sbn_use *u);
+size_t sbn__use_end(const sbn_use *u);
 
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
 

@@ -102,7 +102,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     };
     if (tracking)
         sbn__wait_add(wait, running->last);
-    status = launch(lp, replica, &replica->kernels.forward_whole[format], arguments,
+    status = launch(lp, replica, &replica->kernels[layer->type].forward_whole[format], arguments,
                     sizeof arguments / sizeof *arguments, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
@@ -164,8 +164,8 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
         SBN_ARG(has_bias_grad),
         SBN_ARG(accumulate),
     };
-    status = launch(lp, replica, &replica->kernels.backward_whole[format], arguments,
-                    sizeof arguments / sizeof *arguments, wait, event);
+    status = launch(lp, replica, &replica->kernels[lp->layer->type].backward_whole[format],
+                    arguments, sizeof arguments / sizeof *arguments, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);

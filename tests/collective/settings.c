@@ -70,6 +70,11 @@ static void tracking(sbn_batchnorm_config *config, int rank)
     config->track_running_stats = rank != 1;
 }
 
+static void type(sbn_batchnorm_config *config, int rank)
+{
+    config->type = rank == 1 ? SBN_BF16 : rank == 3 ? SBN_F16 : SBN_F32;
+}
+
 static void order(sbn_settings *settings, int rank)
 {
     if (rank == 1)
@@ -106,6 +111,8 @@ static const fault faults[] = {
      average, NULL, 0},
     {CALL "channels (affine 0 on rank 1, 1 on ranks 0, 2, 3, 4)", affine, NULL, 0},
     {CALL "channels (track_running_stats 0 on rank 1, 1 on ranks 0, 2, 3, 4)", tracking, NULL, 0},
+    {CALL "channels (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2, 4)", type,
+     NULL, 0},
     {CALL "channels (order version 2 on rank 1, 1 on ranks 0, 2, 3, 4)", NULL, order, 0},
     {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
      SBN_KEEP_RUNNING_STATS},

@@ -18,19 +18,39 @@ static fixture device;
 static cl_command_queue queue;
 static char name[128];
 
-static int make(sbn_kernel_form form, const char *cache)
+/* A group, and a layer of it. */
+static int make_typed(sbn_kernel_form form, const char *cache, sbn_type type)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = NULL;
+    sbn_batchnorm *layer = NULL;
     config.queues = &queue;
     config.replicas = 1;
     config.form = form;
     config.program_cache = cache;
-    const int status = sbn_group_create(&config, &group);
+    int status = sbn_group_create(&config, &group);
     if (!status != (group != NULL))
         tap_ok(0, "%s, and %s group", sbn_status_name(status), group ? "a" : "no");
+    layer_config.channels = 1;
+    layer_config.type = type;
+    if (group) {
+        status = sbn_batchnorm_create(group, &layer_config, &layer);
+        if (!status != (layer != NULL))
+            tap_ok(0, "%s, and %s layer", sbn_status_name(status), layer ? "a" : "no");
+    }
+    sbn_batchnorm_destroy(layer);
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_group_destroy(group);
+    if (status)
+        sbn_set_last_error(status, sentence);
     return status;
+}
+
+static int make(sbn_kernel_form form, const char *cache)
+{
+    return make_typed(form, cache, SBN_F32);
 }
 
 /* The words of a group that is refused, with the device's name among them. */
@@ -143,6 +163,58 @@ static void planted(sbn_kernel_form form, const char *of_form)
     wraps_replace(NULL, NULL);
 }
 
+/* Loads and stores of a type that are not exact: one of them flushes, the other cuts off. */
+static void planted_in_storage(void)
+{
+    static const struct {
+        sbn_kernel_form form;
+        sbn_type type;
+        const char *text, *instead, *rule;
+    } wrong[] = {
+        {SBN_FORM_CPU, SBN_F16, "return WIDENED(LOAD_STORED(p));",
+         "real v = WIDENED(LOAD_STORED(p)); return zero_where(v, ~reaches(v, 0x1p-14f));",
+         "an element is widened exactly: 0x0001: expected 0x1p-24, got 0x0p+0"},
+        {SBN_FORM_CPU, SBN_F16, "p[i] = ROUNDED((real)v).s0;",
+         "p[i] = ROUNDED(AS(float, AS(uint, (real)v) & ~0x1fffu)).s0;",
+         "a result is rounded to the nearest element, ties to even: "},
+        {SBN_FORM_CPU, SBN_BF16, "bits + 0x7fffu", "bits + 0x8000u",
+         "a result is rounded to the nearest element, ties to even: 0x1.01p+0: expected 0x3f80, "
+         "got 0x3f81"},
+        {SBN_FORM_GPU, SBN_BF16, "return AS(float, bits << 16);",
+         "return AS(float, bits << 16) * 1.5f;", "an element is widened exactly: 0x3f80"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        char words[512];
+        const long before = sbn__handles_open();
+        snprintf(words, sizeof words, "device \"%s\" breaks a rule of storage|%s", name,
+                 wrong[i].rule);
+        wraps_replace(wrong[i].text, wrong[i].instead);
+        expect(make_typed(wrong[i].form, "", wrong[i].type), SBN_UNSUPPORTED_DEVICE, words,
+               wrong[i].instead);
+        wraps_replace(NULL, NULL);
+        tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
+    }
+    /* OpenCL's functions need not be right: halves are then converted by integers. */
+    static const char *const functions[][2] = {
+        {"return vload_half(i, (global const half *)p);",
+         "float v = vload_half(i, (global const half *)p); return fabs(v) < 0x1p-14f ? 0.0f : v;"},
+        {"vstorea_half4_rte(v, 0, (global half *)(p + i));",
+         "vstorea_half4_rtz(v, 0, (global half *)(p + i));"},
+        {"return vloada_half4(0, (global const half *)(p + i));", "return no_such_function(p);"},
+    };
+    const long builds = wraps_calls(WRAP_BUILD);
+    expect(make_typed(SBN_FORM_GPU, "", SBN_F16), SBN_SUCCESS, "", "functions that are right");
+    const long usual = wraps_calls(WRAP_BUILD) - builds;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+        const long before = wraps_calls(WRAP_BUILD);
+        wraps_replace(functions[i][0], functions[i][1]);
+        expect(make_typed(SBN_FORM_GPU, "", SBN_F16), SBN_SUCCESS, "", functions[i][1]);
+        wraps_replace(NULL, NULL);
+        const long built = wraps_calls(WRAP_BUILD) - before;
+        tap_ok(built == usual + 1, "%ld builds, expected %ld", built, usual + 1);
+    }
+}
+
 /* PoCL takes these at their word. */
 static void smuggled(sbn_kernel_form form, const char *of_form)
 {
@@ -216,6 +288,7 @@ int main(void)
         planted(forms[i].form, forms[i].name);
         smuggled(forms[i].form, forms[i].name);
     }
+    planted_in_storage();
     cached();
     tap_ok(sbn__handles_open() == handles, "no handle is left open");
     clReleaseCommandQueue(queue);

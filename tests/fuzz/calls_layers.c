@@ -64,6 +64,7 @@ void call_layer_create(fuzz_input *in)
     config.affine = any_number(in, 1);
     config.track_running_stats = any_number(in, 1);
     config.dimensions = any_number(in, 0);
+    config.type = (sbn_type)any_number(in, 0);
     /* Of a channel count that a device could hold, working memory alone would fill it. */
     if (config.channels > CHANNELS && config.channels < (size_t)1 << 36)
         config.channels = 0;

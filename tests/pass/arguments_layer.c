@@ -51,6 +51,8 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     REFUSED_LAYER(track_running_stats, -1, "track_running_stats|0 or 1|got -1");
     REFUSED_LAYER(dimensions, 4, "dimensions|0 to 3|got 4");
     REFUSED_LAYER(dimensions, -1, "dimensions|got -1");
+    REFUSED_LAYER(type, (sbn_type)3, "type|sbn_type|got 3");
+    REFUSED_LAYER(type, (sbn_type)-1, "type|sbn_type|got -1");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)

@@ -66,7 +66,7 @@ typedef struct batchnorm_config {
     double momentum;
     int average, affine;
 #if GROWTH >= 0
-    int track_running_stats, dimensions;
+    int track_running_stats, dimensions, type;
 #endif
     LATER
 } batchnorm_config;

@@ -22,6 +22,16 @@ TESTS += $(value_tests)
 ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
 
+# Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
+check_PROGRAMS += tests/pass/storage tests/pass/types
+tests_pass_types_SOURCES = \
+	tests/pass/types.c \
+	tests/pass/types.h \
+	tests/pass/types_sides.c
+tests_pass_storage_LDFLAGS = $(wraps)
+TESTS += tests/pass/storage tests/pass/types
+ASAN_TESTS += tests/pass/storage
+
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, what passes promise (their order, running
 # statistics, events, no allocation), frozen layers, folding, an engine's threads, buffers that

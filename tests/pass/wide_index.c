@@ -145,7 +145,7 @@ static void apply(int which, const sbn_argument *walk, size_t count, size_t rows
         ADD(scale_only);
     for (size_t i = 0; i < count; ++i)
         arguments[n++] = walk[i];
-    sbn_kernels *kernels = &replica->kernels;
+    sbn_kernels *kernels = &replica->kernels[SBN_F32];
     launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments, n,
            rows);
 }
@@ -218,21 +218,21 @@ static void check_tile(void)
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
     char summation[512], sizes[512], options[2048];
-    const char *texts[4] = {NULL, NULL, NULL, tile_kernel};
+    static const char *const names[] = {"common.cl", "storage.cl", "coefficients.cl",
+                                        "apply_walk.cl"};
+    enum { NAMES = sizeof names / sizeof *names };
+    const char *texts[NAMES + 1] = {[NAMES] = tile_kernel};
     cl_int code;
-    for (size_t i = 0; i < sbn_kernel_source_count; ++i) {
-        if (strcmp(sbn_kernel_sources[i].name, "common.cl") == 0)
-            texts[0] = sbn_kernel_sources[i].text;
-        if (strcmp(sbn_kernel_sources[i].name, "coefficients.cl") == 0)
-            texts[1] = sbn_kernel_sources[i].text;
-        if (strcmp(sbn_kernel_sources[i].name, "apply_walk.cl") == 0)
-            texts[2] = sbn_kernel_sources[i].text;
-    }
-    cl_program program = clCreateProgramWithSource(device.context, 4, texts, NULL, &code);
+    for (size_t i = 0; i < sbn_kernel_source_count; ++i)
+        for (size_t n = 0; n < NAMES; ++n)
+            if (strcmp(sbn_kernel_sources[i].name, names[n]) == 0)
+                texts[n] = sbn_kernel_sources[i].text;
+    cl_program program = clCreateProgramWithSource(device.context, NAMES + 1, texts, NULL, &code);
     must(code, "clCreateProgramWithSource");
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(SBN_FORM_CPU, sizes, sizeof sizes);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 %s%s", summation, sizes);
+    snprintf(options, sizeof options, "-cl-std=CL1.2 -D STORES_F16=0 -D STORES_BF16=0 %s%s",
+             summation, sizes);
     must(clBuildProgram(program, 1, &device.device, options, NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "last_tile", &code);
     must(code, "clCreateKernel");

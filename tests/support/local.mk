@@ -20,6 +20,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/refused.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
+	tests/support/storage.c \
+	tests/support/storage.h \
 	tests/support/tap.c \
 	tests/support/tap.h \
 	tests/support/trial.c \

@@ -30,7 +30,9 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/spread.c \
 	tools/bench/spread.h \
 	tools/bench/timing.c \
-	tools/bench/timing.h
+	tools/bench/timing.h \
+	tools/bench/tuner.c \
+	tools/bench/tuner.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
@@ -74,7 +76,7 @@ bench_lists = \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
 	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu
+EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which

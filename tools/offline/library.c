@@ -42,7 +42,7 @@ static int close_written(FILE *file)
 static int write_text(const char *folder, int program)
 {
     sbn_program_text text;
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, ""))
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32, 0, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, program_names[program], "cl");
     if (!source)
@@ -77,8 +77,9 @@ static int shape_of(sbn_shape *shape, const char *line)
     sbn_shard shard = {.size = sizeof shard,
                        .dims = 2 + p.space_dims,
                        .shape = {p.samples, p.channels, p.space[0], p.space[1], p.space[2]}};
-    return sbn__shape_of(shape, &shard, p.channels, p.layout, line) ? fail(line, sbn_last_error())
-                                                                    : 0;
+    return sbn__shape_of(shape, &shard, p.channels, p.layout, SBN_F32, line)
+               ? fail(line, sbn_last_error())
+               : 0;
 }
 
 /* A line for each kernel of a pass: its name, its work-groups, what each of them takes. */

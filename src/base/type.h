@@ -1,0 +1,21 @@
+/* The types that elements of tensors are stored in. */
+#ifndef SBN_BASE_TYPE_H
+#define SBN_BASE_TYPE_H
+
+#include <syncbn/tensor.h>
+
+enum { SBN_TYPES = SBN_BF16 + 1 };
+
+/* Bytes of an element. */
+static inline size_t sbn__type_size(sbn_type type)
+{
+    return type == SBN_F32 ? sizeof(float) : sizeof(uint16_t);
+}
+
+/* "SBN_F16" */
+const char *sbn__type_name(sbn_type type);
+
+/* "floats", for counts in sentences. */
+const char *sbn__type_plural(sbn_type type);
+
+#endif
