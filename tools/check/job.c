@@ -20,6 +20,7 @@ int job_make_layer(job *j, sbn_group *group)
     config.name = "check";
     config.channels = p->channels;
     config.layout = p->layout;
+    config.type = p->type;
     config.eps = p->eps;
     config.eps_mode = p->eps_mode;
     config.momentum = p->momentum;

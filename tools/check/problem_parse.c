@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/elements.h"
+
 static int parse_passes(parser *in, const char *letters)
 {
     unsigned passes = 0;
@@ -91,6 +93,12 @@ static int parse_plain_word(problem *p, const char *word)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
         if (strcmp(word, flags[i].word) == 0) {
             *flags[i].where |= flags[i].bits;
+            return 0;
+        }
+    }
+    for (int type = SBN_F32; type < ELEMENT_TYPES; ++type) {
+        if (strcmp(word, type_names[type]) == 0) {
+            p->type = (sbn_type)type;
             return 0;
         }
     }
