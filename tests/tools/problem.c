@@ -18,6 +18,7 @@ static const char *const canonical[] = {
     "mb0ic4il0,split0-0,sizes3-0",
     "mb4ic4,eps=0.001,clamp,momentum=0.3,cumulative,plain,untracked,keep,accumulate,global",
     "mb4ic4,eps=0,passes=fe,ooo,form=gpu",
+    "mb4ic4,ooo,inplace",
     "mb4ic4,eps=0.1234567890123,momentum=0.9999999,passes=e",
     "mb4ic4,data=tiny_var,grad=ninf,form=cpu",
 };

@@ -102,6 +102,7 @@ const char *bench_refuses(const problem *p)
            : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
+           : p->in_place           ? "inplace: outputs are apart here"
            : p->passes != PASS_ALL ? "passes: all are measured"
            : p->forward_flags      ? "keep: running statistics are updated here"
            : p->backward_flags     ? "accumulate, global: gradients are local and overwritten here"

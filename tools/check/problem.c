@@ -165,6 +165,7 @@ void problem_print(const problem *p, char *line, size_t size)
     put_word(&t, p->backward_flags & SBN_GLOBAL_GRADIENTS, "global");
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
+    put_word(&t, p->in_place, "inplace");
     if (p->form != SBN_FORM_AUTO)
         put(&t, ",form=%s", form_name(p->form));
 }

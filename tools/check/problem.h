@@ -31,6 +31,7 @@
  *   global              weight_grad and bias_grad are sums over the group
  *   passes=fber         of forward, backward, evaluation, recomputation; b and r need f (all)
  *   ooo                 out-of-order queues, passes ordered by events
+ *   inplace             dx is written over dy, y of evaluation and recomputation over x
  *   form=cpu, form=gpu  of the kernels (auto)
  *
  * Kinds: normal; large_mean (x = 1000 +- 0.003); one (dy = 1 +- 1e-5);
@@ -95,6 +96,7 @@ typedef struct problem {
     unsigned forward_flags, backward_flags; /* of pass.h */
     unsigned passes;                        /* PASS_ */
     int out_of_order;
+    int in_place; /* dx over dy; y over x in evaluation and recomputation */
     sbn_kernel_form form;
 } problem;
 

@@ -116,6 +116,8 @@ static int parse_plain_word(problem *p, const char *word)
         p->track = 0;
     else if (strcmp(word, "ooo") == 0)
         p->out_of_order = 1;
+    else if (strcmp(word, "inplace") == 0)
+        p->in_place = 1;
     else
         return -1;
     return 0;

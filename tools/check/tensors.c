@@ -24,8 +24,9 @@ static size_t contents(const placement *g, size_t r, tensor_id id)
 /* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
-    int gradient = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD;
-    return id < TENSOR_WEIGHT_GRAD || (gradient && p->backward_flags & SBN_ACCUMULATE_GRADIENTS);
+    if (id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD)
+        return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    return id < TENSOR_WEIGHT_GRAD || (p->in_place && id != TENSOR_Y);
 }
 
 /* 1 if a pass of the problem uses it. */
@@ -57,7 +58,8 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
     float *shard = malloc((count + 1) * sizeof *shard);
     if (!shard)
         return SBN_OUT_OF_MEMORY;
-    placement_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, shard);
+    const int is_dy = id == TENSOR_DY || id == TENSOR_DX;
+    placement_scatter(g, p->layout, r, is_dy ? in->dy : in->x, shard);
     elements_pack(p->type, shard, count, at);
     free(shard);
     return SBN_SUCCESS;
