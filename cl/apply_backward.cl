@@ -3,7 +3,7 @@
  * coefficients_backward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
-/* As forward_apply_run, with the channels' numbers at `gradients` too. */
+/* As forward_apply_run; `gradients` also begins at the run's first channel. */
 static void backward_apply_run(global const stored *px, global const stored *pdy,
                                global stored *pdx, ulong begin, ulong end, ulong run_length,
                                uint at, uint within, uint channels, uint plane,

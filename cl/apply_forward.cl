@@ -81,7 +81,7 @@ void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y
                       total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
 }
 
-/* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
+/* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
 static void forward_apply_tile(global const stored *x, global stored *y, ulong begin, ulong end,
                                ulong tile, uint count, global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
