@@ -25,6 +25,7 @@ AM_TESTS_ENVIRONMENT = \
 	ABIDW='$(ABIDW)'; export ABIDW; VERSION_INFO='$(SBN_VERSION_INFO)'; export VERSION_INFO; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	FAULT_POINTS='$(FAULT_POINTS)'; export FAULT_POINTS; \
+	SYNCBN_TUNING=; export SYNCBN_TUNING; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
@@ -32,7 +33,6 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan fuzz intel openmpi tsan
 CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------

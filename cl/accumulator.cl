@@ -1,8 +1,8 @@
 /*
  * Accumulators: exact sums of one channel. A block's float results become integers in a fixed-point
  * format and are added to a channel's limbs without rounding. Bits below the format are cut toward
- * zero per term, so that no order of terms matters. WIDTH blocks at a time, each into the limbs of
- * its own component.
+ * zero per term, so that the order of terms does not matter. WIDTH blocks are added at a time, each
+ * to the limbs of its own vector component.
  *
  * A format is a number of limbs of LIMB_BITS bits, each held in an int64, the lowest in units of
  * 2^-low. A channel has two sums and, in one more int64, flags:
@@ -16,20 +16,17 @@
  */
 #define LIMB_MASK ((1L << LIMB_BITS) - 1)
 
-/* Both sums' limbs, and with the flags the accumulator of the pass at hand: reduce_forward.cl. */
+/* Words of both sums, and of the whole accumulator. PASS_*: the pass being compiled. */
 #define PASS_LIMBS (PASS_LIMBS1 + PASS_LIMBS2)
 #define PASS_LENGTH (PASS_LIMBS + 1)
 
-/* Batches whose terms, three to a limb, add up in an int64 before the limbs must be carried. */
+/* An int64 limb holds this many batches, with three terms each, before it must be carried. */
 #define BATCHES_TO_CARRY 4096
 
 /*
- * The wide format is for channels that a first reduction has found not to fit: `repeat` has a byte
- * for each, or is missing where all are wanted. A work-group without any has nothing to do.
+ * The wide format is for channels that did not fit the narrow one. `repeat` has a byte per channel,
+ * set for those; it is NULL if all channels are wanted. A work-group with none of them returns.
  */
-#if WIDE
-#define REPEAT_ARGUMENT , global const uchar *repeat
-#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
 static bool none_repeats(global const uchar *repeat, uint c, uint count)
 {
     uint some = repeat ? 0 : 1;
@@ -37,6 +34,10 @@ static bool none_repeats(global const uchar *repeat, uint c, uint count)
         some = repeat[i];
     return !some;
 }
+
+#if WIDE
+#define REPEAT_ARGUMENT , global const uchar *repeat
+#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
 #else
 #define REPEAT_ARGUMENT
 #define NONE_REPEATS(c, count) false
@@ -47,16 +48,15 @@ static uints mantissa_of(uints bits, uints biased)
     return (bits & 0x7fffffu) | (min(biased, (uints)1) << 23);
 }
 
-/* Bounds of vectors are vectors: Oclgrind misreads scalars. */
+/* clamp gets vectors as bounds: Oclgrind misreads scalar ones. */
 static uwides shift_by(wides bits)
 {
     return AS(ulong, clamp(bits, (wides)0, (wides)63));
 }
 
 /*
- * Adds m 2^place to the `count` limbs that a term may reach, negated where the
- * mask says. One of a limb's two shifts is by 0; a limb that the term does not
- * reach gets 0.
+ * Adds m 2^place to the `count` limbs that a term may reach; subtracts it where `negative` is set.
+ * One of the two shifts of a limb is by 0. A limb that the term does not reach gets 0.
  */
 static void add_bits(private wides *limbs, int count, uwides m, ints place, ints negative)
 {
@@ -76,12 +76,12 @@ static void add_term(private wides *limbs, int count, int low, uints n, real a)
     add_bits(limbs, count, m, AS(int, max(biased, (uints)1)) + (low - 150), AS(int, bits) >> 31);
 }
 
-/* Adds n a b: 9 bits of n and two mantissas of 24 make 57 of the 64 that there are. */
+/* Adds n a b: n has 9 bits and each mantissa 24, so the product has 57 of the 64 bits available. */
 static void add_product(private wides *limbs, int count, int low, uints n, real a, real b)
 {
     const uints bits_a = AS(uint, a), bits_b = AS(uint, b);
     const uints biased_a = (bits_a >> 23) & 255u, biased_b = (bits_b >> 23) & 255u;
-    /* n times one mantissa fits 32 bits only below 256. */
+    /* In 64 bits: n times a mantissa fits 32 only for n below 256. */
     const uwides m = CONVERT(ulong, mantissa_of(bits_a, biased_a)) * CONVERT(ulong, n) *
                      CONVERT(ulong, mantissa_of(bits_b, biased_b));
     const ints place = AS(int, max(biased_a, (uints)1) + max(biased_b, (uints)1)) + (low - 300);
@@ -103,14 +103,14 @@ static void carry_limbs(private wides *limbs, int count)
     }
 }
 
-/* Both sums. */
+/* Carries the limbs of both sums. */
 static void carry_sums(private wides *limbs, int limbs1, int limbs2)
 {
     carry_limbs(limbs, limbs1);
     carry_limbs(limbs + limbs1, limbs2);
 }
 
-/* The same for a channel's accumulator. */
+/* The same in a channel's accumulator in memory. */
 static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
 {
     for (int k = 0; k + 1 < limbs1 + limbs2; ++k) {
@@ -122,8 +122,8 @@ static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
 }
 
 /*
- * The mean of a block, in lane order: cannot overflow, and is not finite just
- * where an element is not.
+ * The mean of a block, in lane order. It cannot overflow: it is finite if and only if all elements
+ * are.
  */
 static float mean_of_block(global const stored *p, uint n, ulong stride, float reciprocal)
 {
@@ -138,7 +138,7 @@ static float mean_of_block(global const stored *p, uint n, ulong stride, float r
     return s[0];
 }
 
-/* What a mean says of its block. */
+/* A block's flags, from its mean. */
 static int flags_of(float mean)
 {
     if (isnan(mean))

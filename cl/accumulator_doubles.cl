@@ -1,11 +1,10 @@
 /*
- * The sums of accumulator.cl by arithmetic on doubles, for devices of the CPU form that
- * have them: several times as fast, where no bit of a term would be cut, which
- * is nearly always. The limbs are the same.
+ * The sums of accumulator.cl in double arithmetic, for the CPU form on devices that have doubles:
+ * several times as fast, with the same limbs. It is used if no bit of a term would be cut, which is
+ * nearly always the case.
  *
- * A double splits into a limb and the rest by adding 1.5 2^52 units of the
- * limb: what then stands in the low bits of the sum is the limb, rounded, as
- * an integer, and the rest is exact.
+ * To split a double into a limb and a rest, 1.5 2^52 units of the limb are added: the low bits of
+ * the sum are then the limb, rounded to an integer, and the difference, the rest, is exact.
  */
 #if SUMS_DOUBLES && !WIDE
 #define DOUBLES 1
@@ -13,7 +12,7 @@
 /* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */
 #define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
-/* The exponent of v's lowest bit; of 0 a large one. */
+/* The exponent of v's lowest set bit; a large number for 0. */
 static ints lowest_bit(real v)
 {
     const uints bits = AS(uint, v), biased = (bits >> 23) & 255u;
@@ -21,7 +20,7 @@ static ints lowest_bit(real v)
     return select(AS(int, max(biased, (uints)1) - clz(lowest)) + (31 - 150), (ints)1000, v == 0.0f);
 }
 
-/* Takes limb k from t. */
+/* Adds limb k of t to the sum; returns what is left of t. */
 static double16 split_limb(private wides *limbs, int low, int k, double16 t)
 {
     const double splitter = SPLITTER(low, k);
@@ -30,7 +29,7 @@ static double16 split_limb(private wides *limbs, int low, int k, double16 t)
     return t - (sum - splitter);
 }
 
-/* Adds t, a multiple of the lowest limb's unit, of `count` limbs. */
+/* Adds t, which is a multiple of the lowest limb's unit and fits `count` limbs. */
 static void add_double(private wides *limbs, int low, int count, double16 t)
 {
 #pragma unroll

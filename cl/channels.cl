@@ -1,6 +1,6 @@
 /*
- * The types of what is combined: of several channels at once in the CPU form's narrow format, a
- * component each; else of one.
+ * The types in which channels are combined: in the CPU form's narrow format vectors, with one
+ * channel in each component; otherwise scalars.
  */
 #if COMBINES
 
@@ -23,7 +23,7 @@ typedef CHANNELS(double) doubles;
 typedef CHANNELS(ulong) words;
 typedef CHANNELS(long) signed_words;
 
-/* The only division and root of numbers that are not integers: doubles' are rounded correctly. */
+/* The only floating-point division and square root: of doubles, which are rounded correctly. */
 static doubles divide_exactly(doubles a, doubles b)
 {
     return a / b;

@@ -5,7 +5,7 @@
  *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
  *
  * where g + g_low is the mean of dy in two floats and
- * k = invstd^2 sum(dy (x - mean)) / n comes from the host.
+ * k = invstd^2 sum(dy (x - mean)) / n. Step 2 computes mean, invstd, g, g_low and k.
  *
  * coefficients: rows of ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD; gradients: rows of ROW_G_HIGH,
  * ROW_G_LOW and ROW_K; `total` floats each.

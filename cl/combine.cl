@@ -1,19 +1,20 @@
 /*
- * Step 2 on a device: the accumulators of a group's replicas, all of one context, are added; from
- * their sums come the rows that step 3 reads. Every replica's device does it for itself and gets
- * the same bits, so that none reads what another computes later. Narrow format: all channels, and
- * `repeat` tells which of them do not fit. Wide format: those channels alone.
+ * Step 2 on a device: adds the accumulators of a group's replicas, which share a context, and
+ * computes from the sums the rows that step 3 reads. Every replica's device does this for itself
+ * and gets the same bits, so that no device waits for another's result. In the narrow format all
+ * channels are combined, and `repeat` is set for those that do not fit; in the wide format those
+ * channels only.
  *
- * There are up to four sources, a replica each: `slices` accumulators of each of `channels`
- * channels; `repeat` is a byte for each. The rest has rows of `total` channels, of which these
- * begin at `first`:
+ * There are up to four sources, one per replica, each with `slices` accumulators of each of
+ * `channels` channels. `repeat` has a byte per channel. The other arrays have rows of `total`
+ * channels, in which these begin at `first`:
  *
  *   coefficients  the table of src/layer/coefficients.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
  *   gradients     the table of a backward pass
  *   running       running mean and variance, then the count of batches, a long
  *
- * A work-item does COMBINE_SPAN channels, one after the other.
+ * A work-item combines COMBINE_SPAN channels, ABREAST at a time.
  */
 #if COMBINES
 
@@ -21,7 +22,7 @@
 #define FORWARD_LENGTH (FORWARD_LIMBS1 + FORWARD_LIMBS2 + 1)
 #define BACKWARD_LENGTH (BACKWARD_LIMBS1 + BACKWARD_LIMBS2 + 1)
 
-/* Adds accumulators, of `size` numbers each and one slice `stride` after the other. */
+/* Adds a channel's accumulators of all slices: `size` numbers each, `stride` apart. */
 static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,
                        uint slices, ulong stride)
 {
@@ -32,7 +33,7 @@ static void add_source(private long *limbs, private ulong *flags, int size, glob
     }
 }
 
-/* Of a channel; neighbours' limbs lie side by side. */
+/* The sum over all sources of channel c. The same limb of neighbouring channels is contiguous. */
 static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
                         SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3))
 {
@@ -49,7 +50,7 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
         add_source(limbs, flags, size, from3 + at, slices3, stride);
 }
 
-/* ABREAST channels' values of a row, from c on, of which `count` exist. */
+/* The values of ABREAST channels of a row, of which only `count` exist. */
 static doubles load_doubles(global const double *row, uint count)
 {
 #if ABREAST > 1
@@ -108,7 +109,7 @@ static void store_truths(words truth, global uchar *row, uint count)
 #endif
 }
 
-/* The rows of `total` channels from c on, `some` of which are these. */
+/* Stores the statistics of the `some` channels from c on, in rows of `total` channels. */
 static void put_statistics(uint c, uint some, uint total, doubles mean, doubles var, doubles invstd,
                            global float *coefficients, global double *moments)
 {
@@ -121,8 +122,8 @@ static void put_statistics(uint c, uint some, uint total, doubles mean, doubles 
 }
 
 /*
- * ABREAST channels of a forward pass from c on, of which there are `some`, from their sums. A mask
- * of those that must be repeated.
+ * Computes and stores the statistics of the `some` <= ABREAST channels from c on. Returns a mask of
+ * those that must be repeated.
  */
 static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
                             uint total, double n, double eps, uint clamps,
@@ -134,7 +135,7 @@ static words finish_forward(doubles first, doubles n2_var, words flags, uint c, 
     return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
 }
 
-/* The rows that dx needs, and the gradients of weight and bias from sums of their own. */
+/* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
 static void put_gradients(uint c, uint some, uint total, double n, words clamped, doubles invstd,
                           doubles dy, doubles dy_xmu, doubles own_dy, doubles own_dy_xmu,
                           global float *gradients)
@@ -149,7 +150,7 @@ static void put_gradients(uint c, uint some, uint total, double n, words clamped
     store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, total) + c, some);
 }
 
-/* ABREAST channels' limbs, from a channel of the sources on. */
+/* The sums over all sources of the `some` <= ABREAST channels from c on. */
 #define ADD_SOURCES(limbs, flags, size, c, some, ...)                                              \
     do {                                                                                           \
         long each[((size) - 1) * ABREAST];                                                         \
@@ -169,8 +170,8 @@ static void put_gradients(uint c, uint some, uint total, double n, words clamped
 #endif
 
 /*
- * The moments of `count` channels from c on enter the running statistics with a weight; `unbiased`
- * is n / (n - 1).
+ * Updates the running statistics of `count` channels from c on: `weight` is that of the new
+ * moments, `unbiased` is n / (n - 1).
  */
 static void track(uint c, uint count, uint total, global const double *moments,
                   global float *restrict running, double weight, double unbiased)
@@ -186,9 +187,7 @@ static void track(uint c, uint count, uint total, global const double *moments,
     }
 }
 
-/*
- * Of the sources' channels from `begin` to before `end`: their statistics, and which are to repeat.
- */
+/* Combines the channels from `begin` to before `end` of a forward pass. */
 static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
                             uint channels, uint first, uint total, global uchar *repeat,
                             ulong count, double eps, uint clamps, global float *coefficients,
@@ -213,8 +212,8 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
 }
 
 /*
- * The wide format is the last to be combined. With `tracks` all channels of the layer enter the
- * running statistics then, each by the work-item that may just have repeated it.
+ * The wide format is combined last. With `tracks` the running statistics of all channels of the
+ * layer are updated then, each by the work-item that may just have repeated the channel.
  */
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
@@ -229,7 +228,7 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
                     channels, first, total, repeat, count, eps, clamps, coefficients, moments);
     if (!tracks)
         return;
-    /* Counted from the first of these channels on, round the layer's last one. */
+    /* Work-items are numbered from channel `first`, wrapping around at the layer's last one. */
     const uint stop = min(begin + COMBINE_SPAN, total), round = total - first;
     if (begin < min(stop, round))
         track(first + begin, min(stop, round) - begin, total, moments, running, weight, unbiased);
@@ -241,8 +240,8 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
 }
 
 /*
- * `own`: the replica's own accumulators, for gradients of weight and bias from its own shard; where
- * is_own is 0 they are those of all.
+ * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
+ * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
 static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
                              uint channels, uint first, uint total, global uchar *repeat,

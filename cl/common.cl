@@ -7,8 +7,8 @@
  * Which work-item holds which lane is free: both forms give the same bits.
  *
  * CPU_FORM 1: one work-item per work-group, vectors of WIDTH = 16. CPU_FORM 0: work-groups whose
- * work-items are one element wide and share local memory. `real` is what a work-item holds of a
- * block's lanes, or one value for each of its WIDTH blocks.
+ * work-items are one element wide and share local memory. A `real` holds the part of a block's
+ * lanes that a work-item has, or one value of each of its WIDTH blocks.
  *
  * Sizes, flags and rows of tables are macros that the library defines when it builds a program:
  * src/exact/format.c and src/device/kernel_constants.c.
@@ -50,9 +50,8 @@
 #endif
 
 /*
- * Whether the compiler's target is a CPU itself, and not a virtual machine's
- * code (Oclgrind, Mesa), where vectors of doubles take minutes to compile and a
- * prefetch is an error.
+ * Whether the compiler generates code for a CPU, and not an intermediate language (Oclgrind, Mesa),
+ * for which vectors of doubles take minutes to compile and a prefetch is an error.
  */
 #if CPU_FORM && (defined(__x86_64__) || defined(__aarch64__))
 #define NATIVE 1
@@ -100,8 +99,8 @@ typedef VECTOR(ulong) uwides;
 
 #if CPU_FORM
 /*
- * WIDTH floats at any address. PoCL takes vload16 and vstore16 to pieces, which do not always meet
- * again.
+ * WIDTH floats at any address. PoCL splits vload16 and vstore16 into parts that LLVM does not
+ * always join again.
  */
 #if NATIVE
 typedef real __attribute__((aligned(4))) unaligned_real;
@@ -127,22 +126,21 @@ static void store_vector(real v, global float *p)
 #endif
 
 /*
- * A mask of the values that are at least the limit in magnitude, Inf and NaN
- * among them. Masks are never turned round: Oclgrind negates comparisons of
- * vectors wrongly.
+ * A mask of the values whose magnitude is at least the limit, or that are Inf or NaN. The condition
+ * is never negated: Oclgrind negates vector comparisons wrongly.
  */
 static ints reaches(real v, float limit)
 {
     return MASK(AS(int, fabs(v)) >= as_int(limit));
 }
 
-/* Of numbers; fmax would look for NaN. */
+/* The larger of two numbers. fmax is slower, because it handles NaN. */
 static real larger(real a, real b)
 {
     return a > b ? a : b;
 }
 
-/* v, but +0 where the mask is set. */
+/* v, and +0 where the mask is set. */
 static real zero_where(real v, ints mask)
 {
     return AS(float, AS(int, v) & ~mask);
@@ -173,7 +171,7 @@ static ulong table_row(uint row, uint total)
     return (ulong)row * total;
 }
 
-/* For integers: the kernels that sum or apply divide nothing else. */
+/* Integer division: the kernels that sum or apply have no other one. */
 static uint quotient(uint a, uint b)
 {
     return a / b;

@@ -10,16 +10,16 @@
  *   sum dy            += n g + E
  *   sum dy (x - mean) += X + g D
  *
- * Here mean is its upper float; the host subtracts mean_low sum dy. The largest |e| tells how far
- * above the format's lowest bit the block lies: the sums themselves may cancel.
+ * Here mean is the upper float of the mean; step 2 subtracts mean_low sum dy. The largest |e| shows
+ * how far the block lies above the format's lowest bit, which the sums do not: they may cancel.
  *
- * The kernels' texts follow, reduce_nchw.cl and reduce_nhwc.cl, with the names below.
+ * reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it defines.
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
     global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
         ulong dy_offset, global const float *restrict coefficients
-/* Whatever the number of channels: */
+/* For any number of channels: */
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
@@ -28,7 +28,7 @@
      coefficients}
 #define PASS_FOLD(sum, largest, lanes, size) \
     {sum(lanes), sum((lanes) + (size)), sum((lanes) + 2 * (size)), largest((lanes) + 3 * (size))}
-/* Sums of a block; does it read means; rows to a lane of a tile, channels last. */
+/* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_SUMS 4
 #define PASS_READS_MEANS 1
 #define PASS_TILE_STEPS 2
@@ -42,7 +42,7 @@ typedef struct backward_tensors {
     global const float *means; /* upper floats */
 } backward_tensors;
 
-/* Over a lane, or a block. */
+/* The sums of a lane, or of a block. */
 typedef struct backward_sums {
     real e, d, product, largest;
 } backward_sums;
@@ -89,7 +89,7 @@ static float backward_mean(private const backward_tensors *tensors, uint c)
     return tensors->means[c];
 }
 
-/* As in reduce_forward.cl. */
+/* The functions below: as in reduce_forward.cl. */
 static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
                          ulong place, real pivot, real mean)
 {
@@ -180,12 +180,15 @@ static bool backward_fits_doubles(real pivot, real e, real d, real product)
                 (low_pivot + lowest_bit(d) < -BACKWARD_LOW2));
 }
 
-/* As forward_add_ones: dy from 2^-55, dy (x - mean) from 2^-50 (its bits reach 46 lower) to 2^7. */
+/*
+ * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-50 to 2^7 for dy (x - mean), whose
+ * lowest bit is up to 46 below its highest.
+ */
 static int backward_add_ones(private wides *limbs, private ints *flags,
                              private const backward_tensors *tensors, real mean, ulong place,
                              uint rows, uint stride)
 {
-    /* Units of 2^4 of limb 1, so that more fits. */
+    /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(BACKWARD_LOW1 - LIMB_BITS - 4, 0);
     const double low = SPLITTER(BACKWARD_LOW1, 0);
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
@@ -201,7 +204,10 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
         second_high += as_ulong16(sum2);
         second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
         const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
-        /* Halves of sums of logarithms, as floats' bits are; a sum of two may carry one up. */
+        /*
+         * A float's bits approximate its logarithm, so that this is half of the product's, at most
+         * one exponent too low.
+         */
         const uints size = (size_g >> 1) + (size_d >> 1);
         stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
                  ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0));
@@ -209,7 +215,7 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
     }
     if (any(stray))
         return 0;
-    /* What `rows` splitters have added. */
+    /* The splitters were added `rows` times. */
     const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
     add_integers(limbs, 0, as_long16(first_low - lows));
     add_integers(limbs + 1, 4, as_long16(first_high - highs));
@@ -225,7 +231,7 @@ static ints backward_add_block(private wides *limbs, private ints *flags, uints 
                                real mean, private const backward_sums *sums)
 {
     real e = sums->e, d = sums->d, product = sums->product, largest = sums->largest;
-    /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
+    /* If the mean is not finite, the second sum is NaN anyway: no reason to repeat the channel. */
     const ints lost = reaches(mean, INFINITY);
     d = zero_where(d, lost);
     product = zero_where(product, lost);

@@ -1,21 +1,21 @@
 /*
- * CPU form, step 1, channels first: BATCH blocks at a time, of which component j of the results
- * belongs to block j. A work-item takes the blocks one after the other, holds all lanes in a vector,
- * and folds 16 blocks at once by exchanging halves.
+ * CPU form, step 1, channels first: what the kernels of reduce_nchw.cl need. A work-item sums BATCH
+ * blocks one after the other, with all lanes of a block in a vector; then it folds the lanes of all
+ * of them at once, by exchanging halves of vectors. Component j of the result belongs to block j.
  *
- * A work-group sums a strip of channels. Strips of several channels go sample by sample, their
- * blocks in the order of memory: block t of a sample belongs to channel t / blocks, and components
- * keep to their t (SETS of them). A strip of one channel numbers its blocks over all samples, and
- * components share.
+ * A work-group sums a strip of channels. A strip of several channels is read sample by sample, its
+ * blocks in the order of memory: block t of a sample belongs to channel t / blocks and is always
+ * added to the same component of the limbs (there are SETS of vectors of limbs). A strip of one
+ * channel numbers its blocks over all samples, and any component may add any block.
  */
-/* LANES_OF_BATCH: `count` sums of each lane of each block, one sum after the other. */
+/* LANES_OF_BATCH: `count` arrays, each with a sum of every lane of every block. */
 #define LANES_SIZE BATCH
 #define LANES_OF_BATCH(name, count) real name[(count) * LANES_SIZE]
 #define LANES_POINTER private real *
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
 
-/* How many vectors of a block of n elements are whole. */
+/* The number of whole vectors in a block of n elements. */
 static uint steps_of(uint n)
 {
     return (n + (LANES - WIDTH)) >> LOG2_LANES;
@@ -28,8 +28,8 @@ static uint own_block(void)
 }
 
 /*
- * Where the BATCH blocks from t on begin in the tensor, if there are as many, and how long they
- * are: a plane's last one is shorter. Planes are `stride` apart, the first of them is at `start`.
+ * The places and sizes of the BATCH blocks from t on, whether they exist or not. The last block of
+ * a plane is shorter. Planes are `stride` apart; the first begins at `start`.
  */
 static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
                    SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
@@ -48,7 +48,7 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     }
 }
 
-/* A work-group's first blocks. Until the next are known, lines at their start are prefetched. */
+/* The work-group's first blocks. `start` stands for the next ones, which are not known yet. */
 static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong stride,
                          SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
@@ -57,11 +57,11 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 }
 
 /*
- * The folds over lanes, of each block of the batch: sums in the order of lanes;
- * the largest, which has no order.
+ * Folds the lanes of every block of the batch: their sum in the order of doc/order.md, or the
+ * largest.
  */
 #ifdef REVERSED_LANES
-/* The tests' control: folding 1, 2, 4, 8 must give other bits. */
+/* For tests: folding in another order, 1, 2, 4, 8, must give other bits. */
 #define LANES_IN_ORDER(v) ((v).s084c2a6e195d3b7f)
 #else
 #define LANES_IN_ORDER(v) (v)
@@ -87,13 +87,13 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 #define PLUS(a, b) ((a) + (b))
 FOLD_BATCH(fold_batch, PLUS)
 FOLD_BATCH(largest_of_batch, larger)
-/* The same, 0 for components without a block: `none` is their mask. */
+/* The same, with 0 for components without a block; `none` is the mask of these. */
 #define FOLD_BATCH_SUM(v) zero_where(fold_batch(v), none)
 #define FOLD_BATCH_LARGEST(v) zero_where(largest_of_batch(v), none)
 
 /*
- * A block's pivot, from its first LANES elements, or from all of them in the wide format: found where
- * the block is summed, so that memory is read straight on.
+ * A block's pivot, from its first LANES elements, or from all of them in the wide format. It is
+ * computed just before the block is summed, so that memory is read sequentially.
  */
 #define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
 
@@ -113,15 +113,16 @@ static float pivot_of(global const stored *p, uint n, float last_reciprocal,
 }
 
 /*
- * The block whose lines are prefetched while block j of the half `now` is summed: a batch of short
- * ones on, or half a batch of whole ones (CPU form: 8 kB). Behind the last it is any place.
+ * `places` has two halves, of the current batch (at `now`) and of the next. The index of the block
+ * to prefetch while block j is summed: a batch ahead if blocks are short, else half a batch (8 kB).
+ * After the last batch the result is an index of any block.
  */
 static uint ahead_of(uint now, uint j, uint plane)
 {
     return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);
 }
 
-/* What belongs to this work-item's components; those without a block have 0. */
+/* The values, and sizes, of this work-item's components; 0 for those without a block. */
 static real own_values(SHARED_POINTER(float) all, uint count)
 {
     return zero_where(vload16(0, all), EACH >= count);
@@ -160,8 +161,8 @@ static ints flags_of_batch(ints unknown, global const stored *tensor, float last
 }
 
 /*
- * Writes the accumulators of the work-group's channels to `out`: of each channel `per_channel`
- * components in a row are added. `all` has room for every component.
+ * Writes the accumulators of the work-group's channels to `out`. A channel's is the sum of
+ * `per_channel` neighbouring components. `all` has room for all components.
  */
 static void store_batch(private wides *components, private ints *flags, int limbs1, int limbs2,
                         uint channels, uint per_channel, SHARED_POINTER(long) all,

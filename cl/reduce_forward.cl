@@ -10,16 +10,16 @@
  *   sum x   += n p + A
  *   sum x^2 += n p^2 + 2 p A + Q
  *
- * with the same A in both, so that its rounding nearly cancels in the variance. Why so few elements
- * will do for a pivot: doc/order.md.
+ * with the same A in both, so that its rounding error nearly cancels in the variance. doc/order.md
+ * explains why a pivot from so few elements suffices.
  *
- * The kernels' texts follow, reduce_nchw.cl and reduce_nhwc.cl, with the names below.
+ * reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it defines.
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
 #define PASS_TENSORS(elements) {x + x_offset, x + x_offset + (elements)}
 #define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
-/* Sums of a block; does it read means; rows to a lane of a tile, channels last. */
+/* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0
 #define PASS_TILE_STEPS 4
@@ -31,7 +31,7 @@ typedef struct forward_tensors {
     global const stored *summed, *summed_end; /* x */
 } forward_tensors;
 
-/* Over a lane, or a block. Structures are never returned: Oclgrind lacks what that compiles to. */
+/* The sums of a lane, or of a block. Never a return value, which Oclgrind cannot run. */
 typedef struct forward_sums {
     real a, q;
 } forward_sums;
@@ -55,7 +55,7 @@ static void forward_keep_sums(LANES_POINTER lanes, uint size, uint index,
     lanes[size + index] = sums->q;
 }
 
-/* There is nothing else to keep. */
+/* The backward pass keeps more for a whole block. */
 #define forward_keep_lanes forward_keep_sums
 
 static void forward_prefetch(private const forward_tensors *tensors, ulong place)
@@ -63,20 +63,20 @@ static void forward_prefetch(private const forward_tensors *tensors, ulong place
     PREFETCH(tensors->summed + place);
 }
 
-/* No means are read. */
+/* The forward pass reads no means. */
 static float forward_mean(private const forward_tensors *tensors, uint c)
 {
     return 0.0f;
 }
 
-/* Adds elements from `place` on; ... */
+/* Adds the vector at `place`. */
 static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
                         ulong place, real pivot, real mean)
 {
     forward_add_terms(sums, load_elements(tensors->summed + place) - pivot);
 }
 
-/* ... from i on of a block at `place`, which ends within a vector; ... */
+/* Adds the elements from i on of the block of n at `place`, less than a vector. */
 static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
                              ulong place, uint i, uint n, float pivot, float mean)
 {
@@ -121,7 +121,7 @@ static real forward_row_means(private const forward_tensors *tensors, uint c, ui
     return 0.0f;
 }
 
-/* ... of WIDTH channels of a row. */
+/* Adds WIDTH channels of a row. */
 static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
                             ulong place, real pivot, real mean)
 {
@@ -143,13 +143,13 @@ static void forward_add_doubles(private wides *limbs, uints n, real pivot, real 
     add_double(limbs, FORWARD_LOW1, 2, np);
     add_double(limbs, FORWARD_LOW1, 2, wide_a);
     add_double(second, FORWARD_LOW2, 3, square);
-    /* n p^2 may have 56 bits. */
+    /* n p^2 may have 56 bits: what `square` lost. */
     add_double(second, FORWARD_LOW2, 2, fma(np, p, -square));
     add_double(second, FORWARD_LOW2, 3, 2 * p * wide_a);
     add_double(second, FORWARD_LOW2, 3, convert_double16(q));
 }
 
-/* Whether no term has bits below the format. */
+/* Whether all bits of all terms lie within the format. */
 static bool forward_fits_doubles(real pivot, real a, real q)
 {
     const ints low_pivot = lowest_bit(pivot), low_a = lowest_bit(a);
@@ -158,8 +158,9 @@ static bool forward_fits_doubles(real pivot, real a, real q)
 }
 
 /*
- * 0 and nothing done if an element is out of range: 2^-17 to 2^7. Doubles add as many as
- * ONES_AT_ONCE of these exactly: x in units of 2^-40, of x^2 each limb, at most 2^53 of its units.
+ * Planes of one element: adds `rows` rows. Does nothing and returns 0 if the magnitude of an
+ * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
+ * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
  */
 static int forward_add_ones(private wides *limbs, private ints *flags,
                             private const forward_tensors *tensors, real mean, ulong place,
@@ -189,9 +190,8 @@ static int forward_add_ones(private wides *limbs, private ints *flags,
 #endif
 
 /*
- * Adds a block to each component; n is 0 where there is none. Gives a mask of
- * those whose elements, or only their sum, may not be finite: they are left
- * out, and the caller finds out.
+ * Adds a block to each component; n is 0 for components without one. Blocks whose elements, or
+ * sums, may not be finite are left out. Returns their mask; the caller sets their flags.
  */
 static ints forward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
                               real mean, private const forward_sums *sums)
@@ -203,7 +203,7 @@ static ints forward_add_block(private wides *limbs, private ints *flags, uints n
     if (ANY(over)) {
         unknown = reaches(pivot, INFINITY);
 #if WIDE
-        /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
+        /* Squares overflow a float: the variance is +Inf, the mean is that of the pivots. */
         a = zero_where(a, unknown | reaches(a, INFINITY));
         pivot = zero_where(pivot, unknown);
 #else
@@ -215,7 +215,7 @@ static ints forward_add_block(private wides *limbs, private ints *flags, uints n
         *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
     }
     const ints clear = reaches(pivot, FORWARD_CLEAR) | reaches(q, FORWARD_CLEAR * FORWARD_CLEAR);
-    /* d^2 may have underflowed */
+    /* All three count: q is 0 if the squares have underflowed. */
     const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
     *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
 #if DOUBLES

@@ -1,7 +1,10 @@
 /*
- * Step 1, channels first, CPU form: as reduce_nchw.cl has it. A work-item takes the blocks of a
- * batch one after the other, straight on in memory, and then adds all of them at once
- * (reduce_batch.cl).
+ * CPU form, step 1, channels first: tensors -> accumulators. One text for both passes: the file
+ * before it says what PASS reads and sums. reduce_batch.cl describes how work-items map to blocks.
+ *
+ * Work-group (strip of `strip` channels; slice): a slice is `per_slice` samples, or blocks of all
+ * samples if the strip has one channel. The accumulator of channel c goes to
+ * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
  */
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
@@ -42,9 +45,8 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
 }
 
 /*
- * Sums `channels` channels of a tensor of `total`, from c on, and writes their accumulators to
- * `out`: of a single channel the blocks of all samples from `begin` to before `stop`, of several
- * the samples.
+ * Sums `channels` of a tensor's `total` channels, from c on, and writes their accumulators to
+ * `out`. [begin, stop) are samples, or, if `single`, the blocks of one channel over all samples.
  */
 static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint channels, uint total,
                              uint plane, uint blocks, uint single, uint begin, uint stop,

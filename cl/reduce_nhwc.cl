@@ -1,11 +1,12 @@
 /*
- * Step 1, channels last, CPU form: as reduce_nhwc.cl has it. A work-item has a strip of up to
- * NHWC_STRIP channels, the wider the better: what it reads of a row is then long enough for the
- * hardware to foresee the next line.
+ * CPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file
+ * before it says what PASS reads and sums. Work-group (strip of `strip` <= NHWC_STRIP channels;
+ * slice of `per_slice` blocks). Wide strips are faster: they read enough of a row for the hardware
+ * to prefetch the next line. Accumulators are written as in reduce_nchw.cl.
  *
- * A block is read tile by tile, PASS_TILE_STEPS rows to a lane, so that a tile and the lanes' sums
- * stay in a core's second cache whatever the stride of the rows. Within a tile it goes vector by
- * vector and lane by lane, and asks for the lines of the next tile in the order of memory.
+ * A block is read in tiles of PASS_TILE_STEPS rows per lane, so that a tile and the lanes' sums
+ * stay in the core's L2 cache whatever the stride of the rows. A tile is summed vector by vector
+ * and lane by lane, while the lines of the next tile are prefetched in the order of memory.
  */
 #define TILE_ROWS (LANES * PASS_TILE_STEPS)
 #if VECTORS > 32
@@ -13,8 +14,8 @@
 #endif
 
 /*
- * Adds `n` rows from `place` on, less than TILE_ROWS + LANES, to the lanes' sums of WIDTH channels;
- * what has no lanes is in `sums`. `inside`: no row ends behind the tensor.
+ * Adds n < TILE_ROWS + LANES rows from `place` on to the lanes' sums of WIDTH channels; `sums` has
+ * what is not kept per lane. `inside`: all rows can be read as whole vectors.
  */
 static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
                            real pivot, real mean, uint inside, uint started, private real *lanes,
@@ -113,7 +114,7 @@ static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, u
     }
 }
 
-/* Planes of one element: adds `rows` rows of `width` channels, each row a block of one. */
+/* Planes of one element: adds `rows` rows of `width` channels; each element is a block. */
 static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
                                   private const PASS(tensors) *tensors, private const real *means,
                                   ulong place, uint rows, uint width, uint stride)
@@ -197,7 +198,7 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
                     partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
 
-/* Another pass may follow. */
+/* The other pass may follow. */
 #undef PASS
 #undef PASS_ARGUMENTS
 #undef PASS_TENSORS

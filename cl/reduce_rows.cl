@@ -1,11 +1,11 @@
 /*
- * CPU form, step 1, channels last: blocks whose elements lie a stride of all channels apart,
- * neighbouring channels at once; component j of the results belongs to channel j. A work-item has a
- * strip of up to NHWC_STRIP channels, a vector of WIDTH for every WIDTH of them (reduce_nhwc.cl).
+ * CPU form, step 1, channels last: what the kernels of reduce_nhwc.cl need. Neighbouring elements
+ * of a block are a row apart, so that a vector holds neighbouring channels: component j of a result
+ * belongs to channel j. A work-item has a strip of up to NHWC_STRIP channels, in vectors of WIDTH.
  */
 #define VECTORS (NHWC_STRIP >> LOG2_LANES) /* LANES is WIDTH */
 
-/* The fold over the lanes of WIDTH channels. */
+/* Folds the lanes of WIDTH channels. */
 static real fold_column(private const real *s)
 {
     real a[8], b[4];
@@ -29,13 +29,13 @@ static real load_table(global const float *p, global const float *end)
     return vload16(0, edge);
 }
 
-/* Lines of a tile, `width` elements of each row, in the order of memory. */
+/* The cache lines of a tile, `width` elements of each row, in the order of memory. */
 typedef struct tile_lines {
     ulong row; /* where the row begins in the tensor */
     uint column, width, stride;
 } tile_lines;
 
-/* Where the next `count` lines are, some of which may lie behind the row's end. */
+/* Where the next `count` lines begin; some of them may be past the row's end. */
 static ulong next_lines(private tile_lines *lines, uint count)
 {
     const ulong place = lines->row + lines->column;
@@ -47,9 +47,7 @@ static ulong next_lines(private tile_lines *lines, uint count)
     return place;
 }
 
-/*
- * Those of block `number` of a strip that begins at channel c; from `stop` on always the same ones.
- */
+/* The lines of block `number` of the strip at channel c. From `stop` on, any that can be read. */
 static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
                            uint stride)
 {

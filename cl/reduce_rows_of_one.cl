@@ -1,19 +1,20 @@
 /*
- * Channels last, planes of one element, as behind a dense layer: each row of a tensor is a block of
- * one. Its pivot is the element itself, so that of a block's terms only x and x^2 are left, or dy
- * and dy (x - mean).
+ * CPU form, channels last, planes of one element, as after a dense layer: each element is a block.
+ * Its pivot is the element itself, so that only the terms x and x^2 are left, or dy and
+ * dy (x - mean).
  *
- * CPU form with doubles: some rows of WIDTH channels are summed as integers of fewer limbs than the
- * format has, while all elements lie in a range that these hold exactly (forward_add_ones,
- * backward_add_ones). The accumulators are the same as by a block's terms one by one.
+ * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the
+ * format has, if all elements lie in a range in which this is exact (forward_add_ones,
+ * backward_add_ones). The accumulators are the same.
  */
 /*
- * Rows that stay in a core's first two caches while they are summed, and no more than the sums in
- * doubles hold.
+ * So few rows that they stay in the L2 cache while they are summed, and that doubles hold the sums.
  */
 #define ONES_AT_ONCE 64
 
-/* Reads each cache line of `count` rows once, in the order of memory, which hardware foresees. */
+/*
+ * Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches.
+ */
 static void touch_lines(global const stored *p, uint count, uint width, uint stride)
 {
     for (uint row = 0; row < count; ++row)
@@ -22,7 +23,7 @@ static void touch_lines(global const stored *p, uint count, uint width, uint str
 }
 
 #if DOUBLES
-/* Whether a value is neither 0 nor from 2^least to below 2^most. */
+/* Whether a magnitude is neither 0 nor in [2^least, 2^most). */
 static ints strays(uints magnitude, int least, int most)
 {
     const uint from = (uint)(least + 127) << 23, to = (uint)(most + 127) << 23;
@@ -34,14 +35,14 @@ static uints magnitude_of(real v)
     return AS(uint, v) & 0x7fffffffu;
 }
 
-/* Adds `sum` in units of 2^shift of limb 0, below 2^63, to limbs that stay below their bound. */
+/* Adds `sum`, in units of 2^shift of limb 0, to the two lowest limbs. */
 static void add_integers(private wides *limbs, int shift, wides sum)
 {
     limbs[0] += (sum << shift) & LIMB_MASK;
     limbs[1] += sum >> (LIMB_BITS - shift);
 }
 
-/* A double that is an integer in units of 2^-low. */
+/* A double that is a multiple of 2^-low, as a number of these. */
 static wides in_units(double16 v, int low)
 {
     return convert_long16(v * as_double((1023L + low) << 52));

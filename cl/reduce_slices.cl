@@ -1,8 +1,8 @@
 /*
- * Step 1, last: adds slices, of one replica or of up to four. accumulators[i] = the sum over
- * s < slices and all sources of from[s * total + i]; the last int64 of a channel, its flags, by or.
- * Global size (int64s per channel, channels), a work-item for each. Sums of integers: any order will
- * do. `accumulators` may be a source.
+ * CPU form, end of step 1: adds the slices of up to four sources. accumulators[i] is the sum of
+ * from[s * total + i] over all sources and s < slices; the last int64 of a channel, its flags, is
+ * their bitwise or. Global size (int64s per channel, channels), one work-item each. The sums are of
+ * integers, so that their order is free. `accumulators` may be a source.
  */
 static void add_slices_of(private long *sum, private long *flags, global const long *from,
                           uint slices, ulong i, ulong total)

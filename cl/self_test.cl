@@ -1,15 +1,14 @@
 /*
- * The arithmetic that the other kernels rely on, tried once on a device before they are: each rule
- * of src/device/self_test_rules.c on CASES cases. Its rows of operands and results are in that
- * file's order:
+ * Tests the arithmetic that the other kernels rely on, before a device's first use: each rule of
+ * src/device/self_test_rules.c, on CASES cases. Rows of operands and results are in the order of
+ * that file:
  *
  *   reals:    [row][3][CASES], real_results [row][CASES]
  *   integers: [row][2][CASES], integer_results [row][CASES]
  *
- * One work-group: an item takes WIDTH cases in the types of the kernels, or one scalar after the
- * other where they use scalars. `terms` is the count of a sum's terms after the first, so that its
- * loop is one. Behind the last row of integers is 1 where the kernels sum with doubles, and 1 where
- * they combine with doubles.
+ * One work-group: a work-item computes WIDTH cases, in the types that the kernels use. `terms` is
+ * an argument so that the compiler cannot unroll the loop of a sum. After the last row of integers
+ * there are two flags: whether the kernels sum, and whether they combine, with doubles.
  */
 #if CPU_FORM
 #define SELF_TEST_ITEMS 1
@@ -89,7 +88,7 @@ static void self_test_integers(global const ulong *integers, global ulong *integ
     PUT_INTEGERS(12, CONVERT(ulong, AS(uint, plus_zero(product))));
 }
 
-/* Rows of doubles: operands are the next rows of reals, results the next of integers. */
+/* Doubles: the operands are further rows of reals, the results further rows of integers. */
 #if SUMS_DOUBLES
 static void self_test_summing(global const float *reals, global ulong *integer_results, uint at)
 {

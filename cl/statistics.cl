@@ -1,16 +1,15 @@
 /*
- * From a channel's accumulator to mean, variance and the sums of the gradients: what
- * src/exact/statistics.c computes on the host, with the same bits. ABREAST channels at once:
- * cl/channels.cl.
+ * Mean, variance and the sums of the gradients from a channel's accumulator, with the same bits as
+ * src/exact/statistics.c computes on the host. ABREAST channels at once (channels.cl).
  *
- * Sums are integers of 64-bit words, least significant first, and are rounded to a double once; the
- * rest is +, -, x, / and sqrt of doubles, which cl_khr_fp64 has rounded correctly. In the narrow
- * formats a sum is a magnitude of three words and n^2 times the variance has four: enough for the
- * blocks of 64 replicas. The wide format has words for every float.
+ * Sums are integers of 64-bit words, least significant first, and are rounded to a double once. The
+ * rest is +, -, x, / and sqrt of doubles, which cl_khr_fp64 rounds correctly. In the narrow formats
+ * the magnitude of a sum has three words, and n^2 times the variance four: enough for the blocks of
+ * 64 replicas. In the wide format there are words for all floats.
  */
 #if COMBINES
 
-/* The one that C has; that of OpenCL C may be another. */
+/* The NaN of C on the host; OpenCL's NAN may have other bits. */
 #define QUIET_NAN as_double(0x7ff8000000000000UL)
 
 static words choose(words condition, words a, words b)
@@ -27,7 +26,7 @@ static doubles choose_double(words condition, doubles a, doubles b)
 static words high_product(words a, words b)
 {
 #if ABREAST > 1
-    /* By halves: vectors have products of 32 bits. */
+    /* In halves: CPUs have vector products of 32 bits only. */
     const words a0 = a & 0xffffffffUL, a1 = a >> 32, b0 = b & 0xffffffffUL, b1 = b >> 32;
     const words middle = a1 * b0 + ((a0 * b0) >> 32), other = a0 * b1 + (middle & 0xffffffffUL);
     return a1 * b1 + (middle >> 32) + (other >> 32);
@@ -36,15 +35,15 @@ static words high_product(words a, words b)
 #endif
 }
 
-/* 2^exponent, far from the ends of a double's range. */
+/* 2^exponent, which must be a normal double. */
 static doubles power_of_two(signed_words exponent)
 {
     return AS_CHANNELS(double, (exponent + 1023) << 52);
 }
 
 /*
- * What a shift by 0 to 63 bits moves into the next word. Oclgrind has no funnel shifts, which compilers
- * make of two shifts.
+ * The bits that a left shift by 0 to 63 moves into the next word. Oclgrind lacks the funnel shift
+ * that compilers make of two shifts.
  */
 static words beyond(words a, words shift)
 {
@@ -56,8 +55,8 @@ static words beyond(words a, words shift)
 }
 
 /*
- * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: 63 bits, the lowest
- * of them a 1 for anything below it. high is 0 only if all is.
+ * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: the conversion gets
+ * 63 bits, the lowest of which is 1 if anything below it is. If high is 0, so are low and sticky.
  */
 static doubles round_words(words high, words low, words sticky, signed_words exponent)
 {
@@ -69,13 +68,13 @@ static doubles round_words(words high, words low, words sticky, signed_words exp
            power_of_two(exponent + 65 - AS_CHANNELS(long, shift));
 }
 
-/* The sign of a number that is not negative itself. */
+/* v >= 0, or -v where the condition holds. */
 static doubles negative_where(words condition, doubles v)
 {
     return AS_CHANNELS(double, AS_CHANNELS(ulong, v) | (condition & 0x8000000000000000UL));
 }
 
-/* Limbs of LIMB_BITS signed bits, which may have more, as an integer's magnitude; its sign, a mask. */
+/* Limbs, possibly not carried, as the magnitude of an integer. Returns its sign as a mask. */
 #if WIDE
 #define SUM_WORDS 6    /* 10 limbs, of 2^35 blocks */
 #define SQUARE_WORDS 8 /* the second sum */
@@ -95,7 +94,7 @@ static ulong words_of(private const long *limbs, int count, private ulong *numbe
         if (shift > 64 - LIMB_BITS && word + 1 < size)
             number[word + 1] |= digit >> (64 - shift);
     }
-    /* What remains above, sign included, fills the rest. */
+    /* The bits above all limbs, with the sign, fill the remaining words. */
     for (int at = LIMB_BITS * count, i = at >> 6; i < size; ++i) {
         const int shift = i == at >> 6 ? at & 63 : 0;
         number[i] |= (ulong)above << shift;
@@ -169,7 +168,7 @@ static double n2_variance(private const ulong *sum, private const ulong *squares
 #define SUM_WORDS 3
 #define SQUARE_WORDS 3
 
-/* Three or four limbs. */
+/* As above, of three or four limbs. */
 static words words_of(private const signed_words *limbs, int count, private words *sum, int size)
 {
     const signed_words second = limbs[1] + (limbs[0] >> LIMB_BITS);
@@ -191,7 +190,7 @@ static words words_of(private const signed_words *limbs, int count, private word
     return sign;
 }
 
-/* Of four words. */
+/* round_words for a number of four words. */
 static doubles round_four(words w0, words w1, words w2, words w3, int exponent)
 {
     const words no3 = TRUTH(w3 == 0), no2 = no3 & TRUTH(w2 == 0), no1 = no2 & TRUTH(w1 == 0);
@@ -208,7 +207,7 @@ static doubles double_of(private const words *sum, int size, int exponent)
     return round_four(sum[0], sum[1], sum[2], 0, exponent);
 }
 
-/* a < b as 1, so that it can be carried. */
+/* The borrow of a - b. */
 static words below(words a, words b)
 {
     return TRUTH(a < b) & 1;
@@ -218,7 +217,7 @@ static words below(words a, words b)
 static doubles n2_variance(private const words *sum, private const words *squares, words negative,
                            words n, int shift, int exponent)
 {
-    /* The words of n squares, ... */
+    /* The words of n squares, */
     const words high0 = high_product(squares[0], n), low1 = squares[1] * n;
     const words high1 = high_product(squares[1], n), low2 = squares[2] * n;
     const words p0 = squares[0] * n, p1 = low1 + high0, carry1 = below(p1, low1);
@@ -226,7 +225,7 @@ static doubles n2_variance(private const words *sum, private const words *square
     const words p3 = high_product(squares[2], n) + below(part2, low2) + below(p2, carry1);
     const words a0 = p0 << shift, a1 = p1 << shift | beyond(p0, shift);
     const words a2 = p2 << shift | beyond(p1, shift), a3 = p3 << shift | beyond(p2, shift);
-    /* ... those of the square of a sum of two, ... */
+    /* those of the square of a sum of two words, */
     const words cross_low = sum[0] * sum[1], cross_high = high_product(sum[0], sum[1]);
     const words twice0 = cross_low + cross_low;
     const words twice1 = cross_high + cross_high + below(twice0, cross_low);
@@ -235,7 +234,7 @@ static doubles n2_variance(private const words *sum, private const words *square
     const words q2 = part + below(q1, twice0);
     const words q3 = high_product(sum[1], sum[1]) + (cross_high >> 63) + below(part, top_low) +
                      below(q2, part);
-    /* ... and the difference. */
+    /* and of the difference. */
     const words borrow0 = below(a0, q0), less1 = a1 - q1, r1 = less1 - borrow0;
     const words borrow1 = below(a1, q1) + below(less1, borrow0);
     const words less2 = a2 - q2, r2 = less2 - borrow1;
@@ -246,7 +245,7 @@ static doubles n2_variance(private const words *sum, private const words *square
 }
 #endif
 
-/* The value of the first sum where it is not finite, else the finite one. */
+/* Inf or NaN as the flags say, else the finite value. */
 static doubles special_or(doubles finite, words flags)
 {
     const words plus = TRUTH((flags & FLAG_PLUS_INF) != 0);
@@ -261,8 +260,8 @@ static words is_special(words flags)
 }
 
 /*
- * The first sum and n^2 times the variance of FORWARD_LIMBS1 + FORWARD_LIMBS2 limbs, each rounded
- * once: all that takes integers.
+ * The integer part of the forward statistics: the first sum and n^2 times the variance, from
+ * FORWARD_LIMBS1 + FORWARD_LIMBS2 limbs, each rounded once.
  */
 static void forward_sums_of(private const signed_words *limbs, ulong count, private doubles *first,
                             private doubles *n2_var)
@@ -276,8 +275,8 @@ static void forward_sums_of(private const signed_words *limbs, ulong count, priv
 }
 
 /*
- * Mean and biased variance of n > 0 values from those and the flags: src/exact/statistics.c has the
- * reasons.
+ * Mean and biased variance of n > 0 values, from these two and the flags. src/exact/statistics.c
+ * gives the reasons.
  */
 static doubles mean_of(doubles first, words flags, double n)
 {
@@ -291,7 +290,7 @@ static doubles variance_of(doubles n2_var, words flags, double n)
     return choose_double(is_special(flags), QUIET_NAN, choose_double(lost, (double)INFINITY, v));
 }
 
-/* 1 / sqrt of the variance, eps added or as a lower bound; a NaN stays one. */
+/* 1 / sqrt(var + eps), or, with `clamps`, 1 / sqrt(max(var, eps)); NaN for NaN. */
 static doubles invstd_of(doubles var, double eps, uint clamps)
 {
     const doubles added = clamps ? choose_double(TRUTH(var < eps), eps, var) : var + eps;
@@ -309,7 +308,7 @@ static void backward_sums_of(private const signed_words *limbs, private doubles 
     *second = negative_where(negative, double_of(product, SQUARE_WORDS, -BACKWARD_LOW2));
 }
 
-/* sum dy, and sum dy (x - mean), from those and the flags. */
+/* sum dy, and sum dy (x - mean), from these and the flags. */
 static doubles sum_dy_of(doubles first, words flags)
 {
     return special_or(first, flags);
@@ -317,14 +316,14 @@ static doubles sum_dy_of(doubles first, words flags)
 
 static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles mean)
 {
-    /* What d = x - mean left out, in full: the kernels' mean_low has too few bits for a sum. */
+    /* The kernels subtract only the upper float of the mean: the rest in full precision. */
     const doubles mean_low = mean - CONVERT_CHANNELS(double, CONVERT_CHANNELS(float, mean));
     const doubles left_out = mean_low * first;
     const words lost = is_special(flags) | TRUTH((flags & FLAG_OVERFLOW) != 0);
     return choose_double(lost, QUIET_NAN, second - left_out);
 }
 
-/* A double as the sum of two floats; Inf - Inf would make a NaN of a mean that is Inf. */
+/* A double as the sum of two floats. The lower one of Inf is 0, not the NaN of Inf - Inf. */
 static floats upper_float(doubles value)
 {
     return CONVERT_CHANNELS(float, value);
@@ -338,8 +337,9 @@ static floats lower_float(doubles value)
 }
 
 /*
- * Was the narrow format too small? All blocks near its bottom, or one above its top, or a spread too
- * thin for it: invstd above 2^24 forward, 2^12 backward.
+ * Whether the narrow format does not suffice: a block exceeds its limits, or all blocks are near
+ * its lowest bit, or the spread is too small for it (`thin`: invstd above 2^24 forward, 2^12
+ * backward).
  */
 static words needs_wide(words flags, words thin)
 {

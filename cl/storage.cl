@@ -1,6 +1,6 @@
 /*
- * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen exactly,
- * stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
+ * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen
+ * exactly, stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
  * src/device/program_text.c: 1 of the type that the program is for, else 0.
  *
  * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
@@ -43,7 +43,9 @@ static real widened(uints bits)
 static uints rounded_above(real v)
 {
     const uints bits = AS(uint, v);
-    return select(bits + 0x7fffu + ((bits >> 16) & 1u), bits | 0x400000u, MASK(v != v));
+    const ints is_odd = MASK((bits & 0x10000u) != 0);
+    const uints nearest = bits + select((uints)0x7fffu, (uints)0x8000u, is_odd);
+    return select(nearest, bits | 0x400000u, MASK(v != v));
 }
 
 static uints rounded(real v)
@@ -68,8 +70,8 @@ static uints rounded(real v)
     /* From 2^-14 down, the sum is rounded at the lowest bit of a half. */
     const uints subnormal = AS(uint, AS(float, size) + 0.5f) - 0x3f000000u;
     const uints number = select(min(nearest, (uints)0x7c00u), subnormal, MASK(size < 0x38800000u));
-    const uints half_nan = ((size >> 13) & 0x3ffu) | 0x7e00u;
-    return select(number, half_nan, MASK(size > 0x7f800000u)) | ((bits >> 16) & 0x8000u);
+    const uints any_nan = ((size >> 13) & 0x3ffu) | 0x7e00u;
+    return select(number, any_nan, MASK(size > 0x7f800000u)) | ((bits >> 16) & 0x8000u);
 }
 #endif
 

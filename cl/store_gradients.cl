@@ -1,14 +1,14 @@
 /*
- * Writes the gradients of weight and bias to the caller's buffers, of which either may be missing:
- * out = gradient, or out += gradient. gradients: rows ROW_WEIGHT_GRAD and ROW_BIAS_GRAD of a float
- * per channel. One work-item per channel.
+ * Writes the gradients of weight and bias to the caller's buffers, either of which may be missing:
+ * out = gradient, or, with `accumulate`, out += gradient. gradients: rows ROW_WEIGHT_GRAD and
+ * ROW_BIAS_GRAD, one float per channel. One work-item per channel.
  */
 static void store_gradient(float gradient, global float *out, uint accumulate)
 {
     *out = accumulate ? *out + gradient : gradient;
 }
 
-/* Of channel c of `channels`. */
+/* The same for channel c of `channels`. */
 static void store_gradients_of(uint c, uint channels, global const float *gradients,
                                global float *weight_grad, uint has_weight_grad,
                                global float *bias_grad, uint has_bias_grad, uint accumulate)

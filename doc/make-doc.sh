@@ -66,6 +66,7 @@ page syncbn 'checks, measures and inspects synchronised batch normalisation' hel
 page syncbn-devices 'lists OpenCL devices, and whether syncbn can use them' help devices
 page syncbn-check 'compares batch normalisation with a float64 reference' help check
 page syncbn-bench 'measures the speed of batch normalisation' help bench
+page syncbn-tune 'finds numbers of the launch plan that a device is faster with' help tune
 page syncbn-inspect 'shows the layers of a checkpoint, and what looks wrong with them' help inspect
 
 mkdir -p "$out"

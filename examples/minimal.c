@@ -1,5 +1,5 @@
 /*
- * The shortest honest program: a batch of three samples, two on one replica
+ * The shortest complete program: a batch of three samples, two on one replica
  * and one on another, normalised as one batch.
  *
  *   cc minimal.c $(pkg-config --cflags --libs syncbn) -o minimal

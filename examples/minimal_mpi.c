@@ -1,5 +1,5 @@
 /*
- * The shortest honest program over MPI: a batch of three samples, two on rank 0
+ * The shortest complete program over MPI: a batch of three samples, two on rank 0
  * and one on rank 1, normalised as one batch. Further ranks have none.
  *
  *   cc minimal_mpi.c $(pkg-config --cflags --libs syncbn-mpi) -o minimal_mpi

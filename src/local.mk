@@ -33,11 +33,15 @@ libsyncbn_core_la_SOURCES = \
 	src/device/build_options.h \
 	src/device/cache.c \
 	src/device/cache.h \
+	src/device/cache_folder.c \
+	src/device/cache_folder.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
 	src/device/device.c \
 	src/device/device.h \
+	src/device/identity.c \
+	src/device/identity.h \
 	src/device/kernel_constants.c \
 	src/device/kernel_constants.h \
 	src/device/kernels.h \
@@ -62,6 +66,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/sizes.h \
 	src/device/staging.c \
 	src/device/staging.h \
+	src/device/tuning.c \
+	src/device/tuning.h \
 	src/collective/agreement.c \
 	src/collective/agreement.h \
 	src/collective/communicator.c \
@@ -101,6 +107,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/describe.h \
 	src/pass/device_combine.c \
 	src/pass/device_combine.h \
+	src/pass/end.c \
+	src/pass/end.h \
 	src/pass/evaluate.c \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
@@ -110,6 +118,7 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/frozen_backward.c \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
+	src/pass/layer_pass_prepare.c \
 	src/pass/on_device.c \
 	src/pass/on_device.h \
 	src/pass/whole.c \

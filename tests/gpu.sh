@@ -1,7 +1,8 @@
 #!/bin/sh
 # Everything that a machine with a GPU can say about syncbn, by one command and without
-# root: builds with what is there, then `syncbn devices`, the checks, the recorded bits
-# and the benchmark on every GPU. Leaves a folder with report.txt and JSON files.
+# root: builds with what is there, then `syncbn devices`, the checks, the recorded bits,
+# what the driver says of the kernels and the benchmark on every GPU. Leaves a folder
+# with report.txt, and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
 #     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
@@ -10,19 +11,31 @@
 #     --build DIR      a build directory that is there already
 #     --seconds S      to time each problem of the benchmark (2)
 #     --quick          a short list of each: shows that everything works
-#     --any-device     on every usable device, GPU or not: a dry run of this script
+#     --model          downloads code generators (Debian, PyPI; 500 MB) and sets the model
+#                      of make check-offline beside each time; without it that is left to
+#                      whoever gets the report (tools/offline/judge.py)
+#     --rehearse       on every usable device, GPU or not, in the GPU form of the kernels:
+#                      a dry run of this script
 #
 # Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The
 # OpenCL loader and headers and jansson are taken from the system, from CUDA, from
 # OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...), or are unpacked from Debian's packages
-# into the folder. NVIDIA's driver is found where no .icd file names it.
+# into the folder. NVIDIA's driver is found where no .icd file names it. Packages:
+#   Debian, Ubuntu  gcc make ocl-icd-opencl-dev opencl-c-headers libjansson-dev, and
+#                   nvidia-opencl-icd (Ubuntu: libnvidia-compute-VERSION), AMD's
+#                   rocm-opencl-runtime or Debian's rocm-opencl-icd, intel-opencl-icd
+#   Fedora          gcc make ocl-icd-devel opencl-headers jansson-devel, and
+#                   xorg-x11-drv-nvidia-cuda (RPM Fusion), rocm-opencl,
+#                   intel-compute-runtime
+#   Arch            gcc make ocl-icd opencl-headers jansson, and opencl-nvidia,
+#                   rocm-opencl-runtime, intel-compute-runtime
 #
 # Exit status: 0 all right (goals of speed that were missed are only reported), 1 a
 # check failed or something is missing, 2 wrong usage, 77 there is no GPU.
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-out=gpu-report packages='' build='' seconds=2 quick=no devices=gpu
+out=gpu-report packages='' build='' seconds=2 quick=no devices=gpu form='' model=no
 
 usage() {
     sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
@@ -40,7 +53,8 @@ while [ $# -gt 0 ]; do
         esac
         shift ;;
     --quick) quick=yes ;;
-    --any-device) devices='' ;;
+    --model) model=yes ;;
+    --rehearse) devices='' form=gpu ;;
     --help | -h) usage; exit 0 ;;
     *) echo "gpu.sh: there is no option $1; see --help" >&2; exit 2 ;;
     esac
@@ -57,7 +71,7 @@ for folder in "$packages" "$build"; do
         exit 2
     fi
 done
-mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json || exit 1
+mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json "$out"/*.log "$out"/*.tar.gz || exit 1
 [ -z "$packages" ] || packages=$(cd "$packages" && pwd) || exit 1
 : > "$out/report.txt" || exit 1
 
@@ -245,12 +259,54 @@ check() {
 syncbn() {
     command=$1
     shift
-    "$build/tools/syncbn/syncbn" "$command" ${devices:+--devices "$devices"} "$@"
+    "$build/tools/syncbn/syncbn" "$command" ${devices:+--devices "$devices"} ${form:+--form $form} "$@"
 }
 
-say "syncbn on $(uname -srm)"
+# pack: the reports and logs as one file.
+pack() {
+    (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' | tar -czf report.tar.gz -T -) ||
+        { say 'stopped: report.tar.gz cannot be written'; exit 1; }
+    say "The one file to send back: $out/report.tar.gz"
+}
+
+# Why OpenCL may know no GPU where there is one.
+hint() {
+    ! ls /dev/nvidia[0-9]* > /dev/null 2>&1 || [ -n "$(nvidia_library)" ] ||
+        say 'There is an NVIDIA GPU without its OpenCL driver. In a container: NVIDIA_DRIVER_CAPABILITIES=compute,utility.'
+    for node in /dev/kfd /dev/dri/renderD*; do
+        [ ! -e "$node" ] || { [ -r "$node" ] && [ -w "$node" ]; } ||
+            say "$node cannot be opened: this user is not in its group, $(find "$node" -printf %g)."
+    done
+    [ -e /dev/kfd ] || ! ls /dev/dri/renderD* > /dev/null 2>&1 ||
+        say 'There is /dev/dri without /dev/kfd: an AMD GPU in a container needs --device /dev/kfd --device /dev/dri.'
+}
+
+# judge: the model beside what was measured, if its code generators are there.
+judge() {
+    generators=$build/offline/tools
+    if [ $model = yes ]; then
+        generators=$out/generators
+        sh "$top/tools/offline/install.sh" "$generators" > "$out/generators.log" 2>&1
+    fi
+    if [ ! -d "$generators/debian" ] || ! command -v python3 > /dev/null; then
+        say 'model: left to tools/offline/judge.py (bench.json, devices.json)'
+        return
+    fi
+    if PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/offline/judge.py" --library "$build/tools/offline/library" \
+        --tools "$generators" --out "$out/judged" --bench "$out/bench.json" \
+        --devices "$out/devices.json" > "$out/model.txt" 2> "$out/model.err"; then
+        tee -a "$out/report.txt" < "$out/model.txt"
+        rm -f "$out/model.err"
+    else
+        say "model: $(tail -n 1 "$out/model.err")"
+    fi
+}
+
+container=
+[ ! -e /.dockerenv ] && [ ! -e /run/.containerenv ] || container=', in a container'
+say "syncbn on $(uname -srm), user $(id -u)$container"
 [ -n "$devices" ] ||
-    say 'DRY RUN on any device (--any-device): this says nothing about GPUs.'
+    say 'DRY RUN on any device (--rehearse): this says nothing about GPUs.'
 if [ -n "$build" ]; then
     build=$(cd "$build" && pwd) || exit 1
     say "build: $build"
@@ -262,7 +318,8 @@ else
     configure
 fi
 cd "$build" || exit 1
-logged make make tools/syncbn/syncbn tools/bench/report/report
+logged make make tools/syncbn/syncbn tools/bench/report/report tools/offline/library \
+    tools/offline/resources
 name_drivers
 
 # Compiled programs stay in the folder.
@@ -275,7 +332,8 @@ tools/syncbn/syncbn devices --json "$out/devices.json" > "$out/devices.txt" ||
     [ -s "$out/devices.txt" ] || die 'syncbn devices failed'
 tee -a "$out/report.txt" < "$out/devices.txt"
 if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
-    say 'There is no GPU here that OpenCL knows: nothing was run. (--any-device is a dry run.)'
+    say 'There is no GPU here that OpenCL knows: nothing was run. (--rehearse is a dry run.)'
+    hint
     exit 77
 fi
 ! command -v nvidia-smi > /dev/null ||
@@ -296,12 +354,20 @@ for list in "$top"/tests/inputs/*; do
 done
 
 say
+say '--- what the driver says of the kernels'
+# shellcheck disable=SC2086
+step resources "$build/tools/offline/resources" $devices
+grep -E '^device|work-group' "$out/resources.txt" | tee -a "$out/report.txt"
+say "resources: $(grep -c 'work-group' "$out/resources.txt") kernels, $(
+    grep -c '^  log: ' "$out/resources.txt") lines of the compiler's"
+
+say
 say '--- how fast'
 if [ $quick = yes ]; then
     set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
 else
     set -- --seconds "$seconds"
-    for list in gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost; do
+    for list in gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps; do
         set -- "$@" --file "$top/tools/bench/lists/$list"
     done
 fi
@@ -309,10 +375,13 @@ step bench syncbn bench --json "$out/bench.json" "$@"
 say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
 step goals tools/bench/report/report goals "$out/bench.json"
 tee -a "$out/report.txt" < "$out/goals.txt"
+judge
 
 say
 if [ -n "$failed" ]; then
     say "FAILED:$failed. All of it is in $out"
+    pack
     exit 1
 fi
 say "All right. All of it is in $out"
+pack

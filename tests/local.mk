@@ -5,8 +5,10 @@
 # valgrind and Oclgrind can run (no libtool wrapper). Its folder's local.mk names it in
 # check_PROGRAMS and TESTS; it links what tests/support/local.mk gives to all.
 #
-# A test that needs no device, or one alone, runs beside others when make check is given
-# -jN. The TIMED_TESTS do not: they know deadlines, or start more ranks than there are cores.
+# Tests run beside each other when make check is given -jN. Of the WAITING_TESTS, which mostly wait
+# for deadlines, one runs at a time, beside any others. The TIMED_TESTS run alone, at the end: they
+# start more ranks than there are cores, or compare times.
+WAITING_TESTS =
 TIMED_TESTS =
 
 # What runs under a tool: programs, and scripts that launch programs over MPI. What takes
@@ -17,17 +19,18 @@ VALGRIND_TESTS =
 OCLGRIND_TESTS =
 TSAN_TESTS =
 
+# make starts tests in this order: those that take longest come early.
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk
 include $(srcdir)/tests/device/local.mk
+include $(srcdir)/tests/faults/local.mk
 include $(srcdir)/tests/collective/local.mk
 include $(srcdir)/tests/pass/local.mk
 include $(srcdir)/tests/model/local.mk
 include $(srcdir)/tests/parallel/local.mk
 include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/tools/local.mk
-include $(srcdir)/tests/faults/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 
 # The order of the folders, and one dialect of C.
@@ -47,8 +50,11 @@ EXTRA_DIST += \
 	tests/inputs/shapes_regressions \
 	tests/inputs/shards
 
-# With make -jN the timed tests run when all others have ended, one by one (GNU make).
-timed_logs = $(patsubst %.sh,%.log,$(filter %.sh,$(TIMED_TESTS))) \
-	$(addsuffix .log,$(filter-out %.sh,$(TIMED_TESTS)))
+# Both by order-only prerequisites of the tests' logs (GNU make).
+logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))
+timed_logs = $(call logs_of,$(TIMED_TESTS))
+waiting_logs = $(call logs_of,$(WAITING_TESTS))
 ended_before := $(filter-out $(timed_logs),$(TEST_LOGS))
 $(foreach log,$(filter $(timed_logs),$(TEST_LOGS)),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
+waited_before :=
+$(foreach log,$(filter $(waiting_logs),$(TEST_LOGS)),$(eval $(log): | $(waited_before))$(eval waited_before := $(log)))

@@ -1,8 +1,9 @@
 /*
- * GPU form, step 1, last: adds slices, of one replica or of up to four. accumulators[i] = the sum over
- * s < slices and all sources of from[s * total + i]; the last int64 of a channel, its flags, by or.
- * Work-group: SLICE_WORDS int64s, each of which SLICE_PARTS items share; neighbouring items read
- * neighbouring int64s. Sums of integers: any order will do. `accumulators` may be a source.
+ * GPU form, end of step 1: adds the slices of up to four sources. accumulators[i] is the sum of
+ * from[s * total + i] over all sources and s < slices; the last int64 of a channel, its flags, is
+ * their bitwise or. A work-group adds SLICE_WORDS int64s, with SLICE_PARTS work-items for each;
+ * neighbouring work-items read neighbouring int64s. The sums are of integers, so that their order
+ * is free. `accumulators` may be a source.
  */
 #define SLICE_WORDS (1 << LOG2_SLICE_WORDS)
 #define SLICE_PARTS (ITEMS >> LOG2_SLICE_WORDS)

@@ -1,18 +1,19 @@
 /*
- * GPU form, step 3: how the apply kernels walk over a tensor; src/device/launch_plan.c chooses. Work-
- * groups have APPLY_ITEMS work-items, coefficients are read before elements, and VECTORS loads are
- * under way before the first store. Both walks begin at the tensor's end, which is what the
- * reduction has left in caches.
+ * GPU form, step 3: how the apply kernels map work-items to a tensor; src/device/launch_plan_gpu.c
+ * chooses one of two ways. Work-groups have APPLY_ITEMS work-items. A work-item reads coefficients
+ * before elements and issues VECTORS loads before its first store. Both ways begin at the tensor's
+ * end, which the reduction has left in the caches.
  *
- * Planes (channels first, few samples): work-group (channel, part of `range` elements, sample) stays
- * within a plane, whose coefficients all of its items share.
+ * Planes (channels first, few samples): work-group (channel, part of `range` elements, sample)
+ * stays within a plane; all of its work-items use the same coefficients.
  *
- * Rows (all else): a tensor of `rows` rows of `width` = channels x plane elements, element i of which
- * belongs to channel i / plane; plane is 1 where channels are last. Work-group (TILE elements of a
- * row, `rows_per_tile` rows): each item has the coefficients of 4 elements, for all rows.
+ * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of
+ * a row belongs to channel i / plane. plane is 1 if channels are last. A work-group takes TILE
+ * elements of `rows_per_tile` rows; a work-item keeps the coefficients of its 4 elements for all
+ * rows.
  *
- * Elements go by 4, aligned, where rows or planes and the buffers' offsets are multiples of 4; else
- * an item's elements lie APPLY_ITEMS apart.
+ * If the size of rows or planes and the offsets of the buffers are multiples of 4, a work-item
+ * loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart.
  */
 #if TILE != 4 * APPLY_ITEMS
 #error "a work-item has 4 elements of a tile"
@@ -26,7 +27,7 @@ static bool are_aligned(ulong a, ulong b, ulong c, ulong d)
     return ((a | b | c | d) & 3) == 0;
 }
 
-/* The part of a plane that a work-group has: (channel, part, sample). */
+/* Where the work-group's part of a plane begins, its channel and its number of elements. */
 static ulong plane_begin(uint channels, uint plane, uint range, private uint *c,
                          private uint *count)
 {
@@ -43,7 +44,7 @@ static ulong first_row(uint rows_per_tile)
     return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * rows_per_tile;
 }
 
-/* The channels of 4 elements of a row, `step` apart from `element` on; the last one behind it. */
+/* The channels of 4 elements of a row, `step` apart; past the row's end, its last channel. */
 static void channels_of(uint element, uint step, uint channels, uint plane, private uint *cs)
 {
     uint c = plane == 1 ? element : quotient(element, plane), within = element - c * plane;

@@ -5,13 +5,13 @@
  *
  *   E = sum e,  D = sum d,  X = sum e d by fma
  *
- * are summed, and added to the channel's accumulator, without rounding,
+ * are computed and added to the channel's accumulator, without rounding,
  *
  *   sum dy            += n g + E    parts 0 and 1
  *   sum dy (x - mean) += X + g D    parts 2 and 3
  *
- * Here mean is its upper float. The largest |e| tells how far above the format's lowest bit the
- * block lies: the sums themselves may cancel. Names as in reduce_forward.cl.
+ * Here mean is the upper float of the mean. The largest |e| shows how far the block lies above the
+ * format's lowest bit, which the sums do not: they may cancel. Names as in reduce_forward.cl.
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
@@ -126,7 +126,7 @@ static int backward_limit(private float *pivot, float mean, private backward_sum
 {
     int flags = 0;
     *unknown = false;
-    /* With a mean that is not finite the second sum is lost anyway, and no reason to repeat. */
+    /* If the mean is not finite, the second sum is NaN anyway: no reason to repeat the channel. */
     if (reaches(mean, INFINITY)) {
         sums->d = 0.0f;
         sums->product = 0.0f;
@@ -156,7 +156,7 @@ static int backward_limit(private float *pivot, float mean, private backward_sum
     return *pivot != 0.0f || largest != 0.0f ? flags | FLAG_FAINT : flags;
 }
 
-/* n g 1, 1 E 1, 1 X 1, 1 g D. */
+/* The parts are the products n g 1, 1 E 1, 1 X 1 and 1 g D. */
 static void backward_add_part(private long *limbs, uint part, uint n, float pivot,
                               private const backward_sums *sums)
 {
@@ -167,12 +167,12 @@ static void backward_add_part(private long *limbs, uint part, uint n, float pivo
 
 /* --- a run of planes of one element: reduce_rows.cl --- */
 
-/* As forward_add_run, of dy and dy (x - mean); products have a range of their own, twice as wide. */
+/* As forward_add_run, for dy and dy (x - mean). Products have their own range, twice as wide. */
 static uint backward_add_run(private long *limbs, private int *flags,
                              private const backward_elements *elements, uint count, float mean)
 {
     const uint limit = as_uint(BACKWARD_LIMIT_PIVOT);
-    /* A product of exponents up to this is below its limit. */
+    /* If the exponents add up to at most this, the product is below its limit. */
     const int most = (int)(as_uint(BACKWARD_LIMIT_SECOND) >> 23) + 125;
     const bool lost = reaches(mean, INFINITY) != 0;
     uint top = 0, others = 0;
@@ -187,7 +187,7 @@ static uint backward_add_run(private long *limbs, private int *flags,
         top = fits ? max(top, size) : top;
         top_product = fits ? max(top_product, product) : top_product;
     }
-    /* No lower than the format's lowest bit, and clear of it. */
+    /* Not below the format's lowest bit, nor below BACKWARD_CLEAR. */
     const int clear = max((int)(as_uint(BACKWARD_CLEAR) >> 23), 150 - BACKWARD_LOW1);
     const int low = max((int)(top >> 23) - 2 * SPAN, max(clear, 1));
     const int low_product = max(top_product - 2 * SPAN, 300 - BACKWARD_LOW2);
@@ -202,7 +202,7 @@ static uint backward_add_run(private long *limbs, private int *flags,
         const bool is_in = shift >= 0 && size < limit && k < count && exponent_d < 255 &&
                            (!has_product ||
                             (exponent_d > 0 && product >= low_product && product <= most));
-        /* Inf times 0 is not nothing. */
+        /* dy = 0 counts if x - mean is Inf or NaN: the product is NaN. */
         others |= !is_in && (size != 0 || exponent_d == 255) && k < count ? 1u << k : 0;
         const uint m = is_in ? (bits & 0x7fffffu) | 0x800000u : 0;
         const uint m_d = is_in && has_product ? (bits_d & 0x7fffffu) | 0x800000u : 0;

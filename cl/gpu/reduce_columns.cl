@@ -1,19 +1,19 @@
 /*
- * GPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file before
- * it says what PASS reads and sums.
+ * GPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file
+ * before it says what PASS reads and sums.
  *
- * Work-group (strip of 2^log2_strip channels; slice): a slice is `per_slice` of the `units` blocks of
- * all samples. An item has one channel and takes every rows-th of the slice's blocks, where rows =
- * ITEMS / strip: neighbouring items neighbouring channels. It goes down a block in the order of
- * memory, with all of the block's lanes in registers and the next MOST_LOADS elements under way,
- * behind the LANES that make the pivot. Where that was poor, it goes down the block again. Items meet
- * once, when those of a channel add up.
+ * Work-group (strip of 2^log2_strip channels; slice): a slice is `per_slice` of the `units` blocks
+ * of all samples. A work-item has one channel, neighbouring work-items have neighbouring channels,
+ * and the ITEMS / strip work-items of a channel take the slice's blocks in turn. A work-item reads
+ * a block in the order of memory, with all lanes of the block in registers and the loads of the
+ * next elements under way; a block whose pivot was poor it reads again. Only the final sum of a
+ * channel's work-items needs barriers.
  *
  * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
  * adds the slices.
  */
 
-/* Rows that are loaded together: of both tensors as many as of one. */
+/* Rows that are loaded together: half as many if a pass reads two tensors. */
 #define DEPTH (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 
 #if WIDE
@@ -84,7 +84,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     PASS(elements) elements;
     float pivot = 0.0f;
     bool again = false;
-    /* Behind the block's end its last row is read, and not used. */
+    /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
         PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
     for (uint unit = from, added = 0; unit < stop;) {

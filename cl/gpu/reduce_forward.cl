@@ -5,12 +5,12 @@
  *
  *   A = sum d,  Q = sum d^2 by fma
  *
- * are summed, and added to the channel's accumulator, without rounding,
+ * are computed and added to the channel's accumulator, without rounding,
  *
  *   sum x   += n p + A              part 0
  *   sum x^2 += n p^2 + 2 p A + Q    parts 1 to 3
  *
- * The kernels' texts follow, with the names below.
+ * The files with the kernels follow this one and use the names that it defines.
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
@@ -30,7 +30,7 @@ typedef struct forward_elements {
     float summed[MOST_LOADS];
 } forward_elements;
 
-/* Of a lane, or a block. */
+/* The sums of a lane, or of a block. */
 typedef struct forward_sums {
     float a, q;
 } forward_sums;
@@ -41,7 +41,7 @@ static void forward_load(private forward_elements *elements, uint k,
     elements->summed[k] = load_element(tensors->summed, at);
 }
 
-/* No means are read. */
+/* The forward pass reads no means. */
 static float forward_mean(private const forward_tensors *tensors, uint c)
 {
     return 0.0f;
@@ -53,7 +53,7 @@ static void forward_clear(private forward_sums *sums)
     sums->q = 0.0f;
 }
 
-/* Adds element k, or nothing where there is none. `largest` is the backward pass's. */
+/* Adds element k if it exists. `largest` is for the backward pass. */
 static void forward_add(private forward_sums *sums, private float *largest,
                         private const forward_elements *elements, uint k, bool exists, float pivot,
                         float mean)
@@ -63,7 +63,7 @@ static void forward_add(private forward_sums *sums, private float *largest,
     sums->q = fma(d, d, sums->q);
 }
 
-/* Of a lane, to the memory where lanes are folded: `size` floats for each sum. */
+/* Stores a lane's sums where lanes are folded: `size` floats for each sum. */
 static void forward_keep(local float *lanes, uint size, uint at, private const forward_sums *sums,
                          float largest)
 {
@@ -71,13 +71,13 @@ static void forward_keep(local float *lanes, uint size, uint at, private const f
     lanes[size + at] = sums->q;
 }
 
-/* Sum `which` of a block whose lanes are a row of that memory. */
+/* Folds a row of lanes: sum `which` of a block. */
 static float forward_fold(uint which, local const float *row)
 {
     return fold_row(row);
 }
 
-/* A block's sums, folded. */
+/* The folded sums of a block. */
 static void forward_take(private forward_sums *sums, private float *largest,
                          local const float *folded, uint size, uint at)
 {
@@ -85,7 +85,7 @@ static void forward_take(private forward_sums *sums, private float *largest,
     sums->q = folded[size + at];
 }
 
-/* The sums of all lanes of a block that one work-item has. */
+/* Folds the lanes of a block that one work-item has in registers. */
 static void forward_fold_lanes(private forward_sums *sums, private const forward_sums *lanes)
 {
     float a[LANES], q[LANES];
@@ -111,8 +111,8 @@ static bool forward_moves(private float *pivot, uint n, private const forward_su
 #endif
 
 /*
- * What of a block does not fit is made 0, as accumulator.cl's formats ask. Gives the block's flags;
- * *unknown is set where its elements, or only their sum, may not be finite.
+ * Sets the terms that do not fit the format to 0, as forward_add_block of the CPU form. Returns the
+ * block's flags; *unknown tells whether its elements, or only their sum, may not be finite.
  */
 static int forward_limit(private float *pivot, float mean, private forward_sums *sums,
                          float largest, private bool *unknown)
@@ -124,7 +124,7 @@ static int forward_limit(private float *pivot, float mean, private forward_sums 
     if (over_pivot || over_sum || reaches(sums->q, FORWARD_LIMIT_SECOND)) {
         *unknown = reaches(*pivot, INFINITY) != 0;
 #if WIDE
-        /* Squares overflow a float: the variance is +Inf, the mean as good as the pivots. */
+        /* Squares overflow a float: the variance is +Inf, the mean is that of the pivots. */
         if (*unknown || over_sum)
             sums->a = 0.0f;
         if (*unknown)
@@ -139,13 +139,13 @@ static int forward_limit(private float *pivot, float mean, private forward_sums 
     }
     if (reaches(*pivot, FORWARD_CLEAR) || reaches(sums->q, FORWARD_CLEAR * FORWARD_CLEAR))
         return flags | FLAG_CLEAR;
-    /* d^2 may have underflowed */
+    /* All three count: q is 0 if the squares have underflowed. */
     return *pivot != 0.0f || sums->a != 0.0f || sums->q != 0.0f ? flags | FLAG_FAINT : flags;
 }
 
 /*
- * Adds a part of a block to the limbs of the sum that it belongs to. Parts differ in operands alone, so
- * that work-items of several parts do the same: n p 1 and 1 A 1, n p p, 2 p A, 1 Q 1.
+ * Adds a part of a block to the limbs of its sum. All parts are products, so that work-items with
+ * different parts execute the same instructions: n p 1 (and A), n p p, 2 p A, 1 Q 1.
  */
 static void forward_add_part(private long *limbs, uint part, uint n, float pivot,
                              private const forward_sums *sums)
@@ -161,8 +161,9 @@ static void forward_add_part(private long *limbs, uint part, uint n, float pivot
 /* --- a run of planes of one element: reduce_rows.cl --- */
 
 /*
- * Adds the elements of a run, x and x^2 of each, and gives a mask of those that do not lie in the
- * range: from 2^low on, SPAN bits, and below the format's limit. x^2 is two halves of 24 bits.
+ * Adds x and x^2 of the elements of a run whose exponents are among the SPAN + 1 largest of the run
+ * and that are below the format's limit. Returns a mask of the others. x^2 is added in two halves
+ * of 24 bits.
  */
 static uint forward_add_run(private long *limbs, private int *flags,
                             private const forward_elements *elements, uint count, float mean)
@@ -174,7 +175,7 @@ static uint forward_add_run(private long *limbs, private int *flags,
         const uint size = magnitude_of(elements->summed[k]);
         top = k < count && size < limit ? max(top, size) : top;
     }
-    /* No lower than the format's lowest bit, of x^2 too. */
+    /* Such that neither x nor x^2 has bits below the format's lowest. */
     const int least = max((301 - FORWARD_LOW2) >> 1, 150 - FORWARD_LOW1);
     const int low = max((int)(top >> 23) - SPAN, max(least, 1));
     long sum = 0;

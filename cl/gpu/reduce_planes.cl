@@ -1,11 +1,11 @@
 /*
  * GPU form, step 1, channels first: tensors -> accumulators. One text for both passes and for large
- * and small planes: the files before it say what PASS reads and sums, how many STEPS elements a lane
- * has at most, and how many blocks an item has AT_ONCE.
+ * and small planes: the files before it define what PASS reads and sums, STEPS, the most elements
+ * of a lane, and AT_ONCE, the blocks that a work-item sums at once.
  *
  * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
- * channel's `units` blocks, over all samples. Its blocks, the tasks, are numbered channel by channel
- * within a unit, so that small planes are read in the order of memory.
+ * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
+ * channel within a unit, so that small planes are read in the order of memory.
  *
  *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of AT_ONCE
  *      blocks. They meet for the pivot, and leave their sums in local memory; as an element is
@@ -25,12 +25,12 @@
 #if AT_ONCE * STEPS != MOST_LOADS || TURNS * OF_TURN != TASKS
 #error "an item has MOST_LOADS elements in a turn, and turns make the tasks of a batch"
 #endif
-#define BANKS (LANES + 1) /* a row of lanes, in banks of its own */
+#define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
 #define LANES_SIZE (TASKS * BANKS)
-/* Rows of pivots: those of the next turn are written while those of one are read. */
+/* Two sets of rows of pivots: the next turn's are written while this turn's are read. */
 #define PIVOT_ROWS (OF_TURN * (TURNS > 1 ? 2 : 1))
 #define MOST_LIMBS (PASS_LIMBS1 > PASS_LIMBS2 ? PASS_LIMBS1 : PASS_LIMBS2)
-/* Local memory is used for lanes, then for words. */
+/* The same local memory holds lanes, and at the end words of limbs. */
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
 #define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
 
@@ -95,7 +95,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const KIND(tasks_of) all = {(ulong)channels * plane, first,  channels,
                                   plane,                   blocks, begin,
                                   tasks,                   log2_strip};
-    /* Of the item's lanes, and of the blocks that it adds; beyond the last channel there are none. */
+    /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);
     const float lane_mean = PASS(mean)(&tensors, min(lane_channel, channels - 1));
@@ -119,7 +119,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         const ulong place = KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first,
                                            &n);
         sizes[a] = exists ? n : 0;
-        /* Behind the block's end its last element is read, and not used. */
+        /* Loads past the block's end read its last element instead; the values are not used. */
         UNROLL for (uint s = 0; s < STEPS; ++s)
             PASS(load)(&elements, a * STEPS + s, &tensors, place + min(lane + s * LANES, n - 1));
     }
@@ -234,7 +234,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
             shared[w * ITEMS + item] = k + w < MOST_LIMBS ? limbs[k + w] : 0;
         add_words(shared, item, TASKS >> 1, strip);
-        /* An item for each word of both sums and each channel. */
+        /* One work-item for each word of each sum of each channel. */
         const uint word = k + ((item >> log2_strip) & (WORDS_AT_ONCE - 1)), c = item & strip_mask;
         const uint second = item >> (log2_strip + 2);
         const uint count = second ? PASS_LIMBS2 : PASS_LIMBS1;

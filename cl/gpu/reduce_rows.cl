@@ -1,12 +1,11 @@
 /*
  * GPU form, step 1, planes of one element: tensors -> accumulators. One text for both passes. Each
- * row of a tensor is a block of one, whose pivot is the element itself: of a block's terms x and x^2
- * are left, or dy and dy (x - mean).
+ * element is a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean).
  *
- * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). An item has one channel and
- * takes runs of RUN rows, one row of items after the other. A run is summed in int64s: elements that
- * lie within SPAN bits of the run's largest are added as they are, in units of the lowest; any other
- * one (none, nearly always) goes through its block's terms. The accumulators are the same.
+ * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one
+ * channel; the work-items of a channel take runs of RUN rows in turn. The elements of a run within
+ * SPAN bits of its largest are summed in int64s, in units of the lowest bit; others, which are
+ * rare, are added as blocks. The accumulators are the same.
  */
 /* Adds one element as a block. */
 static void PASS(add_one)(private long *limbs, private int *flags,
@@ -48,7 +47,7 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
     const uint step = (ITEMS >> log2_strip) * RUN, last_channel = min(c, channels - 1);
     PASS(elements) elements;
-    /* Behind the slice's end its last row is read, and not used. */
+    /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
         PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel);
     for (uint row = from, added = 0; row < stop; row += step) {
@@ -59,7 +58,7 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
                 PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, mean);
-        /* A run leaves no more than its elements would have, LANES at most, one by one. */
+        /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
@@ -73,7 +72,7 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
                   partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
 
-/* Another pass may follow. */
+/* The other pass may follow. */
 #undef PASS
 #undef PASS_ARGUMENTS
 #undef PASS_TENSORS

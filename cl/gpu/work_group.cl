@@ -1,21 +1,21 @@
 /*
- * GPU form: what reductions share. Work-groups have ITEMS work-items. Loads stand first, several to
- * a work-item, and nothing waits for one of them before all are under way; no array of a work-item
- * is indexed by what is known only at run time, so that all of them are registers.
+ * GPU form: what the reductions share. Work-groups have ITEMS work-items. A work-item issues
+ * several loads before it uses the result of one. Private arrays are indexed only by constants, so
+ * that they stay in registers.
  *
- * A sum is a block's float results, as `count` limbs of the first and second sum; what a block adds
- * is cut into PARTS parts, which the work-items of a block may share: integer sums have no order.
+ * What a block adds to an accumulator is divided into PARTS parts, which several work-items may
+ * add: the order of integer sums is free.
  */
 #define UNROLL _Pragma("unroll")
 
 /*
- * Planes of one element (reduce_rows.cl): rows that are summed together, and how many binary orders
- * of magnitude of elements an int64 takes then; shifts by twice as many are factors of 32 bits.
+ * Planes of one element (reduce_rows.cl): rows that are summed together, and the range of exponents
+ * for which an int64 holds their sum. Shifts by twice as much are products by factors of 32 bits.
  */
 #define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 #define SPAN 15
 
-/* The fold over the lanes of a block, in the order of doc/order.md. */
+/* Folds the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {
     float a[8], b[4];
@@ -43,8 +43,8 @@ static float largest_of_row(local const float *row)
 }
 
 /*
- * Flags of a block whose elements may not be finite. Its mean (accumulator.cl, flags_of) is NaN
- * where an element is, or where there are infinities of both signs; so neither needs an order.
+ * The flags of a block that may have elements that are not finite. Those of each element, joined,
+ * equal those of the block's mean (flags_of in accumulator.cl), and need no order.
  */
 static int flags_of_elements(global const stored *p, uint n, ulong stride)
 {
@@ -57,7 +57,7 @@ static int flags_of_elements(global const stored *p, uint n, ulong stride)
     return flags ? flags : FLAG_OVERFLOW;
 }
 
-/* carry_limbs where a work-item has the limbs of one sum or the other, at most `most` of them. */
+/* carry_limbs for `count` limbs, which differs between work-items, at most `most`. */
 static void carry_part(private long *limbs, int count, int most)
 {
     UNROLL for (int k = 0; k + 1 < most; ++k)
@@ -67,13 +67,14 @@ static void carry_part(private long *limbs, int count, int most)
         }
 }
 
-/* Words of each work-item that are added at once; a work-group's memory for it. */
+/* Words that each work-item adds at once, and the local memory for that. */
 #define WORDS_AT_ONCE 4
 #define WORDS_SIZE (WORDS_AT_ONCE * ITEMS)
 
 /*
- * Adds WORDS_AT_ONCE words of the work-items item, item + apart, ... while apart >= least: what
- * remains is in words[k * ITEMS + item] of the items below `least`. All of a work-group call it.
+ * A tree sum of WORDS_AT_ONCE words per work-item, over work-items `apart` from each other, down to
+ * `least`. The sums are in words[k * ITEMS + item] for item < least. The whole work-group must call
+ * this.
  */
 static void add_words(local long *words, uint item, uint apart, uint least)
 {
@@ -87,8 +88,8 @@ static void add_words(local long *words, uint item, uint apart, uint least)
 }
 
 /*
- * Adds the accumulators of a work-group whose item i has channel i mod strip, c of all, and writes
- * them: `count` limbs and the flags, which are in all_flags already.
+ * Adds the accumulators of a work-group in which work-item i has channel i mod strip, number c of
+ * the tensor, and writes them: `count` limbs, and the flags, which all_flags has already.
  */
 static void store_columns(private long *limbs, uint count, local long *words,
                           local const int *all_flags, uint strip, uint c, uint channels,
@@ -115,7 +116,7 @@ static uint magnitude_of(float v)
     return as_uint(v) & 0x7fffffffu;
 }
 
-/* Adds an integer in units of 2^place of the lowest limb's. */
+/* Adds an integer in units of 2^place times the lowest limb's unit. */
 static void add_sum(private long *limbs, int count, long sum, int place)
 {
     add_bits(limbs, count, abs(sum), place, sum < 0 ? -1 : 0);

@@ -79,7 +79,9 @@ typedef struct sbn_group_config {
      * ~/.cache/syncbn; none for CPUs, because their drivers keep more than can be kept
      * here, and none in a program that runs with another user's rights (set-user-ID),
      * because its environment is not trusted. "": none. A folder that cannot be used
-     * is no error. Its files may be removed at any time.
+     * is no error. Its files may be removed at any time. Numbers that `syncbn tune` has
+     * found for a device are kept there too, for CPUs as well; the environment variable
+     * SYNCBN_TUNING replaces them (doc/performance.md). Bits do not depend on them.
      */
     const char *program_cache;
 } sbn_group_config;

@@ -31,9 +31,9 @@ typedef enum sbn_layout {
 /*
  * How the elements of x, y, dy and dx are stored. All arithmetic is that of floats: an element is
  * widened exactly when it is read, and a result is rounded once, to the nearest, ties to even, when
- * it is written. Subnormal elements keep their values, NaN stays NaN (its payload may change), and
- * a result beyond the largest finite element becomes an infinity, as IEEE 754 says. No device needs
- * cl_khr_fp16.
+ * it is written. Subnormal halves keep their values; subnormal bfloat16s are denormal floats, which
+ * some devices flush. NaN stays NaN (its payload may change), and a result beyond the largest finite
+ * element becomes an infinity, as IEEE 754 says. No device needs cl_khr_fp16.
  */
 typedef enum sbn_type {
     SBN_F32 = 0, /* float: IEEE 754 binary32 */
@@ -62,6 +62,11 @@ typedef struct sbn_buffer {
  * buffers that its comment names; the others may stay zero. None, of any replica, may
  * overlap one that the pass writes: SBN_INVALID_ARGUMENT names both. (Sub-buffers of one
  * buffer count as buffers of their own.)
+ *
+ * In place. dx may be dy: the same buffer and offset. y may be x in sbn_evaluate, in
+ * sbn_recompute, and in sbn_forward of a layer in evaluation or frozen, whose backward
+ * pass then cannot read x: it must not be asked for gradients of weight and bias. The
+ * results have the same bits as apart.
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last

@@ -92,7 +92,7 @@ static const status_entry entries[] = {
     ENTRY(-70, CL_INVALID_DEVICE_QUEUE, "invalid device queue"),
     ENTRY(-71, CL_INVALID_SPEC_ID, "invalid specialization constant"),
     ENTRY(-72, CL_MAX_SIZE_RESTRICTION_EXCEEDED, "larger than the device allows"),
-    ENTRY(-1000, CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR, "invalid OpenGL shard group"),
+    ENTRY(-1000, CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR, "invalid OpenGL share group"),
     ENTRY(
         -1001, CL_PLATFORM_NOT_FOUND_KHR,
         "no OpenCL driver is found; install the device's, or pocl-opencl-icd for CPUs, and look at "

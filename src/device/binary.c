@@ -3,29 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-
-#define NAMES 7
-#define NAME_SIZE 512
-
-/* Asks for the strings that identify the device's compiler. */
-static int ask(cl_device_id device, char names[NAMES][NAME_SIZE])
-{
-    const cl_device_info of_device[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
-                                        CL_DRIVER_VERSION};
-    const cl_platform_info of_platform[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR,
-                                            CL_PLATFORM_VERSION};
-    cl_platform_id platform;
-    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS)
-        return 0;
-    int known = 1;
-    for (int i = 0; i < 4; ++i)
-        known = known &&
-                clGetDeviceInfo(device, of_device[i], NAME_SIZE, names[i], NULL) == CL_SUCCESS;
-    for (int i = 0; i < 3; ++i)
-        known = known && clGetPlatformInfo(platform, of_platform[i], NAME_SIZE, names[4 + i],
-                                           NULL) == CL_SUCCESS;
-    return known;
-}
+#include "device/identity.h"
 
 static void append(sbn_bytes *key, const void *bytes, size_t size)
 {
@@ -36,18 +14,18 @@ static void append(sbn_bytes *key, const void *bytes, size_t size)
 int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sources,
                     const char *options)
 {
-    char names[NAMES][NAME_SIZE] = {{0}};
+    sbn_identity identity;
     *key = (sbn_bytes){NULL, 0};
-    if (!ask(device, names))
+    if (!sbn__identity_of(device, &identity))
         return 0;
-    size_t size = sizeof names + strlen(options) + 1;
+    size_t size = sizeof identity.names + strlen(options) + 1;
     for (cl_uint i = 0; i < sources->count; ++i)
         size += sources->lengths[i] + 1;
     key->at = sbn__allocate(size);
     if (!key->at)
         return 0;
-    for (int i = 0; i < NAMES; ++i)
-        append(key, names[i], strlen(names[i]) + 1);
+    for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
+        append(key, identity.names[i], strlen(identity.names[i]) + 1);
     append(key, options, strlen(options) + 1);
     for (cl_uint i = 0; i < sources->count; ++i) {
         append(key, sources->texts[i], sources->lengths[i]);

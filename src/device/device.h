@@ -7,6 +7,7 @@
 #define SBN_DEVICE_DEVICE_H
 
 #include "device/program.h"
+#include "device/tuning.h"
 
 typedef struct sbn_replica {
     size_t index;
@@ -18,6 +19,7 @@ typedef struct sbn_replica {
     int in_order; /* the queue keeps order */
     cl_ulong max_allocation, cache_size;
     sbn_kernel_form form;
+    sbn_tuning tuning;
     sbn_program *programs[SBN_TYPES]; /* of types whose kernels are loaded; else NULL */
     sbn_kernels kernels[SBN_TYPES];
     sbn_sum_kernels sum_kernels;

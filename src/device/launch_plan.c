@@ -5,10 +5,10 @@
 #include "exact/format.h"
 
 /*
- * What the host may choose for the CPU form; src/device/kernel_constants.c has what its kernels are
+ * What the host may choose for the CPU form, unless it is tuned; src/device/kernel_constants.c has what its kernels are
  * compiled for, src/device/launch_plan_gpu.c the plans of the GPU form. Sizes are in elements.
  */
-typedef struct tuning {
+typedef struct cpu_numbers {
     size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
     size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
     size_t least_slice;     /* in smaller slices, adding accumulators costs more than it gains */
@@ -17,10 +17,10 @@ typedef struct tuning {
     size_t row_elements;    /* the same, walking by rows: of all its rows together */
     size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
     size_t chunk_units;     /* with more compute units a pass is not made in chunks */
-} tuning;
+} cpu_numbers;
 
 /* Measured on CPUs: doc/performance.md. */
-static const tuning cpu = {
+static const cpu_numbers cpu = {
     .work_groups_per_unit = 4,
     .reduce_elements = 131072,
     .least_slice = 8192,
@@ -57,19 +57,24 @@ static const tuning cpu = {
 
 static size_t work_groups_wanted(const sbn_replica *replica)
 {
-    return replica->compute_units * cpu.work_groups_per_unit;
+    return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
+                      replica->compute_units * cpu.work_groups_per_unit);
 }
 
 /*
  * Slices that a shard may have: those whose accumulators, which must be added, are half a percent
  * of its tensor; or as many as give each unit two work-groups, while their accumulators are few.
  */
-static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, size_t strips,
-                             size_t units)
+static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
+                             size_t accumulator_length, size_t strips)
 {
     const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
-    const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
-    const size_t cheap = shape->elements * sbn__type_size(shape->type) / SLICE_COST / bytes;
+    const size_t wanted = sbn__ceil_div(2 * replica->compute_units, strips);
+    const size_t few =
+        sbn__at_most(wanted, sbn__tuned(&replica->tuning, SBN_TUNED_SLICES, FEW_BYTES) / bytes);
+    const size_t cheap = sbn__tuned(&replica->tuning, SBN_TUNED_SLICES,
+                                    shape->elements * sbn__type_size(shape->type) / SLICE_COST) /
+                         bytes;
     return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
@@ -106,7 +111,6 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
 {
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_reduce_gpu(shape, replica, accumulator_length);
-    const tuning *tune = &cpu;
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
@@ -119,11 +123,15 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
                             (by_samples ? shape->plane : sbn__at_most(shape->plane, SBN_BLOCK));
     const size_t step = (size_t)(by_samples ? 1 : nchw ? sizes->batch : sizes->nhwc_rows);
 
-    size_t per_slice = sbn__at_least(tune->reduce_elements / elements, 1);
+    const sbn_tuning *tuning = &replica->tuning;
+    size_t per_slice =
+        sbn__at_least(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.reduce_elements) / elements, 1);
     per_slice = sbn__at_most(per_slice, sbn__at_least(strips * units / wanted, 1));
-    per_slice = sbn__at_least(per_slice, sbn__at_most(tune->least_slice / elements, units));
-    const size_t allowed = slices_allowed(shape, accumulator_length, strips,
-                                          replica->compute_units);
+    per_slice = sbn__at_least(per_slice,
+                              sbn__at_most(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.least_slice) /
+                                               elements,
+                                           units));
+    const size_t allowed = slices_allowed(shape, replica, accumulator_length, strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     per_slice = sbn__round_up(per_slice, step);
     const size_t slices = sbn__ceil_div(units, per_slice);
@@ -143,7 +151,8 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     const size_t runs = shape->channels < shape->total ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);
-    const size_t range = sbn__round_up(sbn__at_most(cpu.flat_elements, fair), RANGE_STEP);
+    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.flat_elements);
+    const size_t range = sbn__round_up(sbn__at_most(most, fair), RANGE_STEP);
     return (sbn_apply_plan){
         .walk = SBN_WALK_FLAT,
         .dimensions = 2,
@@ -160,7 +169,8 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
     const size_t tiles = sbn__ceil_div(width, tile);
-    size_t per_work_group = sbn__at_least(cpu.row_elements / sbn__at_most(width, tile), 1);
+    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.row_elements);
+    size_t per_work_group = sbn__at_least(most / sbn__at_most(width, tile), 1);
     per_work_group = sbn__at_most(per_work_group,
                                   sbn__at_least(rows * tiles / work_groups_wanted(replica), 1));
     per_work_group = sbn__at_least(per_work_group, sbn__ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
@@ -186,7 +196,9 @@ static int is_flat(const sbn_shape *shape)
  */
 static size_t cached_result(const sbn_replica *replica)
 {
-    return sbn__at_most(cpu.unit_cache * replica->compute_units, replica->cache_size);
+    return sbn__at_most(sbn__tuned(&replica->tuning, SBN_TUNED_CACHE,
+                                   cpu.unit_cache * replica->compute_units),
+                        replica->cache_size);
 }
 
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica)
@@ -194,8 +206,10 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_apply_gpu(shape, replica);
     sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
-    plan.non_temporal = shape->values * shape->total * sbn__type_size(shape->type) >
-                        cached_result(replica);
+    /* Lines of an output in place are in the caches already: its stores cost no reading. */
+    plan.non_temporal = !shape->in_place &&
+                        shape->values * shape->total * sbn__type_size(shape->type) >
+                            cached_result(replica);
     return plan;
 }
 
@@ -215,13 +229,12 @@ static size_t channels_of_lines(size_t plane)
  */
 size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const tuning *tune = &cpu;
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
-    if (replica->form == SBN_FORM_GPU || replica->compute_units > tune->chunk_units ||
+    if (replica->form == SBN_FORM_GPU || replica->compute_units > cpu.chunk_units ||
         !is_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
         return shape->channels;
     const size_t step = channels_of_lines(shape->plane);
-    const size_t most = replica->cache_size / tune->chunks_in_cache / bytes / step * step;
+    const size_t most = replica->cache_size / cpu.chunks_in_cache / bytes / step * step;
     if (most == 0)
         return shape->channels;
     /* Chunks of equal size. */
@@ -251,7 +264,8 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
     const size_t line = channels_of_lines(shape->plane);
     const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
-    size_t strip = sbn__at_most(WHOLE_BYTES / bytes, components / shape->blocks);
+    const size_t fits = sbn__tuned(&replica->tuning, SBN_TUNED_CACHE, WHOLE_BYTES) / bytes;
+    size_t strip = sbn__at_most(fits, components / shape->blocks);
     strip = sbn__at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
     if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
         return 0;

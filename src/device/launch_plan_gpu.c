@@ -47,6 +47,12 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Some devices count work-groups of the second dimension to 65535 only. */
 #define MOST_WORK_GROUPS 32768
 
+static size_t work_groups_wanted(const sbn_replica *replica)
+{
+    return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
+                      replica->compute_units * WORK_GROUPS_PER_UNIT);
+}
+
 static int reduction_of(const sbn_shape *shape)
 {
     if (shape->plane == 1)
@@ -68,15 +74,19 @@ static cl_uint log2_strip_of(const sbn_shape *shape, int reduction)
     return log2;
 }
 
-static size_t slices_allowed(const sbn_shape *shape, size_t accumulator_length, size_t strips,
-                             size_t units)
+static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
+                             size_t accumulator_length, size_t strips)
 {
     const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
     /* The words of a slice are counted in 32 bits. */
     if (bytes / sizeof(int64_t) > INT32_MAX)
         return 1;
-    const size_t few = sbn__at_most(sbn__ceil_div(2 * units, strips), FEW_BYTES / bytes);
-    const size_t cheap = shape->elements * sbn__type_size(shape->type) / SLICE_COST / bytes;
+    const size_t wanted = sbn__ceil_div(2 * replica->compute_units, strips);
+    const size_t few =
+        sbn__at_most(wanted, sbn__tuned(&replica->tuning, SBN_TUNED_SLICES, FEW_BYTES) / bytes);
+    const size_t cheap = sbn__tuned(&replica->tuning, SBN_TUNED_SLICES,
+                                    shape->elements * sbn__type_size(shape->type) / SLICE_COST) /
+                         bytes;
     return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
@@ -88,12 +98,14 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     const cl_uint log2_strip = log2_strip_of(shape, reduction);
     const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
     const size_t units = shape->channel_blocks; /* of which slices are made */
-    const size_t wanted = replica->compute_units * WORK_GROUPS_PER_UNIT;
+    const sbn_tuning *tuning = &replica->tuning;
+    const size_t wanted = work_groups_wanted(replica);
+    const size_t least = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->least);
+    const size_t most = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->most);
     size_t per_slice = sbn__ceil_div(strips * units, wanted);
-    per_slice = sbn__at_most(per_slice, sbn__at_least(kernel->most >> log2_strip, 1));
-    per_slice = sbn__at_least(per_slice, sbn__at_least(kernel->least >> log2_strip, 1));
-    const size_t allowed = slices_allowed(shape, accumulator_length, strips,
-                                          replica->compute_units);
+    per_slice = sbn__at_most(per_slice, sbn__at_least(most >> log2_strip, 1));
+    per_slice = sbn__at_least(per_slice, sbn__at_least(least >> log2_strip, 1));
+    const size_t allowed = slices_allowed(shape, replica, accumulator_length, strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     /* All slices alike, and items that take blocks at once all busy. */
     per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));
@@ -111,10 +123,10 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 }
 
 /* Work-groups within planes. */
-static sbn_apply_plan plan_planes(const sbn_shape *shape)
+static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / APPLY_ELEMENTS, 1),
-                                      MOST_WORK_GROUPS);
+    const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
+    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / elements, 1), MOST_WORK_GROUPS);
     const size_t range = sbn__ceil_div(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE) *
                          SBN_GPU_TILE;
     return (sbn_apply_plan){
@@ -129,8 +141,9 @@ static sbn_apply_plan plan_planes(const sbn_shape *shape)
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica, size_t width)
 {
     const size_t rows = shape->elements / width, tiles = sbn__ceil_div(width, SBN_GPU_TILE);
-    const size_t wanted = replica->compute_units * WORK_GROUPS_PER_UNIT;
-    size_t per_tile = sbn__at_least(APPLY_ELEMENTS / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
+    const size_t wanted = work_groups_wanted(replica);
+    const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
+    size_t per_tile = sbn__at_least(elements / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
     per_tile = sbn__at_most(per_tile, sbn__at_least(rows * tiles / wanted, 1));
     /* Rows are loaded ROWS_AT_ONCE at a time. */
     per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
@@ -150,6 +163,6 @@ sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *re
     const size_t width = shape->channels * plane;
     /* Rows are counted in 32 bits. */
     if (plane > 1 && (width > INT32_MAX || (plane >= LEAST_PLANE && shape->samples < LEAST_ROWS)))
-        return plan_planes(shape);
+        return plan_planes(shape, replica);
     return plan_rows(shape, replica, width);
 }

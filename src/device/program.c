@@ -113,7 +113,7 @@ static void release_program(cl_program *program)
     *program = NULL;
 }
 
-/* A second time where the driver's functions for halves do not pass the self-test, or are not there. */
+/* Twice where the driver's functions for halves do not pass the self-test, or do not compile. */
 static int build_apply(sbn_program *program, int cache)
 {
     const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);

@@ -1,10 +1,12 @@
 #include "group/group.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/versioned_struct.h"
+#include "device/cache_folder.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {
@@ -72,6 +74,21 @@ static int can_combine(const sbn_group *group)
     return can;
 }
 
+/* The numbers of $SYNCBN_TUNING; without it those kept for the device, if any. */
+static int tune(sbn_replica *replica, const char *program_cache)
+{
+    char sentence[256];
+    const char *given = secure_getenv("SYNCBN_TUNING");
+    if (given)
+        return sbn__tuning_parse(given, &replica->tuning, sentence, sizeof sentence)
+                   ? SBN_SUCCESS
+                   : sbn__fail(SBN_INVALID_ARGUMENT, "SYNCBN_TUNING: %s", sentence);
+    const int folder = sbn__cache_find(program_cache);
+    sbn__tuning_load(folder, replica->device, replica->form, &replica->tuning);
+    sbn__cache_close(folder);
+    return SBN_SUCCESS;
+}
+
 static int open_replicas(sbn_group *group, const sbn_group_config *config)
 {
     group->replicas = sbn__allocate(sizeof *group->replicas * config->replicas);
@@ -83,6 +100,8 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         int status = sbn__replica_open(replica, r, config->queues[r]);
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
+        if (!status)
+            status = tune(replica, config->program_cache);
         if (status)
             return status;
     }

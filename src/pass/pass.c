@@ -1,7 +1,7 @@
 #include "pass/pass.h"
 
 #include "pass/combine.h"
-#include "pass/fallback.h"
+#include "pass/end.h"
 #include "pass/on_device.h"
 #include "pass/overlap.h"
 #include "pass/pipeline.h"
@@ -18,13 +18,6 @@ static sbn_branch branch_at(const sbn_branch *branches, size_t i)
     sbn_branch branch;
     sbn__struct_get(&branch, sizeof branch, branches, i);
     return branch;
-}
-
-static int check_results(const sbn_result *results, size_t count)
-{
-    return results ? sbn__struct_check_room(results, count, SBN_STRUCT(sbn_result),
-                                            count > 1 ? "results" : "result")
-                   : SBN_SUCCESS;
 }
 
 static int check_failed(const sbn_pass *pass)
@@ -44,7 +37,7 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
         const int status = sbn__layer_pass_open(layer_pass, choose, &branch);
         sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
     }
-    sbn__pass_error(pass, pass->layer_passes, check_results(results, count));
+    sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));
     sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
 }
 
@@ -92,8 +85,6 @@ static void number_layer_passes(sbn_pass *pass)
     ++pass->group->communicator.calls;
 }
 
-static void wait_until_settled(sbn_pass *pass);
-
 /* Enqueues step 1 and starts step 2 or, in a joined pass, tells the others of the error. */
 static int launch(sbn_pass *pass)
 {
@@ -110,7 +101,7 @@ static int launch(sbn_pass *pass)
         sbn__pipeline_start(pass);
     sbn__combine_start(pass);
     if (pass->error)
-        wait_until_settled(pass);
+        sbn__pass_wait(pass);
     return pass->error;
 }
 
@@ -209,127 +200,4 @@ int sbn__pass_run(sbn__choose *choose, const sbn_branch *branches, size_t count,
     sbn_pass *pass;
     const int status = begin(choose, branches, count, results, 1, &pass);
     return status ? status : sbn_pass_end(pass, results);
-}
-
-static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
-{
-    for (size_t i = 0; i < pool->count; ++i)
-        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
-            return pool->under_way[i];
-    return NULL;
-}
-
-/*
- * Waits for devices in the driver, and for other ranks by polling and yielding, because transports
- * progress only when called.
- */
-static void wait_until_settled(sbn_pass *pass)
-{
-    sbn_group *group = pass->group;
-    const sbn_communicator *c = &group->communicator;
-    sbn_deadline deadline = sbn__deadline_start(c);
-    for (;;) {
-        sbn__combine_progress(group);
-        if (pass->stage == SBN_STAGE_SETTLED)
-            return;
-        sbn_pass *oldest = oldest_unsettled(group->passes);
-        if (oldest->stage == SBN_STAGE_LOCAL) {
-            sbn__pipeline_wait(oldest);
-            deadline = sbn__deadline_start(c);
-        } else if (sbn__deadline_passed(c, &deadline, sbn__pass_request(oldest))) {
-            sbn__passes_time_out(group, oldest);
-        }
-    }
-}
-
-static int check_under_way(const sbn_pass *pass)
-{
-    const int status = sbn__check_handle(pass, SBN_HANDLE_PASS, "pass");
-    if (!status && !pass->layer_passes)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a pass under way, got an ended one");
-    return status;
-}
-
-int sbn_pass_progress(sbn_pass *pass, int *ready)
-{
-    sbn__error_clear();
-    const int status = check_under_way(pass);
-    if (status)
-        return status;
-    sbn__combine_progress(pass->group);
-    if (ready)
-        *ready = pass->stage == SBN_STAGE_SETTLED;
-    sbn__error_clear();
-    return SBN_SUCCESS;
-}
-
-static int finish_replica(sbn_pass *pass, sbn_replica *replica)
-{
-    int status = SBN_SUCCESS;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        if (!lp->whole)
-            status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
-        if (!status)
-            status = sbn__layer_pass_finish(lp, replica);
-    }
-    return status ? status : sbn__flush(replica);
-}
-
-/*
- * Enqueues step 3 of the last chunk on every replica. From here on, an error of a pass with other
- * ranks fails the group.
- */
-static int finish(sbn_pass *pass)
-{
-    sbn_group *group = pass->group;
-    int status = SBN_SUCCESS;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        if (!lp->on_device)
-            lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
-    for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = finish_replica(pass, &group->replicas[r]);
-    if (!status)
-        return SBN_SUCCESS;
-    /* Coefficients may be missing on a device. */
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
-        if (lp->kind->fills)
-            lp->saved->filled = 0;
-        sbn__withdraw_events(group, lp->shards);
-    }
-    return sbn__pass_is_local(pass) ? status : sbn__communicator_fail(&group->communicator, status);
-}
-
-/* The statistics are already updated: an invalid result struct cannot stop the pass. */
-static int give_results(const sbn_pass *pass, sbn_result *results)
-{
-    size_t count = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next)
-        ++count;
-    const int status = check_results(results, count);
-    if (!results || status)
-        return status;
-    size_t i = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        sbn_result result = layer_pass->result;
-        result.count = layer_pass->count;
-        sbn__struct_put(results, i++, &result, sizeof result);
-    }
-    return SBN_SUCCESS;
-}
-
-int sbn_pass_end(sbn_pass *pass, sbn_result *results)
-{
-    sbn__error_clear();
-    int status = check_under_way(pass);
-    if (status)
-        return status;
-    wait_until_settled(pass);
-    sbn__error_clear();
-    status = pass->status ? sbn__fail(pass->status, "%s", pass->sentence) : finish(pass);
-    if (!status)
-        status = give_results(pass, results);
-    sbn__pass_release(pass);
-    return status;
 }

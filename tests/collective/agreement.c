@@ -188,7 +188,7 @@ static sbn_call all_apart(int rank, sbn_settings *settings)
 
 #define MOST "0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 and 4078 more"
 
-/* What does not fit is cut where it matters least. */
+/* A sentence that is too long loses its least important part. */
 static void check_room(void)
 {
     calls_say("long names", long_names, 3, 0,

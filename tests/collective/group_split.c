@@ -1,8 +1,7 @@
 /*
- * Groups split by colour over replicas and ranks: subgroups that cross ranks
- * and subgroups that stay inside one, all in use at once, each with the statistics
- * of its own samples; a layer that moves to a subgroup and back; and ranks that
- * do not agree about a split.
+ * Groups split by colour over replicas and ranks: subgroups of several ranks and of one, all in use
+ * at once, each with the statistics of its own samples; a layer that moves to a subgroup and back;
+ * and ranks that disagree about a split.
  */
 #include <stdio.h>
 #include <string.h>

@@ -170,7 +170,7 @@ static void check_disagreements(test_ranks *all)
             SBN_DISAGREEMENT, forwards);
 }
 
-/* What a forward fills may have been filled before, or not: that is no disagreement. */
+/* Ranks may pass filled and empty saved statistics to a forward pass: that is no disagreement. */
 static int fresh_saved(test_rank *m)
 {
     if (m->rank != 1)

@@ -33,7 +33,7 @@ static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
     return z ^ (z >> 31);
 }
 
-/* What a rank brings to a word of a reduction: any integer, so that sums wrap. */
+/* A rank's contribution to a word of a reduction: any integer, so that sums wrap. */
 static int64_t word(int rank, uint64_t round, size_t i)
 {
     return (int64_t)draw((uint64_t)rank + 1, round, i);

@@ -4,6 +4,7 @@
 collective_tests = \
 	tests/collective/abort \
 	tests/collective/agreement \
+	tests/collective/broken_transport \
 	tests/collective/foreign_words \
 	tests/collective/group_split \
 	tests/collective/hub \
@@ -20,8 +21,8 @@ tests_collective_request_LDFLAGS = $(wraps)
 tests_collective_sockets_SOURCES = tests/collective/hub.c tests/support/transport_sockets.c
 tests_collective_sockets_LDFLAGS = $(wraps)
 TESTS += $(collective_tests)
-TIMED_TESTS += tests/collective/abort tests/collective/hub_timeout tests/collective/memory \
-	tests/collective/request tests/collective/memory tests/collective/request
+WAITING_TESTS += tests/collective/abort tests/collective/broken_transport \
+	tests/collective/hub_timeout tests/collective/memory tests/collective/request
 ASAN_TESTS += $(collective_tests)
 VALGRIND_TESTS += tests/collective/agreement tests/collective/hub
 TSAN_TESTS += tests/collective/hub tests/collective/hub_threads

@@ -1,7 +1,7 @@
 /*
- * The cache on disk (src/device/cache.h): what is stored comes back; what is damaged, foreign or
- * another's does not; folders that others may write to are not used; and processes that write at
- * the same time do not disturb each other.
+ * The cache on disk (src/device/cache.h): what is stored can be loaded; files that are damaged, of
+ * another key or of another user are not; folders that others may write to are not used; and
+ * processes may write at the same time.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -140,7 +140,7 @@ static void damaged(void)
     sbn__cache_close(others);
 }
 
-/* What is in an entry's place and no file of ours is not taken, nor waited for. */
+/* Links, folders and pipes in an entry's place are neither read nor waited for. */
 static void foreign(void)
 {
     char path[1024], target[1024];

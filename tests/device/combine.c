@@ -85,7 +85,7 @@ static void add_value(int64_t *limbs, int count, int low, double value)
     }
 }
 
-/* What values of this size would leave: sums that nearly cancel in the variance among them. */
+/* The sums of values of this size, some of which nearly cancel in the variance. */
 static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
 {
     const double mean = scale * (uniform() - 0.5) * (double)(next() % 3);

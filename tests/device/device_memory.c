@@ -1,4 +1,4 @@
-/* sbn_device_memory: what passes take, the same from pass to pass, all of it given back. */
+/* sbn_device_memory: what passes allocate, that it does not grow, and that all of it is freed. */
 #include "support/ranks.h"
 
 static void train(test_rank *m)

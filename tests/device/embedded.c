@@ -1,4 +1,4 @@
-/* Devices that cannot run the kernels, played by a stub: refused with the reason. */
+/* Devices that cannot run the kernels, simulated by stubs, are refused with the reason. */
 #include <string.h>
 
 #include "support/fixture.h"

@@ -7,14 +7,16 @@ device_tests = \
 	tests/device/embedded \
 	tests/device/kernels \
 	tests/device/programs \
-	tests/device/shared_programs
+	tests/device/shared_programs \
+	tests/device/tuning
 check_PROGRAMS += $(device_tests)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_programs_LDFLAGS = $(wraps)
 tests_device_shared_programs_LDFLAGS = $(wraps)
+tests_device_tuning_LDFLAGS = $(wraps)
 TESTS += $(device_tests)
 ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
-	tests/device/kernels tests/device/shared_programs
+	tests/device/kernels tests/device/shared_programs tests/device/tuning
 TSAN_TESTS += tests/device/shared_programs
 OCLGRIND_TESTS += tests/device/kernels
 

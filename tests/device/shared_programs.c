@@ -1,10 +1,11 @@
 /*
- * Groups share built programs: the second of a context, device and options builds nothing, nor do
- * groups made at once by several threads; the last to go releases them; whoever waits for a build
- * that fails builds itself.
+ * Groups share built programs: the second group with the same context, device and options builds
+ * nothing, nor do groups that several threads create at once; the last group releases them; a
+ * thread that waits for another's build builds itself if that one fails.
  */
 #include <pthread.h>
 
+#include "base/memory.h"
 #include "support/fixture.h"
 #include "support/wraps.h"
 
@@ -48,6 +49,79 @@ static void check_one_after_another(void)
     sbn_group_destroy(other);
     tap_ok(builds_of(NULL, &first) == PROGRAMS, "the last to go releases them");
     sbn_group_destroy(first);
+}
+
+static int make_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = 1;
+    config.type = type;
+    return sbn_batchnorm_create(group, &config, layer);
+}
+
+static long builds_of_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)
+{
+    const long before = wraps_calls(WRAP_BUILD);
+    must(make_layer(group, type, layer), "sbn_batchnorm_create");
+    return wraps_calls(WRAP_BUILD) - before;
+}
+
+/* Programs of other types come with the first layer that needs them; they stay with its group. */
+static void check_types(void)
+{
+    sbn_group *first, *second, *part;
+    sbn_batchnorm *layers[5];
+    const int colour = 0;
+    must(make(NULL, &first), "sbn_group_create");
+    must(make(NULL, &second), "sbn_group_create");
+    tap_ok(builds_of_layer(first, SBN_F32, &layers[0]) == 0, "a layer of floats builds none");
+    tap_ok(builds_of_layer(first, SBN_F16, &layers[1]) == PROGRAMS, "one of halves builds %d",
+           PROGRAMS);
+    tap_ok(builds_of_layer(first, SBN_F16, &layers[2]) == 0, "the second of halves none");
+    tap_ok(builds_of_layer(first, SBN_BF16, &layers[3]) == PROGRAMS, "one of bfloat16s others");
+    tap_ok(builds_of_layer(second, SBN_BF16, &layers[4]) == 0, "another group's shares them");
+    must(sbn_group_split(second, &colour, &part), "sbn_group_split");
+    const long before = wraps_calls(WRAP_BUILD);
+    must(sbn_batchnorm_set_group(layers[1], part), "sbn_batchnorm_set_group");
+    must(sbn_batchnorm_set_group(layers[4], first), "sbn_batchnorm_set_group");
+    tap_ok(wraps_calls(WRAP_BUILD) == before, "nor does a layer that changes its group build any");
+    for (size_t i = 0; i < 5; ++i)
+        must(sbn_batchnorm_destroy(layers[i]), "sbn_batchnorm_destroy");
+    sbn_group_destroy(part);
+    sbn_group_destroy(first);
+    sbn_group_destroy(second);
+}
+
+/* A type whose programs cannot be built: no layer, and the group is as before. */
+static void check_failing_types(void)
+{
+    sbn_group *first, *second;
+    sbn_batchnorm *layer = NULL;
+    must(make(NULL, &first), "sbn_group_create");
+    must(make("-D SBN_TEST_ANOTHER=1", &second), "sbn_group_create");
+    must(make_layer(second, SBN_F16, &layer), "sbn_batchnorm_create");
+    for (int nth = 1; nth <= PROGRAMS; ++nth) {
+        const long handles = sbn__handles_open();
+        sbn_batchnorm *none = NULL;
+        wraps_fail(WRAP_BUILD, nth);
+        expect(make_layer(first, SBN_BF16, &none), SBN_UNSUPPORTED_DEVICE,
+               "cannot build the kernels", "a build fails");
+        tap_ok(!none && sbn__handles_open() == handles, "%ld handles left",
+               sbn__handles_open() - handles);
+        wraps_fail(WRAP_BUILD, nth);
+        expect(sbn_batchnorm_set_group(layer, first), SBN_UNSUPPORTED_DEVICE,
+               "cannot build the kernels", "a build fails, and the layer is where it was");
+        tap_ok(sbn_batchnorm_group(layer) == second && sbn__handles_open() == handles,
+               "%ld handles left", sbn__handles_open() - handles);
+    }
+    wraps_fail(WRAP_BUILD, 0);
+    const long before = wraps_calls(WRAP_BUILD);
+    must(sbn_batchnorm_set_group(layer, first), "sbn_batchnorm_set_group");
+    tap_ok(wraps_calls(WRAP_BUILD) - before == PROGRAMS, "then it moves, and %d are built",
+           PROGRAMS);
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+    sbn_group_destroy(first);
+    sbn_group_destroy(second);
 }
 
 typedef struct maker {
@@ -100,6 +174,8 @@ static void check_at_once(int faulty)
 static void checks(void)
 {
     check_one_after_another();
+    check_types();
+    check_failing_types();
     check_at_once(0);
     check_at_once(THREADS - 1);
     check_at_once(THREADS);

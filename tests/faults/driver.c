@@ -9,7 +9,7 @@
 
 enum { HOLDINGS = WRAPS_KINDS + 1 };
 
-/* Which calls after the first one fail, too, one at a time: most of a clean-up, and all. */
+/* Distances from the first failure to a second one: most calls of a clean-up; or all calls fail. */
 static const int seconds[] = {1, 2, 3, 5, 8, 13, WRAPS_ALL};
 
 const int survived_releases[] = {SURVIVED_RELEASES, -1};
@@ -36,7 +36,7 @@ int fault_points(void)
     return points && *points ? atoi(points) : SAMPLE;
 }
 
-/* What a run without failures came to: before each step, and after it. */
+/* Digests of a run without failures, before and after each step. */
 typedef struct record {
     uint64_t kept[MOST_STEPS], result[MOST_STEPS];
 } record;

@@ -1,4 +1,4 @@
-/* Checkpoints: looked into, loaded, saved anew, over another and over themselves. */
+/* Checkpoints: inspected, loaded, saved to a new file, over another file and over themselves. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void end(void)
     model_end();
     unlink(path);
     char command[128];
-    /* What could neither be kept nor removed. */
+    /* A draft that could neither be renamed nor removed. */
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (rmdir(folder) != 0 && system(command) != 0)
         perror(command);

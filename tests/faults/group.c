@@ -7,6 +7,8 @@
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
+#include "device/cache_folder.h"
+#include "group/group.h"
 #include "support/wraps.h"
 
 static sbn_group *group, *parts[REPLICAS];
@@ -53,11 +55,23 @@ static void begin_cold(void)
     make_folder();
 }
 
+/* Numbers as syncbn tune keeps them. */
+static void keep_tuning(const sbn_replica *replica)
+{
+    static const sbn_tuning tuning = {{200}};
+    char name[SBN_TUNING_NAME];
+    const int kept = sbn__cache_open(folder);
+    must(sbn__tuning_keep(kept, replica->device, replica->form, &tuning, name) ? 0 : 1,
+         "sbn__tuning_keep");
+    sbn__cache_close(kept);
+}
+
 static void begin_warm(void)
 {
     begin_cold();
     sbn_group *filler;
     must(stand_group(1, folder, &filler), "sbn_group_create");
+    keep_tuning(&filler->replicas[0]);
     sbn_group_destroy(filler);
 }
 
@@ -102,7 +116,11 @@ static int create_from_source(int step)
 static int create_in_folder(int step)
 {
     (void)step;
-    return stand_group(1, folder, &group);
+    /* Elsewhere this is set and empty: no file is read. */
+    unsetenv("SYNCBN_TUNING");
+    const int status = stand_group(1, folder, &group);
+    setenv("SYNCBN_TUNING", "", 1);
+    return status;
 }
 
 static void begin_three(void)
@@ -124,7 +142,7 @@ static void end_in_folder(void)
     wraps_resume();
 }
 
-/* Whatever becomes of the folder, the programs are compiled; a query of the driver's may end it. */
+/* Failures of the cache's folder do not matter: programs are compiled. A failed query may. */
 static const int no_cache[] = {WRAP_ALLOCATE,
                                WRAP_CREATE_BINARY,
                                WRAP_BUILD,

@@ -1,6 +1,6 @@
 /*
- * Calls into MPI and allocations of its transport fail: all kinds on a communicator of one rank,
- * those that all ranks make alike on one of all ranks of the job.
+ * Calls into MPI and allocations of its transport fail: every kind on a communicator of one rank;
+ * on one of all ranks, those that all ranks make in the same order.
  */
 #include <sched.h>
 #include <string.h>

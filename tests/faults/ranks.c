@@ -187,7 +187,10 @@ static uint64_t result(void)
     return digest;
 }
 
-/* Where all groups go on no rank's pass has succeeded; a split makes one of its own. */
+/*
+ * If all groups still work, no rank's pass has succeeded. Splits are left out: they have their own
+ * pass.
+ */
 static uint64_t kept(int number)
 {
     int usable = number < 2 && !timed_out;

@@ -28,7 +28,7 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
-    /* It takes long: of second failures, the next call and all calls are enough. */
+    /* Takes long: second failures are only that of the next call, and of all calls. */
     int slow;
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;

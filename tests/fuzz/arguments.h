@@ -51,7 +51,7 @@ const sbn_shard *any_shards(fuzz_input *in);
 const sbn_parameters *any_parameters(fuzz_input *in);
 const sbn_folding *any_foldings(fuzz_input *in);
 
-/* What exchanges under way read until they end: never changed. */
+/* Exchanges under way read this until they end: it never changes. */
 const sbn_tensors *any_tensors(fuzz_input *in);
 const size_t *tensor_counts(void);
 

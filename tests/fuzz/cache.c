@@ -76,7 +76,7 @@ static void write_file(const unsigned char *bytes, size_t size)
     close(file);
 }
 
-/* What was taken is the end of the file, and its checksum is right. */
+/* The binary that was accepted is the end of the file and has the right checksum. */
 static void check_taken(const unsigned char *file, size_t size, const sbn_bytes *binary)
 {
     uint64_t sum;

@@ -34,7 +34,7 @@ void call_group_ask(fuzz_input *in)
 {
     const char *reason = NULL;
     const sbn_group *group = any_handle(in, GROUP);
-    /* What it says is the group's state: no error of the call. */
+    /* It returns the group's state, which is no error of the call. */
     sbn_group_status(group, &reason);
     fuzz_must(reason && sbn_group_replicas(group) <= REPLICAS);
     fuzz_must(sbn_group_rank(group) == 0 && sbn_group_world_size(group) <= 1);

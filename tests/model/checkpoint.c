@@ -1,6 +1,6 @@
 /*
  * Checkpoints of whole networks: files that PyTorch and the reference implementation wrote are
- * loaded into every replica, and looked into without a model.
+ * loaded into every replica, and inspected without a model.
  */
 #include <math.h>
 #include <stdlib.h>

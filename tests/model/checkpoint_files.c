@@ -125,7 +125,7 @@ static void check_rewrite(void)
            (int)same);
     unlink(link);
 
-    /* What does not fit the file's type leaves it. */
+    /* A value that the file's type cannot hold is refused, and the file is not changed. */
     must(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), "load");
     must(sbn_model_save(n.model, file_network_path, data_path("network_f16.safetensors")), "save");
     const uint64_t before = digest_file(file_network_path);

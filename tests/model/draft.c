@@ -82,7 +82,7 @@ static void check_failures(void)
             if (status != expected || !as_it_should || !sentence || left != 0)
                 tap_ok(0, "call %d of %c with %s: %s: %s; %d names left", n, letter,
                        strerror(error), sbn_strerror(status), sbn_last_error(), left);
-            /* What could not be removed was empty. */
+            /* A draft that could not be removed is empty. */
             char command[128];
             snprintf(command, sizeof command, "find %s -name '*.tmp' -size 0 -delete", draft_root);
             if (letter == 'U' && system(command) != 0)

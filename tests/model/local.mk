@@ -9,6 +9,7 @@ model_tests = \
 	tests/model/draft \
 	tests/model/draft_places \
 	tests/model/file_memory \
+	tests/model/half \
 	tests/model/hostile \
 	tests/model/model \
 	tests/model/model_faults \

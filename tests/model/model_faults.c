@@ -219,7 +219,7 @@ static void check(size_t w)
 {
     const char *wrong = NULL;
     int n = 1;
-    /* What is kept from call to call is there now. */
+    /* Memory that is kept between calls has been allocated now. */
     begin(w);
     must(works[w].work(), works[w].name);
     begin(w);

@@ -1,10 +1,9 @@
 /*
- * Safetensors files that lie, each refused with a sentence; files that are odd
- * but true, read; and the 16-bit types in full.
+ * Invalid safetensors files, each refused with a sentence; and unusual but valid ones, which are
+ * read.
  */
 #include "model/safetensors.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 
 #include <syncbn.h>
 
-#include "model/half.h"
 #include "base/memory.h"
 #include "support/tap.h"
 
@@ -285,7 +283,7 @@ static void check_odd(void)
     sbn__tensor_file_close(&file);
 }
 
-/* What JSON has besides: space between tokens, and characters that are escaped. */
+/* Other parts of JSON: space between tokens, and escaped characters. */
 static void check_json(void)
 {
     const char *header =
@@ -309,7 +307,7 @@ static void check_json(void)
     sbn__tensor_file_close(&file);
 }
 
-/* What sentences show of a long name: whole characters, and dots. */
+/* Sentences show the beginning of a long name, in whole characters, and dots. */
 static void check_shown(void)
 {
     char name[1000] = "";
@@ -332,48 +330,6 @@ static void check_shown(void)
            "bytes that are not UTF-8");
 }
 
-/* Halves by their definition, and back; floats between two halves to the nearer, or the even one. */
-static void check_half(void)
-{
-    int wrong = 0, wrong_back = 0, wrong_between = 0, wrong_bfloat = 0;
-    for (unsigned bits = 0; bits < 0x10000; ++bits) {
-        const unsigned exponent = bits >> 10 & 31, mantissa = bits & 1023;
-        double value = exponent == 31  ? mantissa ? NAN : INFINITY
-                       : exponent == 0 ? ldexp(mantissa, -24)
-                                       : ldexp(1024 + mantissa, (int)exponent - 25);
-        if (bits & 0x8000)
-            value = -value;
-        const float got = sbn__float_of_half((uint16_t)bits);
-        wrong += isnan(value) ? !isnan(got) : got != value || !signbit(got) != !signbit(value);
-        const uint16_t back = sbn__half_of_float(got);
-        wrong_back += isnan(got) ? !isnan(sbn__float_of_half(back)) : back != bits;
-        if (exponent < 30 || (exponent == 30 && mantissa < 1023)) {
-            const float next = sbn__float_of_half((uint16_t)(bits + 1)), middle = (got + next) / 2;
-            const unsigned even = bits & 1 ? bits + 1 : bits;
-            wrong_between += sbn__half_of_float(middle) != even ||
-                             sbn__half_of_float(nextafterf(middle, got)) != bits ||
-                             sbn__half_of_float(nextafterf(middle, next)) != bits + 1;
-        }
-        const float wide = sbn__float_of_bfloat((uint16_t)bits);
-        const uint16_t narrow = sbn__bfloat_of_float(wide);
-        wrong_bfloat += isnan(wide) ? !isnan(sbn__float_of_bfloat(narrow)) : narrow != bits;
-        if (isfinite(wide) && isfinite(sbn__float_of_bfloat((uint16_t)(bits + 1)))) {
-            const float next = sbn__float_of_bfloat((uint16_t)(bits + 1));
-            const float middle = wide + (next - wide) / 2;
-            wrong_bfloat += sbn__bfloat_of_float(middle) != (bits & 1 ? bits + 1 : bits) ||
-                            sbn__bfloat_of_float(nextafterf(middle, wide)) != bits ||
-                            sbn__bfloat_of_float(nextafterf(middle, next)) != bits + 1;
-        }
-    }
-    tap_ok(!wrong && !wrong_back, "65536 halves: %d read wrongly, %d written wrongly", wrong,
-           wrong_back);
-    tap_ok(!wrong_between, "between two halves: %d rounded wrongly", wrong_between);
-    tap_ok(!wrong_bfloat, "65536 bfloats: %d wrong", wrong_bfloat);
-    tap_ok(sbn__half_of_float(65519.996f) == 0x7bff && sbn__half_of_float(65520.0f) == 0x7c00 &&
-               sbn__half_of_float(-INFINITY) == 0xfc00,
-           "the largest half, and beyond");
-}
-
 int main(void)
 {
     const long at_start = sbn__handles_open();
@@ -385,7 +341,6 @@ int main(void)
     check_odd();
     check_json();
     check_shown();
-    check_half();
     unlink(path);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");
     return tap_done();

@@ -1,7 +1,7 @@
 /*
- * The MPI transport's manners, on 2 ranks or more: what it refuses, that the
- * caller's communicator, error handler and messages are left alone, that
- * errors of MPI arrive with a sentence, and that communicators are given back.
+ * The MPI transport on 2 ranks or more: the arguments that it refuses; that the caller's
+ * communicator, error handler and messages are left alone; that errors of MPI come with a sentence;
+ * and that communicators are freed.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,11 +1,9 @@
 /*
- * What goes wrong for real: `mpi_faults FAULT...` on 4 ranks, one after the other
- * where the group lives on. Ranks 1 and 3 are the faulty ones where there are
- * two, else rank 1; after `local` the group goes on with local statistics when a
- * rank does not come. Every rank prints a line for the pass that met the fault
- * and one for another pass afterwards, and the program ends the documented way:
- * by MPI_Finalize, or by MPI_Abort(…, 3) after a timeout. tests/mpi/faults.sh
- * looks at what was printed and how the job ended.
+ * Faults in an MPI job: `mpi_faults FAULT...` on 4 ranks, one fault after the other while the group
+ * works. Rank 1 is the faulty one, or ranks 1 and 3. After `local` the group goes on with local
+ * statistics if a rank does not join. Every rank prints a line for the pass with the fault and one
+ * for another pass afterwards, and the program ends as documented: by MPI_Finalize, or by
+ * MPI_Abort(…, 3) after a timeout. tests/mpi/faults.sh checks the lines and the exit status.
  */
 #include <signal.h>
 #include <string.h>
@@ -117,8 +115,8 @@ static const struct fault {
     {"two", two, 60},           {"two_alike", two_alike, 60},
     {"channels", channels, 60}, {"two_settings", two_settings, 60},
     {"device", device, 60},     {"late_device", late_device, 60},
-    {"sleep", sleeper, 10},     {"staggered", staggered, 10},
-    {"stop", stop, 10},         {"kill", kill_rank, 60},
+    {"sleep", sleeper, 5},      {"staggered", staggered, 5},
+    {"stop", stop, 5},          {"kill", kill_rank, 60},
 };
 
 static const struct fault *find(const char *name)

@@ -1,19 +1,20 @@
 /*
- * A rank that comes too late, one fault for each run: `mpi_late FAULT [local]` on
- * 4 ranks. The others have given up when rank 1 comes; it is told, or it succeeds
- * once and then learns by a timeout of its own. Every rank prints what its calls came to.
- * Where all reductions have been joined by all ranks the job ends by MPI_Finalize, else
- * by MPI_Abort(…, 3). tests/mpi/faults.sh looks at it.
+ * A rank that joins too late, one fault per run: `mpi_late FAULT [local]` on 4 ranks. The others
+ * have timed out when rank 1 joins. It is told so, or succeeds once and then times out itself.
+ * Every rank prints the results of its calls. If all ranks have joined all reductions, the job ends
+ * by MPI_Finalize, else by MPI_Abort(…, 3). tests/mpi/faults.sh checks this.
  */
 #include <string.h>
 
 #include "mpi/training.h"
 
-/* When rank 1 comes, and until when the others wait for it, both from the start; in timeouts. */
+/*
+ * When rank 1 joins, and until when the others stay, from the start, as multiples of the timeout.
+ */
 #define LATE 1.5
 #define LONGER 2.2
 
-/* As long as a program with other work, whose MPI goes on. */
+/* As a program with other work, in which MPI progresses. */
 static void work_until(double end)
 {
     int there;
@@ -30,7 +31,7 @@ static void late(training *t)
     if (t->rank == 1)
         pause_for(LATE * t->timeout);
     training_says(t, "", training_first(t));
-    /* Who is missing is asked before the timeout, not after it. */
+    /* The library asks who is missing before the timeout, not after it. */
     const double waited = MPI_Wtime() - start;
     const double most = t->rank == 1 ? (LATE + 0.5) * t->timeout : t->timeout + 0.8;
     training_says(t, "in time: ", waited < most ? SBN_SUCCESS : SBN_TIMEOUT);
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
     training t;
     while (f < end && strcmp(f->name, argc > 1 ? argv[1] : "") != 0)
         ++f;
-    if (f == end || training_open(&t, 10, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
+    if (f == end || training_open(&t, 5, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
         return 99;
     const double start = MPI_Wtime();
     t.fault = f->name;
@@ -140,7 +141,7 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
-    /* What was printed is on its way. */
+    /* Time for the launcher to print all lines. */
     pause_for(1);
     MPI_Abort(MPI_COMM_WORLD, 3);
     return 0;

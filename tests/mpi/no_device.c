@@ -1,7 +1,6 @@
 /*
- * Ranks whose process sees no OpenCL platform at all, among others that have a device: the script
- * takes the drivers of the odd ones away. They take part and learn the statistics of the rest,
- * which are those of the rest alone.
+ * Ranks whose process has no OpenCL platform, among others that have a device: the script hides the
+ * drivers from the odd ranks. They take part and get the statistics of the other ranks' samples.
  */
 #include <string.h>
 

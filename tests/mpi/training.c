@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "support/stalls.h"
+
 int training_says(const training *t, const char *when, int status)
 {
     printf("%s: rank %d: %s%s: %s\n", t->fault, t->rank, when, sbn_status_name(status),
@@ -80,11 +82,15 @@ int training_open(training *t, double timeout, sbn_timeout_action action)
     /* All together until here, whatever their start took. */
     must(training_first(t), "the first pass");
     MPI_Barrier(MPI_COMM_WORLD);
+    stalls_begin();
     return 0;
 }
 
 int training_close(training *t)
 {
+    if (stalls_longest() >= t->timeout / 10)
+        fprintf(stderr, "rank %d: stopped for %.2g s\n", t->rank, stalls_longest());
+    stalls_end();
     slice_close(&t->slice);
     sbn_saved_destroy(t->first_saved);
     sbn_saved_destroy(t->second_saved);

@@ -1,5 +1,5 @@
 /*
- * What programs shard in which a rank of an MPI job goes wrong: a group over all
+ * What programs share in which a rank of an MPI job goes wrong: a group over all
  * ranks with one replica each, two layers, and lines
  *
  *   FAULT: rank R: WHEN: STATUS: sentence
@@ -30,7 +30,11 @@ typedef struct training {
 /* Initialises MPI; all ranks have made a first pass when it returns. 1: there is no device. */
 int training_open(training *t, double timeout, sbn_timeout_action action);
 
-/* Ends everything but MPI, says what became of the transport, and returns its status. */
+/*
+ * Ends everything but MPI, says what became of the transport, and returns its status. Says on
+ * standard error if the machine has stopped the process for a tenth of the timeout or more:
+ * "stopped for".
+ */
 int training_close(training *t);
 
 /* The usual layer, or one that is made otherwise. */

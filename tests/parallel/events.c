@@ -1,8 +1,7 @@
 /*
- * What exchanges wait for, and what waits for them: commands that the caller's
- * queue holds when an exchange begins come first, in-order or by the wait list;
- * those after its end come later, or wait for its event; what is enqueued
- * between the two runs beside it.
+ * The order of exchanges and other commands: those in the caller's queue when an exchange begins
+ * run first, in order or by the wait list; those after its end run later, or wait for its event;
+ * those enqueued in between run beside it.
  */
 #include "support/fixture.h"
 
@@ -153,7 +152,7 @@ static void check_broadcast(int out_of_order)
     close_replicas();
 }
 
-/* What is enqueued after begin neither waits for the exchange nor holds it up. */
+/* Commands enqueued after begin neither wait for the exchange nor delay it. */
 static void check_beside(void)
 {
     const size_t count = COUNT;

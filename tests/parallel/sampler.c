@@ -1,6 +1,6 @@
 /*
  * The distributed sampler: lengths and padding as PyTorch's, each sample once, another order in
- * each epoch, the same order on every machine, and nothing odd about it.
+ * each epoch, the same order on every machine, and an even distribution.
  */
 #include <math.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void check_shards(void)
     tap_ok(!wrong, "lengths and shards as PyTorch's: %d of %d wrong", wrong, cases);
 }
 
-/* Where places of the order are the same for 1, 2 and 4 replicas, so are global batches. */
+/* The global batches are the same for 1, 2 and 4 replicas. */
 static void check_spread(void)
 {
     static uint64_t other[2 * MOST];

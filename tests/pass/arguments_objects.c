@@ -1,6 +1,6 @@
 /*
- * Calls that objects refuse, or take in an order of their own: while a pass is under way, of two
- * groups, without a place, after a layer has moved.
+ * Calls that are refused because of the objects' state: while a pass is under way, with objects of
+ * two groups, without a place for the result, after a layer has moved.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Where a configuration runs: a process of its own, since drivers read their settings once. */
+/* A configuration runs in a process of its own, because drivers read their settings once. */
 typedef struct machine {
     const char *name;
     const char *pocl_devices;  /* POCL_DEVICES */

@@ -1,12 +1,12 @@
 /*
- * What must change the bits of tests/pass/bits, and what need not leave them:
+ * What must change the bits of tests/pass/bits, and what may change them:
  *
  * - a kernel that folds its lanes in another order, and statistics of each replica alone, must
  *   give other bits, or equal digests would show nothing;
  * - under -cl-denorms-are-zero the bits stay as long as the spreads of x and of dy in a channel
  *   are RANGE or more; below, results stay within a bound.
  *
- * On PoCL, whose compiler takes that option at its word.
+ * On PoCL, whose compiler implements that option.
  */
 #include <math.h>
 #include <stdio.h>

@@ -109,7 +109,7 @@ static void run(test_ranks *all, int (*work)(test_rank *), uint64_t *digests, co
         digests[rank] = all->of[rank].digest;
 }
 
-/* What a forward and a backward pass cost, as include/syncbn/transport.h has it. */
+/* The reductions of a forward and a backward pass, as include/syncbn/transport.h says. */
 typedef struct cost {
     int starts[SBN_TAGS];
     size_t words[SBN_TAGS];
@@ -137,7 +137,7 @@ static cost cost_of(const branch_shape *shapes, size_t count)
     return c;
 }
 
-/* What a pass says of the wide format is right, or, without other ranks, left to the devices. */
+/* sbn_result.wide is right, or -1 where the devices decide. */
 static int is_right(int ranks, int wide, int expected)
 {
     return wide == expected || (wide == -1 && ranks == 1);

@@ -1,7 +1,6 @@
 /*
- * Calls of several layers that cannot be: bad input, devices that fail in one
- * layer. Each rank gets a sentence that names the layer, nothing has changed
- * in any layer, and the groups go on.
+ * Calls of several layers that fail: bad input, devices that fail in one layer. Each rank gets a
+ * sentence that names the layer, nothing has changed in any layer, and the groups go on.
  */
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +96,9 @@ static int too_few(test_rank *m)
     return branch_call_make(m, &c);
 }
 
-/* The reads of rank 1: of the first layer, the second, and the second once more in the wide format. */
+/*
+ * The reads of rank 1: of the first layer, the second, and the second once more in the wide format.
+ */
 static int read_of_second(test_rank *m)
 {
     wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 2 : 0);

@@ -1,8 +1,8 @@
 /*
- * Passes in chunks: on a device that says to be small, its cache too, every output,
- * running statistics and what is saved have the bits of a pass made whole,
- * whatever the shape and the settings. Where the device combines, a pass that could be made in chunks
- * is one launch, and one more of the wide format, with the same bits.
+ * Passes in chunks: on a device that reports few units and a small cache, every output, the running
+ * and the saved statistics have the bits of a pass in one chunk, whatever the shape and the
+ * settings. Where the device combines, a pass that could be made in chunks is one launch, and one
+ * more in the wide format, with the same bits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,8 +169,8 @@ static outcome train(const problem *p, cl_ulong cache, int on_host)
 }
 
 /*
- * Combined by the host, step 1 of each chunk is a launch of its own: so many more show that there were
- * chunks. Combined by devices, the pass is one launch.
+ * Combined by the host, step 1 of each chunk is a launch of its own: so many more show that there
+ * were chunks. Combined by devices, the pass is one launch.
  */
 static void check(const problem *p, int on_host, uint64_t right)
 {

@@ -116,7 +116,7 @@ static struct {
     sbn_hub *hub;
 } patched;
 
-/* What is called for each replica, as it has been made. */
+/* Called for each replica when it has been made. */
 static void register_replica(replica *r, const sbn_transport *transport)
 {
     sbn_group *group = group_of(&r->queue, 1, transport);

@@ -1,7 +1,7 @@
 /*
- * Queues of any kind: inputs that another queue writes, ordered by events
- * alone; outputs that another queue reads, ordered by the returned event
- * alone; passes in a row on a queue that keeps no order.
+ * Queues of both kinds: inputs that another queue writes, ordered by events alone; outputs that
+ * another queue reads, ordered by the returned event alone; consecutive passes on an out-of-order
+ * queue.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ typedef struct replica {
 
 static replica replicas[REPLICAS];
 
-/* What is to be written comes behind work that takes a while. */
+/* Writes the input after work that takes a while. */
 static void produce(replica *r)
 {
     const slice *s = &r->made;

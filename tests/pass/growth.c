@@ -1,8 +1,7 @@
 /*
- * Programs compiled against an older and against a newer version of the structs do the same work
- * as one of this version, on the library as it is linked: with the same results, nothing written
- * beyond their structs, and later fields refused where they are in use. The last part looks at what
- * sizes are possible at all.
+ * Programs compiled against an older and against a newer version of the structs do the same work as
+ * one of this version, on the shared library: with the same results, nothing written beyond their
+ * structs, and later fields refused if they are used. The last part tests which sizes are accepted.
  */
 #include "pass/growth.h"
 
@@ -37,7 +36,9 @@ static uint64_t add(uint64_t digest, cl_mem mem, size_t floats)
     return digest_of(digest, values, sizeof(float) * floats);
 }
 
-/* The program's results on the device, from tensors as it finds them; without what folding wrote. */
+/*
+ * The program's results on the device, from tensors as it finds them; without what folding wrote.
+ */
 static uint64_t run(void (*program)(const growth_setup *, growth_outcome *), const char *checkpoint,
                     growth_outcome *outcome)
 {
@@ -86,7 +87,7 @@ static uint64_t check_program(void (*program)(const growth_setup *, growth_outco
     return digest;
 }
 
-/* What a size can be, and what _init does with it. */
+/* Which sizes are accepted, and what _init does with them. */
 static void check_sizes(void)
 {
     sbn_batchnorm_config filled, defaults = SBN_BATCHNORM_CONFIG_INIT;

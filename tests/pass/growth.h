@@ -10,7 +10,7 @@
 
 enum { GROWTH_REPLICAS = 2, GROWTH_CHANNELS = 3, GROWTH_PLANE = 5, GROWTH_SAMPLES = 4 };
 
-/* What a program works with: handles of OpenCL and of the library. */
+/* The handles of OpenCL and of the library that a program uses. */
 typedef struct growth_setup {
     void *queue;
     void *x[GROWTH_REPLICAS], *y[GROWTH_REPLICAS], *dx[GROWTH_REPLICAS]; /* whole tensors */

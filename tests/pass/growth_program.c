@@ -1,7 +1,7 @@
 /*
- * A program that knows the library by declarations of its own, as one that was compiled long ago,
- * or will be, against another version of <syncbn.h>. Compiled three times: GROWTH is -1 for structs
- * with fewer fields than now, 0 for those of now, 1 for structs with later fields.
+ * A program with declarations of its own, as if it were compiled against another version of
+ * <syncbn.h>. Compiled three times: GROWTH is -1 for structs with fewer fields than the present
+ * ones, 0 for the present ones, 1 for structs with more fields.
  */
 #include "pass/growth.h"
 
@@ -15,7 +15,7 @@
 #define NAME growth_newer
 #endif
 
-/* What later versions might append. */
+/* Fields that later versions might append. */
 #if GROWTH > 0
 #define LATER \
     uint64_t later; \
@@ -289,7 +289,7 @@ static void open_work(work *w)
     w->layer_config.channels = GROWTH_CHANNELS;
     good(w, sbn_batchnorm_create(w->group, &w->layer_config, &w->tracking), "a tracking layer");
 #if GROWTH >= 0
-    /* What an older program leaves out is off. */
+    /* Fields that an older program lacks are off. */
     w->layer_config.track_running_stats = 0;
 #endif
     good(w, sbn_batchnorm_create(w->group, &w->layer_config, &w->layer), "sbn_batchnorm_create");

@@ -1,6 +1,6 @@
 /*
- * Objects that are destroyed in the wrong order, and handles of objects that are destroyed: each
- * is refused with a sentence, what is refused stays as it was, and the right order ends it all.
+ * Objects destroyed in the wrong order, and handles of destroyed objects: each call is refused with
+ * a sentence and changes nothing; the right order then frees everything.
  */
 #include <string.h>
 

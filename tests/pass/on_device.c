@@ -1,7 +1,8 @@
 /*
- * Passes that devices combine and that only enqueue: the bits of passes that the host combines, in
- * groups of one replica and of several, on queues of both kinds; nothing waits or makes anything,
- * even while the inputs are not there; what is read on demand is that of the passes before.
+ * Passes that devices combine, which only enqueue: they have the bits of passes that the host
+ * combines, in groups of one replica and of several, on queues of both kinds; they neither wait nor
+ * allocate, even if their inputs are not ready; statistics read later are those of the passes
+ * before.
  */
 #include <math.h>
 #include <string.h>
@@ -275,6 +276,37 @@ static void train_ahead(training *t, sbn_saved *other)
     train(t, SBN_ACCUMULATE_GRADIENTS, results);
 }
 
+/*
+ * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining,
+ * both in the wide format, and the apply; or one launch in each format, where a replica is alone; in a
+ * backward pass of several the gradients. The queue is flushed once behind what combines, so that the
+ * device begins, and once at the end.
+ */
+static void check_commands(training *t)
+{
+    sbn_result result = SBN_RESULT_INIT;
+    long most = 0;
+    for (size_t r = 0; r < t->replicas; ++r)
+        most += t->p->samples[r] > 0 ? 5 : 0;
+    if (t->replicas == 1)
+        most = 2;
+    for (int is_backward = 0; is_backward < 2; ++is_backward) {
+        const long launches = wraps_calls(WRAP_LAUNCH), flushes = wraps_calls(WRAP_FLUSH);
+        const long markers = wraps_calls(WRAP_MARKER);
+        must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
+                         : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
+             "a pass");
+        const long expected = most + (is_backward && t->replicas > 1 ? (long)t->replicas : 0);
+        const long launched = wraps_calls(WRAP_LAUNCH) - launches;
+        tap_ok(launched <= expected && wraps_calls(WRAP_MARKER) == markers &&
+                   wraps_calls(WRAP_FLUSH) - flushes <= 2 * (long)t->replicas,
+               "%s, %s: expected at most %ld launches, no marker and %zu flushes, got %ld, %ld and "
+               "%ld",
+               t->p->what, is_backward ? "backward" : "forward", expected, 2 * t->replicas,
+               launched, wraps_calls(WRAP_MARKER) - markers, wraps_calls(WRAP_FLUSH) - flushes);
+    }
+}
+
 static void check_calls(const problem *p, cl_command_queue queue)
 {
     training t;
@@ -298,6 +330,7 @@ static void check_calls(const problem *p, cl_command_queue queue)
            p->what, questions);
     tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", p->what,
            sbn__handles_open() - handles);
+    check_commands(&t);
     must(clFinish(queue), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
     training_close(&t);

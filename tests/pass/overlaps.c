@@ -1,6 +1,6 @@
 /*
  * Buffers of two replicas, or of two layers of a call, that overlap: each pair of which one is
- * written is refused with both named, whatever the pass, and in folding; what may meet is not.
+ * written is refused, with both names, in every pass and in folding; allowed overlaps are not.
  */
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static void accepted(const sbn_shard *shards, const char *what)
            what);
 }
 
-/* What is only read may be shared, and neighbours are no overlap. */
+/* Buffers that are only read may be shared, and adjacent ones do not overlap. */
 static void check_apart(void)
 {
     sbn_shard shards[REPLICAS];

@@ -1,7 +1,7 @@
 /*
- * Steady state allocates nothing and compiles nothing: after the first few
- * passes no program, kernel, buffer or host block is made, and no handle is
- * kept, whatever is called again; over a hub a few more blocks at most.
+ * The steady state allocates and compiles nothing: after the first few passes no program, kernel,
+ * buffer or host memory is created and no handle is left, whatever is called again; over a hub at
+ * most a few more blocks are allocated.
  */
 #include <string.h>
 

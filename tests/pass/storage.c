@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/devices.h"
 #include "support/fixture.h"
@@ -107,7 +108,7 @@ static void check_all(const device_info *info, cl_context context, cl_command_qu
     free(elements);
 }
 
-/* By the kernels as they are, then by integers where these leave halves to the processor or driver. */
+/* By the kernels as they are, then by integers where these leave halves to others. */
 static void check_device(const device_info *info)
 {
     static const char *const others[] =
@@ -137,6 +138,7 @@ static void check_device(const device_info *info)
         check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NCHW);
         check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NHWC);
         must(sbn_group_destroy(group), "sbn_group_destroy");
+        tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
         wraps_replace(NULL, NULL);
     }
     clReleaseCommandQueue(queue);
@@ -208,6 +210,65 @@ static void check_buffers(void)
     fixture_close(&device);
 }
 
+/* A convolution's weights are floats, whatever the layer behind it stores. */
+static void check_folding(void)
+{
+    enum { COUNT = 6, CHANNELS_FOLDED = 2 };
+    static const float weight[COUNT] = {1.0f, -2.5f, 0x1.000002p0f, 4.0f, 0x1p-30f, 7.0f};
+    static const float norm[2 * CHANNELS_FOLDED] = {1.5f, -3.0f, 0.25f, 8.0f};
+    static const float mean[CHANNELS_FOLDED] = {0.5f, -1.0f}, var[CHANNELS_FOLDED] = {2.0f, 3.0f};
+    float folded[2][COUNT + CHANNELS_FOLDED];
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_group *group;
+    fixture device;
+    cl_int code;
+    if (fixture_open(&device))
+        return;
+    cl_command_queue queue = fixture_queue(&device, 0);
+    config.queues = &queue;
+    config.replicas = 1;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    cl_mem in = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                               sizeof weight, (void *)(uintptr_t)weight, &code);
+    must(code, "clCreateBuffer");
+    cl_mem of_norm = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                    sizeof norm, (void *)(uintptr_t)norm, &code);
+    must(code, "clCreateBuffer");
+    cl_mem out = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof folded[0], NULL, &code);
+    must(code, "clCreateBuffer");
+    for (int which = 0; which < 2; ++which) {
+        sbn_batchnorm *layer;
+        sbn_folding folding = SBN_FOLDING_INIT;
+        settings.channels = CHANNELS_FOLDED;
+        settings.type = which ? SBN_F16 : SBN_F32;
+        must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
+        must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL),
+             "sbn_batchnorm_set_running_stats");
+        folding.outer = 1;
+        folding.inner = COUNT / CHANNELS_FOLDED;
+        folding.weight.mem = in;
+        folding.norm_weight.mem = of_norm;
+        folding.norm_bias = (sbn_buffer){of_norm, CHANNELS_FOLDED};
+        folding.folded_weight.mem = out;
+        folding.folded_bias = (sbn_buffer){out, COUNT};
+        must(sbn_batchnorm_fold(layer, &folding), "sbn_batchnorm_fold");
+        must(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof folded[0], folded[which], 0, NULL,
+                                 NULL),
+             "clEnqueueReadBuffer");
+        must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+    }
+    tap_ok(memcmp(folded[0], folded[1], sizeof folded[0]) == 0,
+           "a layer of halves folds into floats: %a, expected %a", (double)folded[1][1],
+           (double)folded[0][1]);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+    clReleaseMemObject(in);
+    clReleaseMemObject(of_norm);
+    clReleaseMemObject(out);
+    clReleaseCommandQueue(queue);
+    fixture_close(&device);
+}
+
 int main(void)
 {
     device_list list;
@@ -219,5 +280,6 @@ int main(void)
         tap_missing("no device");
     devices_free(&list);
     check_buffers();
+    check_folding();
     return tap_done();
 }

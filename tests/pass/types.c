@@ -11,7 +11,7 @@
 #include "check/devices.h"
 #include "group/group.h"
 
-/* All kinds of kernels: planes of one element, of part of a block, of blocks; strips of channels. */
+/* For all kernels: planes of one element, of part of a block, of blocks; strips of channels. */
 static const struct {
     size_t samples, channels, plane;
     int values;

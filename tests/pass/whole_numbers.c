@@ -139,7 +139,7 @@ static int run(const pattern *p, const char *spread, runner *r, char *why, size_
     int good = !trial_run(&t, r, error);
     if (!good)
         snprintf(why, size, "%s", error);
-    /* Where values lie far apart, dx is formed from longer numbers than a float holds. */
+    /* With values far apart, dx has intermediate results that a float does not hold. */
     for (size_t c = 0; c < t.g.channels && good; ++c)
         good = matches(&t, c, invstd, p->step < 1000, why, size);
     trial_free(&t);

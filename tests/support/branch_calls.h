@@ -13,7 +13,7 @@ enum { BRANCH_RANKS = 3, BRANCH_LAYERS = 3, BRANCH_ODD = 1 /* the rank that does
 void branches_with(const fixture *f, const branch_shape layers[BRANCH_LAYERS],
                    void (*check)(test_ranks *all));
 
-/* What all others call, forward or back; the odd one may change it. */
+/* The call of all other ranks, forward or backward; the odd rank may change it. */
 typedef struct branch_call {
     sbn_branch list[BRANCH_LAYERS];
     size_t count;
@@ -29,7 +29,7 @@ int branches_forward(test_rank *m);
 int branches_train(test_rank *m);
 int branches_reset(test_rank *m);
 
-/* What a refused call must leave alone, of all ranks. */
+/* A digest of all that a refused call must leave alone, on all ranks. */
 uint64_t branches_state(test_ranks *all);
 
 /* All get an error, the odd one its own; nothing changes, and the groups work again. */

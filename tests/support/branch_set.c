@@ -149,7 +149,7 @@ uint64_t branch_set_digest(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
     uint64_t digest = DIGEST_START;
-    /* What a call says of the wide format depends on what else is in it: tests/pass/branches.c. */
+    /* sbn_result.wide depends on the other layers of the call: tests/pass/branches.c. */
     for (int back = 0; back < 2; ++back)
         for (size_t i = 0; i < set->count; ++i) {
             digest = digest_of(digest, &set->results[back][i].count, sizeof(uint64_t));

@@ -10,7 +10,7 @@
 
 enum { BRANCHES_MAX = 8 };
 
-/* What some values of a channel are: the usual ones, NaN, or too large for the narrow format. */
+/* Values of a channel: the usual ones, NaN, or too large for the narrow format. */
 typedef enum branch_values { usual, nan_in_one, huge, huge_on_rank_1 } branch_values;
 
 typedef struct branch_shape {

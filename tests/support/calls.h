@@ -10,7 +10,7 @@
 #include "collective/mismatch.h"
 #include "support/tap.h"
 
-/* What a rank calls; its layer's settings have room where they are wanted. */
+/* A rank's call; there is room for settings of its layer. */
 typedef sbn_call call_of(int rank, sbn_settings *settings);
 
 /* Backward of layer "odd" with 3 channels and the usual settings. */

@@ -32,7 +32,7 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 /* Ends the program unless code is CL_SUCCESS. */
 void must(int code, const char *what);
 
-/* What outputs hold before a pass writes them. */
+/* The value of outputs before a pass writes them. */
 #define PATTERN (-12345.0f)
 
 /*
@@ -57,7 +57,7 @@ float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
 void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
 void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
 
-/* Outputs to the pattern; do they all hold it still, outside their contents too? */
+/* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
 void slice_reset(const slice *s);
 int slice_untouched(const slice *s);
 

@@ -1,4 +1,7 @@
-/* Apart from fixture.c, which programs of the shared library link too: it hides sbn__handles_open. */
+/*
+ * Not in fixture.c, because the shared library, with which that is linked too, hides
+ * sbn__handles_open.
+ */
 #include "base/memory.h"
 #include "support/fixture.h"
 #include "support/tap.h"

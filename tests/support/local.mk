@@ -18,6 +18,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/ranks.h \
 	tests/support/refused.c \
 	tests/support/refused.h \
+	tests/support/stalls.c \
+	tests/support/stalls.h \
 	tests/support/storage.c \
 	tests/support/storage.h \
 	tests/support/tap.c \

@@ -22,7 +22,7 @@ typedef struct test_rank {
     sbn_group *group;
     sbn_batchnorm *layer, *second;
     sbn_saved *saved, *second_saved;
-    /* What the rank's last work came to. */
+    /* The results of the rank's last work. */
     int status;
     char sentence[512];
     sbn_result result;

@@ -1,4 +1,7 @@
-/* All ranks in this process, a thread for each; transport_*.c connects them. */
+/*
+ * All ranks in this process, with a thread each; transport_hub.c or transport_sockets.c connects
+ * them.
+ */
 #include <pthread.h>
 
 #include "support/ranks.h"

@@ -100,7 +100,7 @@ WRAP(int, renameat, (int from, const char *old, int to, const char *name))
 
 WRAP(int, unlinkat, (int folder, const char *name, int flags))
 {
-    /* What has gone before anything was written is of no interest. */
+    /* Calls before the first write do not matter. */
     system_seen = 0;
     return fails('U', WRAP_UNLINK) ? -1 : __real_unlinkat(folder, name, flags);
 }

@@ -7,10 +7,16 @@
 
 static int planned, checks, failures;
 static int (*judge_together)(int condition);
+static int (*excuse_of)(void);
 
 void tap_judge(int (*judge)(int condition))
 {
     judge_together = judge;
+}
+
+void tap_excuse(int (*excuse)(void))
+{
+    excuse_of = excuse;
 }
 
 void tap_plan(int count)
@@ -42,7 +48,13 @@ int tap_ok(int condition, const char *format, ...)
     }
     if (judge_together)
         condition = judge_together(condition);
+    const int excused = !condition && excuse_of && excuse_of();
     va_start(arguments, format);
+    if (excused) {
+        print_line("# excused: ", format, arguments);
+        va_end(arguments);
+        return 0;
+    }
     snprintf(before, sizeof before, "%sok %d - ", condition ? "" : "not ", ++checks);
     print_line(before, format, arguments);
     va_end(arguments);

@@ -2,7 +2,7 @@
  * Ranks meet over stream sockets: a transport such as a program could bring,
  * written from transport.h alone. Rank 0 has a socket to each other rank,
  * adds what they send and sends the sum back. A frame is a head and its words.
- * All that moves, moves in test: nothing blocks, nothing runs on its own.
+ * Data is sent and received only in `test`, which does not block; there are no threads.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -18,7 +18,7 @@ WRAP(void *, sbn__allocate, (size_t size))
     return block;
 }
 
-/* What a command returned, and perhaps the event that it made. */
+/* Counts the event that a command may have made; returns its status. */
 static cl_int enqueued(cl_int code, const cl_event *event)
 {
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);

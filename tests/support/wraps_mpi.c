@@ -18,7 +18,7 @@
         return wraps_fails(function) ? MPI_ERR_OTHER : __real_##f arguments; \
     }
 
-/* What makes and frees a communicator. */
+/* Creating and freeing communicators. */
 static int made(int code, const MPI_Comm *comm)
 {
     wraps_hold(WRAPS_REFERENCES, code == MPI_SUCCESS && *comm != MPI_COMM_NULL);

@@ -1,6 +1,6 @@
 /*
- * Questions, waiting and releasing. What releases and waits does so and returns an error
- * nevertheless: the objects are gone, and commands have ended, if with an error.
+ * Queries, waiting and releasing. A wait or a release that fails is made nevertheless and returns an
+ * error: the commands have ended, and the object is gone.
  */
 #include "base/memory.h"
 #include "support/wraps.h"
@@ -16,55 +16,34 @@ WRAP(void, sbn__free, (void *block))
     __real_sbn__free(block);
 }
 
-WRAP(cl_int, clGetPlatformInfo,
-     (cl_platform_id platform, cl_platform_info what, size_t size, void *value, size_t *needed))
-{
-    return wraps_fails(WRAP_PLATFORM_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetPlatformInfo(platform, what, size, value, needed);
-}
+#define WRAP_QUERY(f, function, parameters, arguments) \
+    WRAP(cl_int, f, parameters) \
+    { \
+        return wraps_fails(function) ? CL_OUT_OF_HOST_MEMORY : __real_##f arguments; \
+    }
 
-WRAP(cl_int, clGetCommandQueueInfo,
-     (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value, size_t *needed))
-{
-    return wraps_fails(WRAP_QUEUE_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetCommandQueueInfo(queue, what, size, value, needed);
-}
-
-WRAP(cl_int, clGetMemObjectInfo,
-     (cl_mem buffer, cl_mem_info what, size_t size, void *value, size_t *needed))
-{
-    return wraps_fails(WRAP_BUFFER_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetMemObjectInfo(buffer, what, size, value, needed);
-}
-
-WRAP(cl_int, clGetProgramInfo,
-     (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed))
-{
-    return wraps_fails(WRAP_PROGRAM_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetProgramInfo(program, what, size, value, needed);
-}
-
-WRAP(cl_int, clGetProgramBuildInfo,
-     (cl_program program, cl_device_id device, cl_program_build_info what, size_t size, void *value,
-      size_t *needed))
-{
-    return wraps_fails(WRAP_BUILD_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetProgramBuildInfo(program, device, what, size, value, needed);
-}
-
-WRAP(cl_int, clGetKernelWorkGroupInfo,
-     (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
-      void *value, size_t *needed))
-{
-    return wraps_fails(WRAP_GROUP_INFO)
-               ? CL_OUT_OF_HOST_MEMORY
-               : __real_clGetKernelWorkGroupInfo(kernel, device, what, size, value, needed);
-}
+WRAP_QUERY(clGetPlatformInfo, WRAP_PLATFORM_INFO,
+           (cl_platform_id platform, cl_platform_info what, size_t size, void *value,
+            size_t *needed),
+           (platform, what, size, value, needed))
+WRAP_QUERY(clGetCommandQueueInfo, WRAP_QUEUE_INFO,
+           (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value,
+            size_t *needed),
+           (queue, what, size, value, needed))
+WRAP_QUERY(clGetMemObjectInfo, WRAP_BUFFER_INFO,
+           (cl_mem buffer, cl_mem_info what, size_t size, void *value, size_t *needed),
+           (buffer, what, size, value, needed))
+WRAP_QUERY(clGetProgramInfo, WRAP_PROGRAM_INFO,
+           (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed),
+           (program, what, size, value, needed))
+WRAP_QUERY(clGetProgramBuildInfo, WRAP_BUILD_INFO,
+           (cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
+            void *value, size_t *needed),
+           (program, device, what, size, value, needed))
+WRAP_QUERY(clGetKernelWorkGroupInfo, WRAP_GROUP_INFO,
+           (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
+            void *value, size_t *needed),
+           (kernel, device, what, size, value, needed))
 
 WRAP(cl_int, clCreateKernelsInProgram,
      (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count))

@@ -117,7 +117,7 @@ static void check_budget(void)
            "a run that fails ends the timing: status %d after %zu rounds", status, rounds);
 }
 
-/* Where the call returns before its pass has ended, both times are kept. */
+/* If the call returns before its pass has ended, both times are kept. */
 static void check_returned(void)
 {
     static series list[2];

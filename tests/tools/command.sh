@@ -52,9 +52,9 @@ prints() {
 for word in help --help -h; do
     check "$word" prints 'usage: syncbn devices' "$word"
     check "$word names every command" \
-        [ "$(grep -cE '^(devices|check|bench|inspect)  ' "$work/out")" -eq 4 ]
+        [ "$(grep -cE '^(devices|check|bench|tune|inspect)  ' "$work/out")" -eq 5 ]
 done
-for command in devices check bench inspect; do
+for command in devices check bench tune inspect; do
     check "help $command" prints "usage: syncbn $command" help "$command"
     cp "$work/out" "$work/help"
     check "$command --help" prints "usage: syncbn $command" "$command" --help
@@ -68,13 +68,13 @@ for word in version --version -V; do
     check "$word" prints "syncbn ${version:?}" "$word"
 done
 
-commands='devices, check, bench, inspect, help and version'
-check 'no command' refuses 'a command is missing: devices, check, bench or inspect; see syncbn help'
+commands='devices, check, bench, tune, inspect, help and version'
+check 'no command' refuses 'a command is missing: devices, check, bench, tune or inspect; see syncbn help'
 check 'an unknown command' refuses "there is no command chekc; there are $commands" chekc
 check 'help of an unknown command' refuses "there is no command chekc; there are $commands" help chekc
 check 'help of two' refuses 'help takes one command, got 2' help check bench
 check 'version and more' refuses 'version takes no argument "now"' version now
-for command in devices check bench inspect; do
+for command in devices check bench tune inspect; do
     see="see syncbn $command --help"
     check "$command: an unknown option" \
         refuses "$command has no option --fast; $see" "$command" --fast
@@ -116,7 +116,7 @@ done
 
 # JSON, in all commands. inspect needs no device.
 if "$SYNCBN" devices | grep -q '^     usable$'; then
-    commands='devices check bench inspect'
+    commands='devices check bench tune inspect'
 else
     [ "${CI-}" != true ] || check 'there is a usable device' false
     commands='devices inspect'
@@ -127,6 +127,7 @@ arguments() {
     case $1 in
     check) echo mb2ic2 ;;
     bench) echo '--repeats 1 mb2ic2' ;;
+    tune) echo '--seconds 0 mb2ic2' ;;
     inspect) echo "$work/checkpoint" ;;
     esac
 }

@@ -66,7 +66,7 @@ gpu 77 --out "$work/none" --build .
 says '^There is no GPU here that OpenCL knows: nothing was run'
 OCL_ICD_VENDORS=$work/vendors
 
-gpu 0 --any-device --quick --out "$work/any" --build .
+gpu 0 --rehearse --quick --out "$work/any" --build .
 says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
 says "^bits: $problems of $problems problems have the recorded bits\$"
@@ -76,6 +76,17 @@ says '^bench: 3 problems timed, with right results$'
 says '^workspace, .* met '
 says '^All right. All of it is in '
 result 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
+says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
+says '^  apply/forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
+says '^(model: left to tools/offline/judge.py|measured / modelled: geometric mean [0-9.]+, from)'
+says '^The one file to send back: .*/any/report.tar.gz$'
+mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
+missing=
+for file in report.txt devices.json bits.json bench.json goals.txt resources.txt make.log; do
+    [ -s "$work/sent/$file" ] || missing="$missing $file"
+done
+result "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
+result 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
 result 'JSON of the bits' \
     [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
 result 'JSON of the benchmark' tools/bench/report/report goals "$work/any/bench.json"

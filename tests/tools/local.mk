@@ -5,9 +5,10 @@ ASAN_TESTS += tests/tools/problem tests/tools/tolerance
 VALGRIND_TESTS += tests/tools/problem
 
 # The benchmark: its statistics, and that it accepts no wrong result.
-check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong
+check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
 on_bench = tests/support/libsupport.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
 tests_tools_bench_timing_LDADD = $(on_bench)
+tests_tools_tuner_LDADD = $(on_bench) -lm
 tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 tests_tools_bench_wrong_LDFLAGS = \
 	$(wrap)clEnqueueCopyBuffer \
@@ -17,8 +18,8 @@ tests_tools_bench_wrong_LDFLAGS = \
 	$(wrap)sbn_forward \
 	$(wrap)sbn_forward_begin
 tests_tools_bench_wrong_LDADD = $(on_bench)
-TESTS += tests/tools/bench_timing tests/tools/bench_wrong
-ASAN_TESTS += tests/tools/bench_timing
+TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
+ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
 VALGRIND_TESTS += tests/tools/bench_timing
 
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
@@ -42,7 +43,8 @@ tools_scripts = \
 	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
 	tests/tools/release.sh \
-	tests/tools/timeline.sh
+	tests/tools/timeline.sh \
+	tests/tools/tune.sh
 dist_check_SCRIPTS += $(tools_scripts)
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)

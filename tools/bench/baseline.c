@@ -16,7 +16,7 @@ static int add(stages *st, cl_program program)
     const cl_ulong elements = s->g.elements;
     const cl_float eps = (cl_float)s->p.eps;
     const cl_int affine = s->p.affine;
-    /* A layer without weights has no room for their gradients, but dx needs them. */
+    /* Of a layer without weights no gradients are stored, but dx needs them. */
     const cl_mem *weight_grad = affine ? &mem[TENSOR_WEIGHT_GRAD] : &st->buffer[WEIGHT_GRAD];
     const cl_mem *bias_grad = affine ? &mem[TENSOR_BIAS_GRAD] : &st->buffer[BIAS_GRAD];
     const bench_argument forward[] = {BENCH_ARG(mem[TENSOR_X]), BENCH_ARG(samples),

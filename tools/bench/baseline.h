@@ -1,4 +1,4 @@
-/* The plain kernels that most OpenCL libraries have: bench_baseline.cl. */
+/* The plain kernels that most OpenCL libraries have: baseline.cl. */
 #ifndef TOOLS_BENCH_BASELINE_H
 #define TOOLS_BENCH_BASELINE_H
 

@@ -7,26 +7,28 @@
 
 #include "bench/baseline.h"
 #include "bench/copy.h"
+#include "bench/float32.h"
 #include "bench/kernels.h"
 #include "bench/library.h"
 #include "bench/onednn.h"
 #include "bench/replicas.h"
 #include "bench/unordered.h"
 #include "check/check.h"
+#include "check/elements.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
 
 /*
- * Values per channel from which on others are timed too: of fewer, a variance may be so small by
- * chance that E[x^2] - mean^2 has no digit of it.
+ * Baseline and oneDNN are timed from this many values per channel on. The variance of fewer may by
+ * chance be so small that E[x^2] - mean^2 has no correct digit.
  */
 enum { PEER_VALUES = 32 };
 
 struct bench {
     bench_config config;
     queues *queues;
-    /* The benchmark's kernels as they were built last, which is mostly as they are needed next. */
+    /* The benchmark's kernels as last built: the next problem mostly needs the same. */
     cl_program program;
     sbn_kernel_form form;
     apart_groups apart;
@@ -100,6 +102,7 @@ const char *bench_refuses(const problem *p)
            : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
+           : p->in_place           ? "inplace: outputs are apart here"
            : p->passes != PASS_ALL ? "passes: all are measured"
            : p->forward_flags      ? "keep: running statistics are updated here"
            : p->backward_flags     ? "accumulate, global: gradients are local and overwritten here"
@@ -145,7 +148,7 @@ static int open_scene(bench *b, const problem *p, scene *s)
     return status ? status : bench_finish(s);
 }
 
-/* The memory that the library takes once its passes have run, in a group that had none before. */
+/* The device memory of a new group after its first passes. */
 static int weigh(scene *s, size_t before, size_t *workspace)
 {
     int status = job_forward(&s->job, NULL);
@@ -173,9 +176,17 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     *count += !status;
     status = status ? status : bench_copy_open(s, b->program, &list[*count], &copies);
     *count += copies;
-    status = status ? status : bench_unordered_open(s, b->program, &list[*count]);
-    *count += !status;
-    if (!status && s->p.layout == SBN_LAYOUT_NCHW && s->g.values >= PEER_VALUES) {
+    if (!status && s->p.type != SBN_F32) {
+        status = bench_float32_open(s, &list[*count]);
+        *count += !status;
+    }
+    /* The benchmark's own kernels of sums read floats. */
+    if (!status && s->p.type == SBN_F32) {
+        status = bench_unordered_open(s, b->program, &list[*count]);
+        *count += !status;
+    }
+    if (!status && s->p.type == SBN_F32 && s->p.layout == SBN_LAYOUT_NCHW &&
+        s->g.values >= PEER_VALUES) {
         status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
     }
@@ -183,7 +194,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
                     : bench_replicas_open(s, p, b->queues, b->config.build_options, &b->apart,
                                           &list[*count], &replicas);
     *count += replicas;
-    /* A CPU's peer: on another device its times would say nothing. */
+    /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0 && s->g.values >= PEER_VALUES) {
         status = bench_onednn_open(s, &list[*count], &layouts);
         *count += layouts;
@@ -228,13 +239,13 @@ void bench_run(bench *b, const problem *p, bench_result *result)
         job_failed_here(result->error, "measuring", SBN_OUT_OF_MEMORY);
         return;
     }
-    /* A group keeps its working memory: this problem's is to be weighed alone. */
+    /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
     apart_groups_free(&b->apart);
     size_t before = sbn_device_memory();
     int status = open_scene(b, p, s);
     status = status ? status : weigh(s, before, &result->workspace);
-    result->elements = s->g.elements;
+    result->bytes = s->g.elements * element_size(p->type);
     status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
     result->ok = !status;

@@ -11,7 +11,7 @@
 enum { BENCH_MAX_SERIES = 64, BENCH_MAX_CONTENDERS = 32 };
 
 typedef struct bench_config {
-    const device_info *const *devices; /* of a platform, one context; the first is measured alone */
+    const device_info *const *devices; /* of one platform; the first is measured alone */
     size_t num_devices;
     const char *build_options; /* for the library, or NULL */
     timing_budget budget;
@@ -23,14 +23,14 @@ typedef struct bench bench;
 int bench_open(const bench_config *config, bench **made, char *error);
 void bench_close(bench *b);
 
-/* What its passes send, counted once. */
+/* What the passes send to other ranks; counted once. */
 const wire *bench_wire(const bench *b, bench_pass pass);
 
 /* What was measured. */
 typedef struct bench_result {
     int ok;
     char error[RUNNER_ERROR]; /* why not */
-    size_t elements;          /* of the tensor */
+    size_t bytes;             /* of the tensor */
     size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
@@ -54,14 +54,14 @@ const series *bench_series(const bench_result *result, const char *contender, be
 double bench_bytes(const bench_result *result, bench_pass pass);
 
 /*
- * Of a series, the share of the copy's speed at which it moved its bytes, by
- * the rounds' own quotients: 1 is as fast as copying.
+ * The share of the copy's speed of a series, by the quotients of each round: 1 is as fast as
+ * copying.
  */
 spread bench_share_of_copy(const bench_result *result, const series *s);
 
 /*
- * Two contenders' one pass, by the rounds' own quotients and differences of seconds: a quotient
- * above 1 says that `of` takes longer than `with`.
+ * A pass of two contenders, by the quotients and differences of each round, in seconds. A quotient
+ * above 1 means that `of` takes longer than `with`.
  */
 typedef struct comparison_of {
     bench_pass pass;
@@ -72,7 +72,8 @@ typedef struct comparison_of {
 enum { BENCH_MAX_COMPARISONS = 32 };
 
 /*
- * The library with every other implementation, and the replicas synchronised with those apart.
+ * The library with every other implementation and with itself in f32, and the replicas
+ * synchronised with those apart.
  * Returns how many there are.
  */
 size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);

@@ -1,4 +1,4 @@
-/* What a result says once its series are set against each other. */
+/* Comparisons between the series of a result. */
 #include <string.h>
 
 #include "bench/bench.h"
@@ -10,7 +10,7 @@ const series *bench_series(const bench_result *result, const char *name, bench_p
 
 double bench_bytes(const bench_result *result, bench_pass pass)
 {
-    return bench_pass_moves[pass] * (double)result->elements * sizeof(float);
+    return bench_pass_moves[pass] * (double)result->bytes;
 }
 
 spread bench_share_of_copy(const bench_result *result, const series *s)
@@ -51,7 +51,7 @@ size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_CO
     return count;
 }
 
-/* The series of a pass with the least median, of those whose contender's name begins so. */
+/* The series of a pass with the smallest median, among contenders whose names begin with this. */
 static const series *fastest(const bench_result *result, bench_pass pass, const char *prefix)
 {
     const series *found = NULL;

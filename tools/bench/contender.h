@@ -1,6 +1,6 @@
 /*
- * Something that the benchmark times and checks: the library, a copy, a
- * baseline, another library. Each file of bench_*.c brings one.
+ * Something that the benchmark times and checks: the library, a copy, plain kernels, another
+ * library.
  */
 #ifndef TOOLS_BENCH_CONTENDER_H
 #define TOOLS_BENCH_CONTENDER_H
@@ -16,11 +16,11 @@ typedef enum bench_pass {
     BENCH_PASSES
 } bench_pass;
 
-/* "copy", "forward", ...; how often each moves the whole tensor between memory and device. */
+/* "copy", "forward", ...; how many times a pass reads or writes a whole tensor. */
 extern const char *const bench_pass_names[BENCH_PASSES];
 extern const double bench_pass_moves[BENCH_PASSES];
 
-/* The problem that all contenders solve, in buffers that all share: memory's luck is the same. */
+/* The problem of all contenders. They share buffers, so that the placement of pages is the same. */
 typedef struct scene {
     problem p;
     placement g;
@@ -40,16 +40,16 @@ typedef struct contender {
     unsigned passes; /* bits 1 << bench_pass */
     void *self;
     /*
-     * Runs a pass from its start to its end on the device; or, where there is a `finish`, until its
-     * call returns, and `finish` waits for the end. These functions return SBN_SUCCESS or a status,
-     * and then a sentence in the scene's error.
+     * Runs a pass until its end on the device. If there is a `finish`, `run` ends when the pass's
+     * call returns, and `finish` waits for the device. These functions return SBN_SUCCESS, or a
+     * status with a sentence in the scene's error.
      */
     int (*run)(void *self, bench_pass pass);
     int (*finish)(void *self);
-    /* After the timing: overwrites outputs, runs every pass again and judges what they leave. */
+    /* After the timing: overwrites outputs, runs every pass again and judges the outputs. */
     int (*check)(void *self);
     void (*close)(void *self);
-    int spins; /* its threads wait busily for a while after a run */
+    int spins; /* its threads spin for a while after a run */
 } contender;
 
 #endif

@@ -1,4 +1,4 @@
-/* The speed of copying x to y on the device: what passes are measured by. */
+/* Copies of x to y on the device: passes are compared with their speed. */
 #ifndef TOOLS_BENCH_COPY_H
 #define TOOLS_BENCH_COPY_H
 

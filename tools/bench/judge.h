@@ -9,27 +9,28 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const plac
                         const inputs *in, const outputs *out);
 
 /*
- * All others are judged roughly: their sums are rounded in an order of their own, so that no bound
- * of the library's holds for them. A value may be off the library's, which has been verified, by
+ * All others are judged roughly, because their sums are rounded in another order, for which the
+ * library's bounds do not hold. A value may differ from the library's verified one by
  *
  *   y               1e-3 of the root mean square of y
- *   dx              1e-3 of that of its first term, weight invstd dy: of few values all cancels
- *   gradients       1e-3 of that of theirs, or 2 u sqrt(n) of n terms of dy's size, u = 2^-24: so
- *                   much do n roundings lose where terms are added one after the other, and
- *                   signs let the sum itself cancel
+ *   dx              1e-3 of that of its first term, weight invstd dy: dx itself may cancel
+ *   gradients       1e-3 of theirs, or 2 u sqrt(n) of n terms of dy's size, u = 2^-24: the error
+ *                   of n terms added one after the other, whose sum may cancel
+ *
+ * In f16 and bf16 both are rounded to the type: y and dx may differ by one step of it more.
  *
  * Sums of squares in floats are good to 1e-5 for the data that is timed, and a wrong kernel misses
  * by the whole value.
  */
 #define BENCH_ROUGH 1e-3
 
-/* The largest |got - right|; infinite for a NaN. */
-double bench_distance(const float *got, const float *right, size_t count);
+/* The largest |got - right|, less a step of the type where it rounds both; infinite for a NaN. */
+double bench_distance(sbn_type type, const float *got, const float *right, size_t count);
 
 /* Reads a tensor of the scene and judges it; `name` is the contender's. */
 int bench_judge(scene *s, const char *name, tensor_id id, output_id right);
 
-/* The same for numbers that lie in the order of `right` already. */
+/* The same for numbers that are already in the order of `right`. */
 int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right);
 
 /* Overwrites what passes write: y, dx and the gradients, of the scene or of a replica. */

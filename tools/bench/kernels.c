@@ -6,7 +6,7 @@
 
 #include "bench/source.h"
 
-/* The compiler's words, as far as they fit. */
+/* The compiler's log, as far as it fits. */
 static int build_failed(scene *s, cl_program program, cl_int status)
 {
     size_t size = 0;

@@ -26,8 +26,8 @@ typedef struct bench_kernel {
 } bench_kernel;
 
 /*
- * Items are those that are needed; they are rounded up to whole groups of `local`. A program
- * without a kernel of this name is no error.
+ * The number of work-items is rounded up to a multiple of `local`. A program without a kernel of
+ * this name is no error.
  */
 int bench_kernel_make(scene *s, cl_program program, const char *name,
                       const bench_argument *arguments, size_t count, size_t items, size_t local,

@@ -8,6 +8,8 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
 	tools/bench/copy.h \
+	tools/bench/float32.c \
+	tools/bench/float32.h \
 	tools/bench/judge.c \
 	tools/bench/judge.h \
 	tools/bench/kernels.c \
@@ -22,13 +24,17 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/stages.h \
 	tools/bench/unordered.c \
 	tools/bench/unordered.h \
+	tools/bench/unordered_cut.c \
+	tools/bench/unordered_cut.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
 	tools/bench/spread.c \
 	tools/bench/spread.h \
 	tools/bench/timing.c \
-	tools/bench/timing.h
+	tools/bench/timing.h \
+	tools/bench/tuner.c \
+	tools/bench/tuner.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
@@ -71,8 +77,9 @@ bench_lists = \
 	tools/bench/lists/resnet50_batch2 \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
+	tools/bench/lists/types \
 	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu
+EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which

@@ -1,6 +1,6 @@
 /*
- * oneDNN's batch normalisation on the CPU, in each of its layouts: the peer
- * that the library is compared with there. Found by configure, or left out.
+ * oneDNN's batch normalisation on the CPU, in each of its layouts, for comparison. Left out if
+ * configure does not find oneDNN.
  */
 #ifndef TOOLS_BENCH_ONEDNN_H
 #define TOOLS_BENCH_ONEDNN_H
@@ -9,12 +9,12 @@
 
 enum { BENCH_ONEDNN_LAYOUTS = 4 };
 
-/* All its contenders' names begin so. */
+/* The names of its contenders begin with this. */
 #define BENCH_ONEDNN "onednn "
 
 /*
- * "onednn nchw", "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and
- * backward; none where it is left out, or has no such layout on this CPU.
+ * "onednn nchw", "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and backward, except
+ * layouts that oneDNN lacks on this CPU.
  */
 int bench_onednn_open(scene *s, contender *made, size_t *count);
 

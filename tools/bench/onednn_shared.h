@@ -1,4 +1,4 @@
-/* What oneDNN's layouts share in a benchmark: engine, stream, and the tensors' memory. */
+/* What the contenders of oneDNN share: engine, stream, and the tensors' memory. */
 #ifndef TOOLS_BENCH_ONEDNN_SHARED_H
 #define TOOLS_BENCH_ONEDNN_SHARED_H
 
@@ -24,23 +24,28 @@ typedef enum onednn_vector {
     ONEDNN_VECTORS
 } onednn_vector;
 
-/* One memory for all layouts, since times do not depend on what lies in it. */
+/* One memory for all layouts: times do not depend on the values in it. */
 typedef struct onednn_shared {
     scene *scene;
     size_t users;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_dims_t dims; /* N, C, H, W */
-    size_t bytes;     /* of a tensor, in the layout that pads most */
-    float *tensor[ONEDNN_TENSORS];
+    dnnl_dims_t dims;      /* N, C, H, W */
+    dnnl_data_type_t type; /* of tensors; vectors are floats */
+    size_t bytes;          /* of a tensor, in the layout that pads most */
+    void *tensor[ONEDNN_TENSORS];
     float *vector[ONEDNN_VECTORS]; /* `channels` each */
 } onednn_shared;
 
-/* With one user; statuses as of a contender's functions. */
+/* Made with one user. Statuses as of a contender's functions. */
 int onednn_shared_open(scene *s, onednn_shared **made);
 
-/* Ends with its last user. */
+/* Drops a user; the last one frees it. */
 void onednn_shared_release(onednn_shared *sh);
+
+/* Copies a tensor into another one's layout. */
+dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
+                             dnnl_primitive_t *made);
 
 /* Writes the sentence about a call that failed; returns a status. */
 int onednn_failed(scene *s, const char *call, dnnl_status_t status);

@@ -1,28 +1,14 @@
-/* oneDNN 3: descriptors of memory are handles, operations have none. */
+/* oneDNN 3: memory descriptors are handles, and operations have no descriptors. */
 #include "bench/onednn_version.h"
 
 dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,
-                            dnnl_format_tag_t tag, float *at, dnnl_memory_t *made)
+                            dnnl_data_type_t type, dnnl_format_tag_t tag, void *at,
+                            dnnl_memory_t *made)
 {
     dnnl_memory_desc_t desc = NULL;
-    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&desc, count, dims, dnnl_f32, tag);
+    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&desc, count, dims, type, tag);
     status = status ? status : dnnl_memory_create(made, desc, sh->engine, at);
     dnnl_memory_desc_destroy(desc);
-    return status;
-}
-
-dnnl_status_t onednn_reorder(const onednn_shared *sh, dnnl_memory_t from, dnnl_memory_t to,
-                             dnnl_primitive_t *made)
-{
-    const_dnnl_memory_desc_t source, target;
-    dnnl_primitive_desc_t desc = NULL;
-    dnnl_status_t status = dnnl_memory_get_memory_desc(from, &source);
-    status = status ? status : dnnl_memory_get_memory_desc(to, &target);
-    status = status ? status
-                    : dnnl_reorder_primitive_desc_create(&desc, source, sh->engine, target,
-                                                         sh->engine, NULL);
-    status = status ? status : dnnl_primitive_create(made, desc);
-    dnnl_primitive_desc_destroy(desc);
     return status;
 }
 
@@ -34,7 +20,7 @@ dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_ta
     const unsigned flags = affine ? dnnl_use_scale | dnnl_use_shift : dnnl_normalization_flags_none;
     dnnl_memory_desc_t data = NULL;
     dnnl_primitive_desc_t hint = NULL, back = NULL;
-    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&data, 4, sh->dims, dnnl_f32, tag);
+    dnnl_status_t status = dnnl_memory_desc_create_with_tag(&data, 4, sh->dims, sh->type, tag);
     status = status ? status
                     : dnnl_batch_normalization_forward_primitive_desc_create(&hint, sh->engine,
                                                                              dnnl_forward_training,

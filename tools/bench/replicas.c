@@ -10,7 +10,7 @@
 
 enum { DEFAULT_REPLICAS = 2 };
 
-/* One replica by itself: the share of `together`'s that it is, as a problem of its own. */
+/* One replica by itself: its part of the batch as a problem of its own. */
 typedef struct alone {
     problem p;
     placement g;
@@ -77,7 +77,7 @@ static int run_together(void *self, bench_pass pass)
     return status ? status : finish(r);
 }
 
-/* All begin before the first ends, so that they run side by side as they do together. */
+/* All begin before the first ends, so that they run side by side, as synchronised ones do. */
 static int run_apart(void *self, bench_pass pass)
 {
     replicas *r = self;
@@ -110,7 +110,7 @@ static int overwrite(replicas *r)
     return SBN_SUCCESS;
 }
 
-/* The bits are those of one replica with the whole batch, which have been verified. */
+/* The bits must equal those of one replica with the whole batch, which have been verified. */
 static int check_together(void *self)
 {
     static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX};
@@ -178,7 +178,7 @@ static int open_together(replicas *r, queues *q)
     return status ? status : finish(r);
 }
 
-/* Samples are dealt in order: a replica's are one run of the batch. */
+/* A replica's samples are contiguous in the batch. */
 static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
 {
     alone *a = &r->apart[i];

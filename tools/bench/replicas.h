@@ -20,8 +20,8 @@ typedef struct apart_groups {
 void apart_groups_free(apart_groups *kept);
 
 /*
- * "synchronised" and "apart", over the problem's replicas or two; none if a replica would have
- * fewer than two values per channel, for then it has no statistics of its own.
+ * "synchronised" and "apart", over the problem's replicas or two. None if a replica would have
+ * fewer than two values per channel, too few for statistics of its own.
  */
 int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
                         apart_groups *kept, contender *made, size_t *count);

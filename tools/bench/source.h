@@ -1,4 +1,4 @@
-/* The OpenCL C of the benchmark's kernels, embedded at build: tools/syncbn/bench_*.cl, one after the other. */
+/* The OpenCL C of the benchmark's kernels, embedded at build: the .cl files of tools/bench. */
 #ifndef TOOLS_BENCH_SOURCE_H
 #define TOOLS_BENCH_SOURCE_H
 

@@ -1,24 +1,24 @@
-/* What is said of a row of measurements: the median, and how far they spread. */
+/* Median and quartiles of a series of measurements. */
 #ifndef TOOLS_BENCH_SPREAD_H
 #define TOOLS_BENCH_SPREAD_H
 
 #include <stddef.h>
 
-/* Most measurements in a row. */
+/* The most measurements of a series. */
 enum { SPREAD_MAX = 1024 };
 
-/* Quartiles lie between two measurements where they must: linear interpolation, as numpy's. */
+/* Quartiles are interpolated linearly, as numpy does. */
 typedef struct spread {
     size_t count; /* 0: nothing was measured, and all below is NaN */
     double least, quartile1, median, quartile3, most;
 } spread;
 
-/* Of up to SPREAD_MAX values, those that are NaN left out. */
+/* Of up to SPREAD_MAX values; NaN is left out. */
 spread spread_of(const double *values, size_t count);
 
 /*
- * Of the quotients a[i] / b[i], for each i where both were measured: a drift of the machine meets
- * both sides of a quotient and none of the medians of a and b alone.
+ * Of the quotients a[i] / b[i], for each i where both were measured. A drift of the machine's speed
+ * cancels in each quotient, but not in the quotient of two medians.
  */
 spread spread_of_quotients(const double *a, const double *b, size_t count);
 

@@ -1,4 +1,4 @@
-/* Contenders made of kernels in a row. */
+/* Contenders made of a sequence of kernels. */
 #include "bench/stages.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * A contender made of the benchmark's own kernels: a few of them in a row for
- * each pass, forward and backward, without the host between.
+ * A contender made of the benchmark's own kernels: a sequence of them for each pass, forward and
+ * backward, enqueued without waiting.
  */
 #ifndef TOOLS_BENCH_STAGES_H
 #define TOOLS_BENCH_STAGES_H
@@ -18,14 +18,14 @@ typedef struct stages {
     cl_mem buffer[STAGES_BUFFERS]; /* what the kernels pass on */
 } stages;
 
-/* A buffer of so many floats, which closing releases. */
+/* A buffer of this many floats; closing the contender releases it. */
 int stages_buffer(stages *s, size_t which, size_t floats);
 
 /* The next kernel of a pass; the program must have it. */
 int stages_add(stages *s, bench_pass pass, cl_program program, const char *name,
                const bench_argument *arguments, size_t count, size_t items, size_t local);
 
-/* The contender: its results are judged roughly. `s` is on the heap and goes with it. */
+/* The contender, judged roughly. It owns `s`, which was allocated. */
 contender stages_contender(stages *s);
 
 #endif

@@ -10,10 +10,10 @@
 
 enum { MAX_SERIES = 64 };
 
-/* Longer than an OpenMP thread waits busily for work. */
+/* Longer than an OpenMP thread spins before it sleeps. */
 static const struct timespec rest = {0, 25 * 1000 * 1000};
 
-/* The order of a round: permuted, those whose threads spin behind all others. */
+/* The order of a round: a permutation, with contenders whose threads spin at the end. */
 static void deal(const series *list, size_t count, uint64_t round, size_t *order)
 {
     size_t first = 0;
@@ -42,7 +42,7 @@ static int run_once(const series *s, double *seconds, double *returned)
     return status;
 }
 
-/* Where a round ends: threads that spin would take the next one's time. */
+/* After a round: threads that still spin would slow the next one. */
 static void settle(const series *list, size_t count)
 {
     for (size_t i = 0; i < count; ++i) {

@@ -1,7 +1,6 @@
 /*
- * Timing in turns: every round runs each series once, in an order of its own,
- * so that the machine's drifts, and what one run leaves in caches for the
- * next, meet all of them alike.
+ * Timing in turns: every round runs each series once, in a random order, so that drifts of the
+ * machine's speed, and what a run leaves in the caches, affect all series alike.
  */
 #ifndef TOOLS_BENCH_TIMING_H
 #define TOOLS_BENCH_TIMING_H
@@ -10,8 +9,8 @@
 #include "bench/spread.h"
 
 /*
- * One contender's one pass, and its seconds in each round; NaN where it sat out. Those until its call
- * returned are NaN where the contender does not tell.
+ * The seconds of one pass of one contender in each round; NaN for rounds that it skipped. The times
+ * until its call returned are NaN if the contender does not measure them.
  */
 typedef struct series {
     const contender *of;
@@ -27,8 +26,8 @@ typedef struct timing_budget {
 enum { TIMING_LEAST = 7 };
 
 /*
- * Runs rounds after one that is not timed. A series that has had more than
- * twice its share of the time sits rounds out, once it has TIMING_LEAST. Sets *rounds.
+ * Runs rounds, after one that is not timed. A series that has used more than twice its share of the
+ * time skips rounds once it has TIMING_LEAST. Sets *rounds.
  */
 int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds);
 

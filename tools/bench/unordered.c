@@ -1,111 +1,13 @@
-/* Unordered sums: how the batch is cut for the kernels of bench_unordered.cl. */
+/* The contender of unordered sums: its kernels and their arguments. */
 #include "bench/unordered.h"
 
 #include <stdlib.h>
 
 #include "bench/stages.h"
+#include "bench/unordered_cut.h"
 
 enum { PARTIAL, SAVED, TABLE };
-enum { GROUP = 256, ROW_CHANNELS = 64, MAX_BLOCK = 64, VECTOR = 16 };
-
-/* Elements that an item of a CPU's sums takes, at least; that a GPU's group takes. */
-enum { CPU_TAKES = 32768, GPU_TAKES = 8192 };
-
-/* How a batch is cut; sizes are those that the kernels call so. */
-typedef struct cut {
-    int rows; /* channels last, or planes of one element */
-    cl_ulong samples, channels, plane;
-    cl_ulong block, slice, slices; /* of the sums */
-    size_t sum_items, sum_local;
-    cl_ulong run;   /* planes or rows of an apply's item */
-    cl_ulong whole; /* channels of an item that sums and applies; 0: separate launches */
-    cl_int streams; /* it stores past the caches */
-    size_t apply_items, apply_local;
-} cut;
-
-static cl_ulong divided(cl_ulong n, cl_ulong by)
-{
-    return (n + by - 1) / by;
-}
-
-static cl_ulong clamped(cl_ulong n, cl_ulong low, cl_ulong high)
-{
-    return n < low ? low : n > high ? high : n;
-}
-
-static void cut_cpu(cut *k)
-{
-    cl_ulong all = k->samples * k->channels * k->plane;
-    /* At least 16 items, so that two cores, and eight, end together. */
-    cl_ulong takes = clamped(all / 64, CPU_TAKES / 8, CPU_TAKES);
-    k->sum_local = k->apply_local = 1;
-    if (k->rows) {
-        /* Of wide rows enough that the sums between them cost little. */
-        const cl_ulong rows = k->samples * k->plane;
-        k->slice = clamped(takes / k->channels, clamped(rows / 16, 1, 64), rows);
-        k->slices = divided(k->samples * k->plane, k->slice);
-        k->sum_items = k->slices;
-        k->run = k->slice;
-        k->apply_items = k->slices;
-        return;
-    }
-    k->block = clamped(divided(2048, k->plane), 1, clamped(k->channels, 1, MAX_BLOCK));
-    k->slice = clamped(takes / (k->block * k->plane), 1, k->samples);
-    k->slices = divided(k->samples, k->slice);
-    k->sum_items = k->slices * divided(k->channels, k->block);
-    /* A run starts at a whole vector. */
-    k->run = divided(clamped(takes / k->plane, 1, k->samples * k->channels), VECTOR) * VECTOR;
-    if (k->plane % VECTOR == 0)
-        k->run = clamped(takes / k->plane, 1, k->samples * k->channels);
-    k->apply_items = divided(k->samples * k->channels, k->run);
-}
-
-/*
- * In one launch, where an item has channels of its own: as many as stay in a core's cache, and no
- * more than leave each core eight items. The sums read so many tensors.
- */
-static void cut_whole(cut *k, cl_ulong units, cl_ulong reads)
-{
-    const cl_ulong bytes = sizeof(float) * k->samples * k->plane;
-    if (k->rows || k->plane < VECTOR || k->channels < 2 * units)
-        return;
-    cl_ulong most = clamped(k->channels / (8 * units), 1, MAX_BLOCK);
-    most = clamped(((cl_ulong)1 << 20) / (bytes * reads), 1, most);
-    /* A run starts at a whole vector. */
-    cl_ulong step = 1;
-    while (step * k->plane % VECTOR != 0)
-        step *= 2;
-    k->whole = most >= step ? most / step * step : clamped(step, 1, k->channels);
-    k->streams = bytes * k->channels > units << 21;
-}
-
-static void cut_gpu(cut *k)
-{
-    cl_ulong values = k->samples * k->plane;
-    k->sum_local = k->apply_local = GROUP;
-    k->run = k->block = 1;
-    k->slice = k->rows ? GPU_TAKES / ROW_CHANNELS : GPU_TAKES;
-    k->slices = divided(values, k->slice);
-    k->sum_items = GROUP * k->slices * (k->rows ? divided(k->channels, ROW_CHANNELS) : k->channels);
-    k->apply_items = values * k->channels;
-}
-
-static cut cut_of(const scene *s, cl_ulong reads)
-{
-    cl_uint units = 1;
-    cut k = {.samples = s->g.samples, .channels = s->g.channels, .plane = s->g.plane[0]};
-    k.rows = s->p.layout == SBN_LAYOUT_NHWC || k.plane == 1;
-    if (s->form == SBN_FORM_GPU)
-        cut_gpu(&k);
-    else
-        cut_cpu(&k);
-    clGetDeviceInfo(s->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    if (s->form != SBN_FORM_GPU)
-        cut_whole(&k, units, reads);
-    return k;
-}
-
-static int add_forward(stages *st, cl_program program, const cut *k)
+static int add_forward(stages *st, cl_program program, const bench_cut *k)
 {
     const tensors *t = st->scene->job.tensors;
     const cl_ulong rows = k->samples * k->plane, first = k->rows ? 1 : k->plane;
@@ -155,8 +57,8 @@ static int add_forward(stages *st, cl_program program, const cut *k)
                                     BENCH_ARG(k->streams),
                                     BENCH_ARG(t->mem[TENSOR_Y])};
     if (k->whole)
-        return stages_add(st, BENCH_FORWARD, program, "whole_forward", whole, 14,
-                          divided(k->channels, k->whole), 1);
+        return stages_add(st, BENCH_FORWARD, program, "whole_forward", whole, 14, k->whole_items,
+                          1);
     int status = k->rows ? stages_add(st, BENCH_FORWARD, program, "rows_forward", of_rows, 5,
                                       k->sum_items, k->sum_local)
                          : stages_add(st, BENCH_FORWARD, program, "planes_forward", of_planes, 7,
@@ -171,7 +73,7 @@ static int add_forward(stages *st, cl_program program, const cut *k)
                                   k->apply_items, k->apply_local);
 }
 
-static int add_backward(stages *st, cl_program program, const cut *k)
+static int add_backward(stages *st, cl_program program, const bench_cut *k)
 {
     const tensors *t = st->scene->job.tensors;
     const cl_ulong rows = k->samples * k->plane;
@@ -220,8 +122,8 @@ static int add_backward(stages *st, cl_program program, const cut *k)
                                     BENCH_ARG(k->streams),
                                     BENCH_ARG(t->mem[TENSOR_DX])};
     if (k->whole)
-        return stages_add(st, BENCH_BACKWARD, program, "whole_backward", whole, 15,
-                          divided(k->channels, k->whole), 1);
+        return stages_add(st, BENCH_BACKWARD, program, "whole_backward", whole, 15, k->whole_items,
+                          1);
     int status = k->rows ? stages_add(st, BENCH_BACKWARD, program, "rows_backward", of_rows, 7,
                                       k->sum_items, k->sum_local)
                          : stages_add(st, BENCH_BACKWARD, program, "planes_backward", of_planes, 9,
@@ -238,7 +140,7 @@ static int add_backward(stages *st, cl_program program, const cut *k)
 
 int bench_unordered_open(scene *s, cl_program program, contender *made)
 {
-    const cut k = cut_of(s, 1), backward = cut_of(s, 2);
+    const bench_cut k = bench_cut_of(s, 1), backward = bench_cut_of(s, 2);
     stages *st = calloc(1, sizeof *st);
     if (!st)
         return job_failed_here(s->error, "unordered", SBN_OUT_OF_MEMORY);

@@ -6,18 +6,17 @@
  *   forward   s = sum (x - shift), q = sum (x - shift)^2
  *   backward  s = sum dy,          q = sum dy (x - mean)
  *
- * `partial` holds for each slice of the batch C values of s, then C of q; the
- * finish kernels add the slices, an item to a channel, and leave what the
- * apply kernels need: y = a x + b, dx = p dy + q x + r, each channel's numbers
- * in arrays of C floats one after the other (`table`), behind `saved`: mean
- * and invstd.
+ * `partial` has C values of s and C of q for each slice of the batch. The finish kernels, with a
+ * work-item per channel, add the slices and compute what the apply kernels need,
+ * y = a x + b and dx = p dy + q x + r, in arrays of C floats (`table`), after `saved`: mean and
+ * invstd.
  *
  * Planes are channels first, of `plane` elements; rows are channels last, or
  * planes of one element.
  */
 #pragma OPENCL FP_CONTRACT ON
 
-/* A channel's numbers from its sums. */
+/* A channel's coefficients from its sums. */
 static void forward_numbers(ulong c, float s, float q, float shift, ulong channels, float n,
                             float eps, global const float *weight, global const float *bias,
                             int affine, global float *saved, global float *table)

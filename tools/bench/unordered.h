@@ -1,4 +1,4 @@
-/* Sums in any order, in floats: bench_unordered.cl. What the library's exact sums are compared with. */
+/* Sums in any order, in floats (unordered*.cl), to compare the library's exact sums with. */
 #ifndef TOOLS_BENCH_UNORDERED_H
 #define TOOLS_BENCH_UNORDERED_H
 

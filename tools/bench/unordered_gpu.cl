@@ -1,12 +1,12 @@
 /*
- * The unordered sums and their apply for GPUs: the kernels of
- * bench_unordered_planes.cl and _rows.cl by groups of GROUP items with a tree in local memory;
- * applying takes an item to an element.
+ * The unordered sums and their apply for GPUs: the kernels of unordered_planes.cl and
+ * unordered_rows.cl with work-groups of GROUP and a tree in local memory. The apply has a work-item
+ * per element.
  */
 #ifdef GPU_FORM
 #define GROUP 256
 
-/* Adds the pairs of all items that are a multiple of `step` apart; the first of them have the sums. */
+/* Adds the pairs of all work-items a multiple of `step` apart; the first `step` get the sums. */
 static float2 fold(float2 mine, local float2 *pairs, uint step)
 {
     const uint l = get_local_id(0);

@@ -1,7 +1,6 @@
 /*
- * The unordered sums and their apply on planes, channels first, for CPUs: one
- * item to a group, vectors of 16, several accumulators, stores past the caches
- * where y is aligned.
+ * The unordered sums and their apply on planes, channels first, for CPUs: one work-item per
+ * work-group, vectors of 16, several accumulators, non-temporal stores if y is aligned.
  */
 #ifndef GPU_FORM
 
@@ -39,7 +38,7 @@ static float total(floats v)
             for (; i + 16 <= plane; i += 16) \
                 TERMS(s0, q0, i); \
             if (i < plane && plane >= 16) { \
-                /* the last 16 again, without those that were in */ \
+                /* the last 16 again, without those already added */ \
                 const int16 in = LANES >= (int16)(int)(16 - (plane - i)); \
                 TAIL_TERMS(s1, q1, plane - 16); \
             } else \
@@ -114,9 +113,8 @@ kernel void planes_backward(global const float *restrict x, global const float *
 }
 
 /*
- * Applying to planes: an item takes `run` planes, which start at a whole vector,
- * and walks them in whole vectors; one that reaches into the next plane has
- * both planes' numbers in it.
+ * Applying to planes: a work-item takes `run` planes, which begin at a multiple of the vector size,
+ * in whole vectors. A vector across two planes uses the coefficients of both.
  */
 /* The planes of an item. */
 #define FIRST_OF_RUN (get_global_id(0) * run)

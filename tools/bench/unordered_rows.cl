@@ -1,14 +1,13 @@
 /*
  * The unordered sums and their apply on rows, channels last, for CPUs: as on
- * planes, in bench_unordered_planes.cl.
+ * planes, in unordered_planes.cl.
  */
 #ifndef GPU_FORM
 
 /*
- * Sums over rows: an item takes `slice` rows, ROWS_AT_ONCE of them at a time, 32
- * channels after the other in two accumulators each for both sums. Between the
- * turns the sums stand in `partial`. What is left over of rows and channels
- * goes one by one.
+ * Sums over rows: a work-item takes `slice` rows, ROWS_AT_ONCE at a time, 32 channels at a time,
+ * with two accumulators for each sum. In between the sums are in `partial`. Remaining rows and
+ * channels are added one by one.
  */
 #define ROWS_AT_ONCE 16
 

@@ -1,7 +1,7 @@
 /*
  * Unordered sums and their apply in one launch, on planes: an item takes `block` channels of all
- * samples, so that it reads them again from its core's own cache. `streams`: results are stored
- * past the caches, where they are aligned. For CPUs, as unordered_planes.cl.
+ * samples, so that it reads them again from its core's own cache. `streams`: non-temporal stores,
+ * if y is aligned. For CPUs, as unordered_planes.cl.
  */
 #ifndef GPU_FORM
 
@@ -36,7 +36,7 @@ kernel void whole_forward(global const float *restrict x, ulong samples, ulong c
             forward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), x[c * plane], channels, n, eps,
                             weight, bias, affine, saved, table);
     }
-    /* What was read last comes first. */
+    /* The sample that was read last is still in the cache. */
     for (ulong n = samples; n-- > 0;) {
         WHOLE_SAMPLE
         if (streams && ALIGNED(y + p0 * plane)) {

@@ -1,7 +1,7 @@
 /*
- * The vectors of the benchmark's kernels: WIDTH floats, 16 in the CPU form and
- * 4 in the GPU form (GPU_FORM is defined there). STREAM(v, at) stores past the
- * caches, where the compiler has that and only to an ALIGNED address.
+ * The vectors of the benchmark's kernels: WIDTH floats, 16 in the CPU form and 4 in the GPU form
+ * (which defines GPU_FORM). STREAM(v, at) is a non-temporal store, if the compiler has one; the
+ * address must be ALIGNED.
  */
 #ifdef GPU_FORM
 #define WIDTH 4

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A group of two whose other rank is always of the same mind: all sums are twice our words. */
+/* A transport whose other rank always sends the same words: all sums are twice ours. */
 typedef struct echo {
     size_t messages, words;
 } echo;
@@ -29,7 +29,7 @@ static int test(void *context, void *request, int *done)
     return 0;
 }
 
-/* The passes of one small batch with so many channels. */
+/* The passes of a small batch with this many channels. */
 static int run(job *j, sbn_group *group, cl_command_queue queue, echo *e,
                echo counted[BENCH_PASSES])
 {

@@ -10,7 +10,7 @@ typedef struct wire {
     size_t bytes, bytes_per_channel; /* bytes whatever the channels are, and for each of them */
 } wire;
 
-/* Counts forward's and backward's (indexed by bench_pass) on a queue. Statuses as of runner_create. */
+/* Counts those of forward and backward (by bench_pass) on a queue. Statuses as of runner_create. */
 int bench_wire_count(cl_command_queue queue, wire counted[BENCH_PASSES], char *error);
 
 #endif

@@ -4,8 +4,8 @@
 
 Prints TAP: a line for each program of a target (it compiles, without warnings, and nothing in it
 may be contracted or is a division or a root), one for each kernel of a target (what it takes), one
-for each step on a device (what the model says), each with its limits from FILE. OUT/table.md has
-the same as tables.
+for each step on a device (what the model says), each with its limits from FILE, and whether it
+meets the goals there. OUT/table.md has the same as tables, with * behind a share that misses its goal.
 """
 import argparse
 import os
@@ -46,8 +46,12 @@ def plans_of(library, out):
         for problem in SHAPES:
             file.write('shape %s\n' % problem)
     done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
+    return read_plans(done.stdout)
+
+
+def read_plans(text):
     plans = {}
-    for line in done.stdout.splitlines():
+    for line in text.splitlines():
         device, problem, kernel, *rest = line.split()
         plan = dict(word.split('=') for word in rest)
         plans[device, problem, kernel] = {key: int(value) for key, value in plan.items()}
@@ -83,7 +87,7 @@ def check_targets(tap, limits, targets, compiled):
                     continue
                 facts = kernel_facts(target, kernel)
                 all_facts.append(facts)
-                tap.line(facts.sentence(), limits.broken(facts))
+                tap.line(facts.sentence() + limits.verdict(facts), limits.broken(facts))
     return all_facts
 
 
@@ -108,7 +112,7 @@ def check_devices(tap, limits, compiled, plans):
                                       apply['add_slices'], shape, plan)
                 step.problem = problem
                 all_steps.append(step)
-                tap.line(step.sentence(), limits.broken(step))
+                tap.line(step.sentence() + limits.verdict(step), limits.broken(step))
     return all_steps
 
 
@@ -134,9 +138,10 @@ def main():
     compiled = compile_all(tools, targets, programs, arguments.out)
     facts = check_targets(tap, limits, targets, compiled)
     steps = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
-    table.write(os.path.join(arguments.out, 'table.md'), facts, steps)
+    table.write(os.path.join(arguments.out, 'table.md'), facts, steps, limits)
     print('1..%d' % tap.number)
-    print('# %d of %d failed' % (tap.failed, tap.number))
+    print('# %d of %d failed; goals: %d met, %d missed' %
+          (tap.failed, tap.number, limits.met, limits.missed))
 
 
 if __name__ == '__main__':

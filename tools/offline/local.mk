@@ -3,7 +3,11 @@
 EXTRA_PROGRAMS += tools/offline/library
 tools_offline_library_SOURCES = tools/offline/library.c
 tools_offline_library_LDADD = libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
-CLEANFILES += tools/offline/library check-offline.log
+# What a driver says of the same kernels: tests/gpu.sh.
+EXTRA_PROGRAMS += tools/offline/resources
+tools_offline_resources_SOURCES = tools/offline/resources.c
+tools_offline_resources_LDADD = $(tools_offline_library_LDADD)
+CLEANFILES += tools/offline/library tools/offline/resources check-offline.log
 
 EXTRA_DIST += \
 	tools/offline/amd.py \
@@ -15,6 +19,7 @@ EXTRA_DIST += \
 	tools/offline/install.sh \
 	tools/offline/intel.py \
 	tools/offline/isa.py \
+	tools/offline/judge.py \
 	tools/offline/limits \
 	tools/offline/limits.py \
 	tools/offline/model.py \

@@ -1,4 +1,4 @@
-"""The facts as tables in Markdown."""
+"""The facts as tables in Markdown; * marks a share that misses its goal."""
 
 
 def rows(title, head, lines):
@@ -19,7 +19,7 @@ def cell(facts):
         ' / %.1f' % facts.per_float if facts.per_float is not None else '')
 
 
-def write(path, facts, steps):
+def write(path, facts, steps, limits):
     text = []
     for vendor, title in [('sm_', 'NVIDIA: registers'), ('gfx', 'AMD: vector registers'),
                           ('', 'Intel: SIMD width')]:
@@ -33,9 +33,10 @@ def write(path, facts, steps):
                      [[name] + [cells.get((name, t), '') for t in targets] for name in names])
     devices = list(dict.fromkeys(s.device for s in steps))
     cells = {(s.problem, s.kernel.split('_')[0], 'apply' in s.kernel, s.device):
-             '%.1f %%, %.0f us, %d' % (100 * s.time.share, s.time.total, s.groups) for s in steps}
+             '%.1f %%%s, %.0f us, %d' % (100 * s.time.share, '*' if limits.misses(s, 'share') else '',
+                                         s.time.total, s.groups) for s in steps}
     keys = list(dict.fromkeys(key[:3] for key in cells))
-    text += rows('Modelled share of peak bandwidth, time, work-groups', ['step', *devices],
+    text += rows('Modelled share of peak bandwidth (* misses its goal), time, work-groups', ['step', *devices],
                  [['%s %s %s' % (problem, way, 'apply' if applies else 'reduce')] +
                   [cells.get((problem, way, applies, device), '') for device in devices]
                   for problem, way, applies in keys])

@@ -11,6 +11,7 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
 	tools/syncbn/command_inspect.c \
+	tools/syncbn/command_tune.c \
 	tools/syncbn/command_run.c \
 	tools/syncbn/command_run.h \
 	tools/syncbn/inspect.c \
@@ -38,8 +39,16 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \
 	tools/syncbn/standard_input.h \
+	tools/syncbn/tune_options.c \
+	tools/syncbn/tune_options.h \
 	tools/syncbn/usage.c \
 	src/base/text.c \
-	src/base/text.h
+	src/base/text.h \
+	src/device/cache_folder.c \
+	src/device/cache_folder.h \
+	src/device/identity.c \
+	src/device/identity.h \
+	src/device/tuning.c \
+	src/device/tuning.h
 tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

@@ -14,6 +14,7 @@ static const char help[] =
     "usage: syncbn devices [options]\n"
     "       syncbn check [options] [problem...]\n"
     "       syncbn bench [options] [problem...]\n"
+    "       syncbn tune [options] [problem...]\n"
     "       syncbn inspect [options] FILE\n"
     "       syncbn help [command]\n"
     "       syncbn version\n"
@@ -21,6 +22,7 @@ static const char help[] =
     "devices  lists every OpenCL platform and device, and why one cannot be used\n"
     "check    runs problems and compares with a float64 reference\n"
     "bench    measures how fast they run\n"
+    "tune     finds the launch plan's numbers for a device, and keeps them\n"
     "inspect  shows the layers of a checkpoint, and what looks wrong with them\n"
     "\n"
     "All take --json FILE (- for standard output). syncbn help COMMAND, or syncbn COMMAND\n"
@@ -35,10 +37,10 @@ static int command_help(int argc, char **argv);
 static int command_version(int argc, char **argv);
 
 static const command commands[] = {
-    {"devices", command_devices}, {"check", command_check},     {"bench", command_bench},
-    {"inspect", command_inspect}, {"help", command_help},       {"--help", command_help},
-    {"-h", command_help},         {"version", command_version}, {"--version", command_version},
-    {"-V", command_version},
+    {"devices", command_devices},   {"check", command_check},     {"bench", command_bench},
+    {"tune", command_tune},         {"inspect", command_inspect}, {"help", command_help},
+    {"--help", command_help},       {"-h", command_help},         {"version", command_version},
+    {"--version", command_version}, {"-V", command_version},
 };
 
 static const command *find_command(const char *name)
@@ -60,9 +62,10 @@ int usage_error(const char *format, ...)
 
 static int no_command(const char *name)
 {
-    return usage_error("there is no command %s; there are devices, check, bench, inspect, help and "
-                       "version",
-                       name);
+    return usage_error(
+        "there is no command %s; there are devices, check, bench, tune, inspect, help "
+        "and version",
+        name);
 }
 
 static int command_help(int argc, char **argv)
@@ -94,7 +97,7 @@ int main(int argc, char **argv)
     json_memory_or_exit();
     if (argc < 2) {
         return usage_error(
-            "a command is missing: devices, check, bench or inspect; see syncbn help");
+            "a command is missing: devices, check, bench, tune or inspect; see syncbn help");
     }
     const command *found = find_command(argv[1]);
     if (!found)

@@ -32,6 +32,16 @@ double results_bytes(const json_t *problem)
     return json_number_value(json_object_get(problem, "bytes"));
 }
 
+int results_is_f32(const json_t *problem)
+{
+    return !is(problem, "type", "f16") && !is(problem, "type", "bf16");
+}
+
+double results_bytes_f32(const json_t *problem)
+{
+    return results_bytes(problem) * (results_is_f32(problem) ? 1 : 2);
+}
+
 int results_is_last(const json_t *problem)
 {
     return is(problem, "layout", "last");
@@ -43,7 +53,7 @@ size_t results_extent(const json_t *problem, const char *key)
     return at && (!end || at < end) ? strtoul(at + strlen(key), NULL, 10) : 0;
 }
 
-/* The median of a spread that stands under `key` in the element of a list that has these values. */
+/* The median under `key` in that element of a list which has these values. */
 static double median(const json_t *list, const char *const keys[3], const char *const values[3],
                      const char *key)
 {

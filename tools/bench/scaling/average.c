@@ -1,7 +1,6 @@
 /*
- * What averaging gradients costs over MPI, beside what it is an alternative to:
- * copies to the host, MPI_Allreduce of MPI_FLOAT, copies back. In turns, the best
- * of ten; every rank's time, the slowest counts.
+ * What averaging gradients over MPI costs, compared with copies to the host, MPI_Allreduce of
+ * MPI_FLOAT and copies back. In turns, the best of ten; the slowest rank's time counts.
  *
  *   mpiexec -n 2 tools/bench/scaling/average [millions of floats, 25.6 as in ResNet-50 [bucket_bytes]]
  */

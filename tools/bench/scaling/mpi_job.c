@@ -27,9 +27,9 @@ void mpi_job_begin(int *argc, char ***argv, int level)
 }
 
 /*
- * MPICH 4.0.2 over TCP (UCX) hangs in MPI_Finalize, whatever the program, where a rank still
- * wants an answer of one that has had all its own and waits in its process manager. So all stop
- * together, after all have heard of each other: then nobody is answered early.
+ * MPICH 4.0.2 over TCP (UCX) may hang in MPI_Finalize: a rank still needs an answer of another one
+ * that already waits in the process manager. So all ranks stop together, after a last exchange
+ * between all of them.
  */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 static void stop_together(void)

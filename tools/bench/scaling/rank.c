@@ -21,7 +21,7 @@ static void must(const scaling_rank *r, int status, const char *what)
         fail(r, what, status);
 }
 
-/* --- a transport that answers at once: two ranks of the same mind --------------- */
+/* --- a transport that answers at once, as if the other rank sent the same -------- */
 
 static int echo_start(void *context, int stream, int64_t *words, size_t count, void **request)
 {
@@ -137,7 +137,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* MPI's own waiting would keep the other ranks of a small machine from coming. */
+/* MPI's own waiting spins, and would take the processor from other ranks. */
 static void wait_politely(const scaling_rank *r, MPI_Request request)
 {
     int done = 0;
@@ -156,7 +156,7 @@ static double begin(const scaling_rank *r)
     return now();
 }
 
-/* Ranks leave a barrier one after the other: the last to begin counts, and the last to end. */
+/* Ranks leave a barrier one after the other: from the last that begins to the last that ends. */
 static double end(const scaling_rank *r, double since, double rested)
 {
     double times[] = {since, now() - rested};
@@ -192,7 +192,7 @@ double scaling_pass(scaling_rank *r, scaling_group group, bench_pass pass)
     return end(r, since, 0.0);
 }
 
-/* Sleeps; returns for how long it was. */
+/* Sleeps; returns for how long. */
 static double rest(double seconds)
 {
     const double since = now();

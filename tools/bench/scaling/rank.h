@@ -40,9 +40,9 @@ void scaling_open_channels(scaling_rank *r, const char *channels);
 void scaling_close_channels(scaling_rank *r);
 
 /*
- * All ranks call these together: the seconds from when the last of them began to when the last
- * had ended, by the clock of the one machine that all run on. scaling_hidden is a joined forward less the
- * pauses made between begin and end, with or without calls of progress.
+ * All ranks call these together. They return the seconds from when the last rank began to when the
+ * last had ended, by the clock of the one machine that all run on. scaling_hidden is a joined
+ * forward less the pauses made between begin and end, with or without calls of progress.
  */
 double scaling_sum(scaling_rank *r);
 double scaling_pass(scaling_rank *r, scaling_group group, bench_pass pass);

@@ -1,9 +1,9 @@
 /*
  * switch MICROSECONDS MBITS NAMESPACE...: an Ethernet of known latency and bandwidth between
- * network namespaces, for tools/bench/scaling/run.sh. Each namespace gets an interface "wire" with the MAC
- * address 02:00:00:00:00:NN, NN counting from 0. A frame leaves its host at MBITS per second, one
- * after the other, and arrives MICROSECONDS later. Prints "ready" and runs until its input ends.
- * Linux, as root.
+ * network namespaces, for tools/bench/scaling/run.sh. Each namespace gets an interface "wire" with
+ * the MAC address 02:00:00:00:00:NN, NN counting from 0. A frame leaves its host at MBITS per
+ * second, one after the other, and arrives MICROSECONDS later. Prints "ready" and runs until its
+ * input ends. Linux, as root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static int open_tap(const char *namespace, int number)
     return tap;
 }
 
-/* What cannot be written is lost, as on a wire. */
+/* A frame that cannot be written is lost, as on a wire. */
 static void deliver(const port *from, const frame *f)
 {
     const int all = f->bytes[0] & 1, to = f->bytes[MAC - 1];
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         fputs("usage: switch MICROSECONDS MBITS NAMESPACE...\n", stderr);
         return 2;
     }
-    /* Before all ranks that wait: frames are to be late by the latency and by nothing else. */
+    /* With priority over ranks that spin: only the latency is to delay frames. */
     const struct sched_param first = {.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_FIFO, &first))
         fputs("switch: no priority over the ranks: frames may be late\n", stderr);

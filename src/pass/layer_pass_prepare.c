@@ -1,0 +1,143 @@
+/* What a layer pass checks and allocates before anything is enqueued. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "pass/layer_pass.h"
+#include "pass/shard.h"
+
+void sbn__layer_pass_start(sbn_layer_pass *layer_pass)
+{
+    layer_pass->pending = layer_pass->kind->reduce != NULL;
+    layer_pass->count = layer_pass->own;
+    layer_pass->result = (sbn_result){sizeof layer_pass->result, 0,
+                                      !layer_pass->group->communicator.alone, 0};
+    memset(layer_pass->repeat, 0, layer_pass->layer->channels);
+}
+
+static int prepare_channels(sbn_layer_pass *layer_pass)
+{
+    const size_t channels = layer_pass->layer->channels;
+    const sbn_group *group = layer_pass->group;
+    if (layer_pass->channels_size >= channels)
+        return SBN_SUCCESS;
+    layer_pass->channels_size = 0;
+    sbn__free(layer_pass->repeat);
+    layer_pass->repeat = sbn__allocate(channels);
+    int made = layer_pass->repeat != NULL;
+    for (int i = 0; i < SBN_COLUMNS; ++i) {
+        sbn__free(layer_pass->columns[i]);
+        layer_pass->columns[i] = sbn__allocate(sizeof(double) * channels);
+        made = made && layer_pass->columns[i];
+    }
+    if (!made)
+        return sbn__fail_memory("the channels of a pass");
+    sbn__channel_table_destroy(&layer_pass->gradients);
+    const int status = sbn__channel_table_create(&layer_pass->gradients, group->replicas,
+                                                 group->replica_count, SBN_GRADIENT_ROWS, channels,
+                                                 0);
+    if (status == SBN_SUCCESS)
+        layer_pass->channels_size = channels;
+    return status;
+}
+
+/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
+static int check_enqueued(sbn_layer_pass *layer_pass)
+{
+    const sbn_group *group = layer_pass->group;
+    int status = SBN_SUCCESS;
+    for (int i = 0; i < SBN_CHUNKS && layer_pass->enqueued; ++i)
+        for (size_t r = 0; r < group->replica_count; ++r) {
+            cl_event *last = &layer_pass->chunks[i].work[r].last;
+            cl_int state = CL_COMPLETE;
+            const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
+                                    : SBN_SUCCESS;
+            if (!asked && state >= 0)
+                continue;
+            if (!status)
+                status = asked ? asked
+                               : sbn__fail(state,
+                                           "%s of layer \"%s\", which had only been enqueued, has "
+                                           "failed on the device of replica %zu: %s",
+                                           layer_pass->enqueued, layer_pass->enqueued_of, r,
+                                           sbn_strerror(state));
+            if (!asked)
+                sbn__release_event(last);
+        }
+    return status;
+}
+
+/* Makes the working memory large enough. */
+static int prepare_memory(sbn_layer_pass *layer_pass)
+{
+    const size_t replicas = layer_pass->group->replica_count;
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_event(&layer_pass->ready[r]);
+        sbn__release_event(&layer_pass->last[r]);
+    }
+    int status = prepare_channels(layer_pass);
+    layer_pass->gradients.channels = layer_pass->layer->channels;
+    return status;
+}
+
+/* The host is to write tables, and to read running statistics or update them. */
+static int prepare_host(sbn_layer_pass *layer_pass)
+{
+    const size_t replicas = layer_pass->group->replica_count;
+    const sbn_batchnorm *layer = layer_pass->layer;
+    int status = SBN_SUCCESS;
+    float *host;
+    for (int i = 0; i < SBN_CHUNKS; ++i)
+        sbn__chunk_wait(&layer_pass->chunks[i], replicas);
+    status = check_enqueued(layer_pass);
+    for (int i = 0; i < SBN_CHUNKS; ++i)
+        sbn__chunk_clear(&layer_pass->chunks[i], replicas);
+    layer_pass->enqueued = NULL;
+    for (size_t r = 0; r < replicas && !status; ++r)
+        status = sbn__channel_table_host(&layer_pass->gradients, r, &host);
+    if (!status && layer_pass->kind->fills && replicas > 0)
+        status = sbn__channel_table_host(&layer_pass->saved->table, 0, &host);
+    if (!status && layer_pass->kind->fills && layer->tracks)
+        status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (!status && !layer_pass->kind->fills && layer_pass->kind->reduce)
+        status = sbn__saved_read(layer_pass->saved);
+    return status;
+}
+
+int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
+{
+    const sbn_group *group = layer_pass->group;
+    const char *operation = layer_pass->kind->operation;
+    int status = check_enqueued(layer_pass);
+    if (!status)
+        status = prepare_memory(layer_pass);
+    if (!status)
+        status = sbn__check_shards(layer_pass->layer, shards, layer_pass->kind->needs, operation,
+                                   layer_pass->shapes);
+    if (!status && !layer_pass->kind->fills)
+        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
+    layer_pass->own = 0;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        layer_pass->own += layer_pass->shapes[r].values;
+    /* No values: there is nothing to enqueue, and zeros come from the host. */
+    layer_pass->on_device = layer_pass->on_device && layer_pass->own > 0;
+    if (!status && !layer_pass->on_device)
+        status = prepare_host(layer_pass);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        const sbn_shard *shard = &layer_pass->shards[r];
+        layer_pass->shards[r] = sbn__shard_at(shards, r);
+        if (shard->num_wait > 0)
+            status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
+                                 &layer_pass->ready[r]);
+    }
+    if (status)
+        return status;
+    if (layer_pass->on_device) {
+        layer_pass->enqueued = operation;
+        snprintf(layer_pass->enqueued_of, sizeof layer_pass->enqueued_of, "%s",
+                 layer_pass->layer->name);
+    }
+    layer_pass->chunk_channels = layer_pass->layer->channels;
+    sbn__layer_pass_start(layer_pass);
+    return SBN_SUCCESS;
+}

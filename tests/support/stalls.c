@@ -1,0 +1,85 @@
+#include "support/stalls.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "support/fixture.h"
+
+/* Seconds between two looks of the watching thread. */
+#define INTERVAL 0.01
+
+static pthread_t watcher;
+static atomic_int watching;
+static atomic_long looks;
+static double begun;
+static _Atomic double longest;
+static double limit_of_checks;
+static int spoiled;
+
+static void pause_once(void)
+{
+    const struct timespec time = {0, (long)(1e9 * INTERVAL)};
+    nanosleep(&time, NULL);
+}
+
+static void *watch(void *unused)
+{
+    double before = begun;
+    while (atomic_load(&watching)) {
+        pause_once();
+        const double now = sbn__seconds(), stall = now - before - INTERVAL;
+        if (stall > atomic_load(&longest))
+            atomic_store(&longest, stall);
+        before = now;
+        atomic_fetch_add(&looks, 1);
+    }
+    return unused;
+}
+
+void stalls_begin(void)
+{
+    atomic_store(&longest, 0.0);
+    atomic_store(&watching, 1);
+    begun = sbn__seconds();
+    must(pthread_create(&watcher, NULL, watch, NULL), "pthread_create");
+}
+
+double stalls_longest(void)
+{
+    /* The watcher may not have run since a stall that has just ended. */
+    const long enough = atomic_load(&looks) + 2;
+    while (atomic_load(&looks) < enough)
+        pause_once();
+    return atomic_load(&longest);
+}
+
+void stalls_end(void)
+{
+    atomic_store(&watching, 0);
+    must(pthread_join(watcher, NULL), "pthread_join");
+}
+
+static int is_spoiled(void)
+{
+    spoiled = spoiled || stalls_longest() >= limit_of_checks;
+    return spoiled;
+}
+
+void stalls_excuse(void (*checks)(void), double limit)
+{
+    limit_of_checks = limit;
+    for (int again = 4; again >= 0; --again) {
+        spoiled = 0;
+        tap_excuse(again ? is_spoiled : NULL);
+        stalls_begin();
+        checks();
+        stalls_end();
+        if (!spoiled)
+            break;
+        tap_note("the machine stopped this process for %.2g s: all is checked again",
+                 atomic_load(&longest));
+    }
+    tap_excuse(NULL);
+}

@@ -1,0 +1,19 @@
+/*
+ * Machines that stop a process for seconds, as busy or virtual ones do: deadlines pass then that no
+ * rank has missed. A thread watches how long this process is kept from running.
+ */
+#ifndef TESTS_SUPPORT_STALLS_H
+#define TESTS_SUPPORT_STALLS_H
+
+/* Watches until stalls_end: the longest stall so far, in seconds. */
+void stalls_begin(void);
+double stalls_longest(void);
+void stalls_end(void);
+
+/*
+ * Makes checks of deadlines. A check that fails after a stall of `limit` seconds or more is noted
+ * only, and all checks are made again, up to 4 times; a failure without a stall counts at once.
+ */
+void stalls_excuse(void (*checks)(void), double limit);
+
+#endif

@@ -1,0 +1,228 @@
+#include "bench/tuner.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/timing.h"
+
+/* A problem's inputs and buffers, which all plans share. */
+typedef struct stage {
+    const problem *named;
+    problem p;
+    placement g;
+    inputs in;
+    outputs out; /* not read */
+    job base;
+} stage;
+
+struct tuner {
+    cl_context context;
+    cl_command_queue queue;
+    sbn_kernel_form form;
+    sbn_group *base; /* keeps the programs */
+    size_t count;
+    stage stages[TUNER_PROBLEMS];
+    char *error;
+};
+
+/* The plan before, once more, and the one after it. */
+enum { BEFORE, AGAIN, AFTER, PLANS };
+
+typedef struct plan {
+    tuner *t;
+    sbn_group *group;
+    job j; /* of the stage under way */
+} plan;
+
+static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
+{
+    char text[SBN_TUNING_TEXT];
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &t->queue;
+    config.replicas = 1;
+    config.form = t->form;
+    sbn__tuning_print(tuning, text);
+    if (setenv("SYNCBN_TUNING", text, 1))
+        return job_failed_here(t->error, "setenv", SBN_OUT_OF_MEMORY);
+    const int status = sbn_group_create(&config, group);
+    unsetenv("SYNCBN_TUNING");
+    return status ? job_failed(t->error, "sbn_group_create", status) : SBN_SUCCESS;
+}
+
+static int open_stage(tuner *t, stage *s)
+{
+    s->p = *s->named;
+    problem_set_replicas(&s->p, 1);
+    s->p.passes = PASS_FORWARD | PASS_BACKWARD;
+    int status = placement_make(&s->p, 1, &s->g);
+    status = status ? status : inputs_make(&s->p, &s->g, &s->in);
+    if (status)
+        return job_failed_here(t->error, "making inputs", status);
+    s->base = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->out, .error = t->error};
+    return job_open(&s->base, t->base, &t->queue);
+}
+
+static int open_all(tuner *t, cl_device_id device, size_t count)
+{
+    static const sbn_tuning none;
+    cl_int status;
+    t->context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    if (status)
+        return job_failed_here(t->error, "clCreateContext", status);
+    t->queue = clCreateCommandQueue(t->context, device, 0, &status);
+    if (status)
+        return job_failed_here(t->error, "clCreateCommandQueue", status);
+    status = make_group(t, &none, &t->base);
+    for (size_t i = 0; i < count && !status; ++i) {
+        ++t->count;
+        status = open_stage(t, &t->stages[i]);
+    }
+    return status;
+}
+
+int tuner_open(const device_info *device, sbn_kernel_form form, const problem *const *problems,
+               size_t count, char *error, tuner **made)
+{
+    tuner *t = calloc(1, sizeof *t);
+    *made = NULL;
+    if (!t)
+        return job_failed_here(error, "opening the device", SBN_OUT_OF_MEMORY);
+    t->error = error;
+    t->form = form;
+    for (size_t i = 0; i < count; ++i)
+        t->stages[i].named = problems[i];
+    const int status = open_all(t, device->id, count);
+    if (status)
+        tuner_close(t);
+    else
+        *made = t;
+    return status;
+}
+
+void tuner_close(tuner *t)
+{
+    for (size_t i = 0; i < t->count; ++i) {
+        job_close(&t->stages[i].base);
+        inputs_free(&t->stages[i].in);
+        placement_free(&t->stages[i].g);
+    }
+    sbn_group_destroy(t->base);
+    if (t->queue)
+        clReleaseCommandQueue(t->queue);
+    if (t->context)
+        clReleaseContext(t->context);
+    free(t);
+}
+
+static int run(void *self, bench_pass pass)
+{
+    plan *p = self;
+    return pass == BENCH_FORWARD ? job_forward(&p->j, NULL) : job_backward(&p->j, NULL);
+}
+
+static int finish(void *self)
+{
+    const plan *p = self;
+    const cl_int status = clFinish(p->t->queue);
+    return status ? job_failed_here(p->t->error, "clFinish", status) : SBN_SUCCESS;
+}
+
+/* A layer of the plan's own, on the stage's buffers. */
+static int enter(plan *p, stage *s)
+{
+    p->j = s->base;
+    p->j.layer = NULL;
+    p->j.saved = NULL;
+    return job_make_layer(&p->j, p->group);
+}
+
+static void leave(plan *p)
+{
+    sbn_saved_destroy(p->j.saved);
+    sbn_batchnorm_destroy(p->j.layer);
+}
+
+/* The standard error of a median, from the quartiles, were the values normal. */
+static double error_of(const spread *s)
+{
+    return 1.2533 * (s->quartile3 - s->quartile1) / 1.349 / sqrt((double)s->count);
+}
+
+static tuner_line line_of(const stage *s, const series *list, int is_backward, size_t rounds)
+{
+    const series *before = &list[2 * BEFORE + is_backward], *after = &list[2 * AFTER + is_backward];
+    const series *again = &list[2 * AGAIN + is_backward];
+    const spread q = spread_of_quotients(after->seconds, before->seconds, rounds);
+    return (tuner_line){
+        .of = s->named,
+        .is_backward = is_backward,
+        .before = spread_of(before->seconds, rounds).median,
+        .after = spread_of(after->seconds, rounds).median,
+        .quotient = q.median,
+        .error = error_of(&q),
+        .again = spread_of_quotients(again->seconds, before->seconds, rounds).median,
+    };
+}
+
+static int compare_stage(tuner *t, plan plans[PLANS], stage *s, double seconds,
+                         tuner_comparison *result)
+{
+    static series list[2 * PLANS];
+    contender of[PLANS];
+    size_t entered = 0, rounds = 0;
+    const timing_budget budget = {.seconds = seconds};
+    int status = SBN_SUCCESS;
+    for (; entered < PLANS && !status; ++entered) {
+        status = enter(&plans[entered], s);
+        of[entered] = (contender){.self = &plans[entered], .run = run, .finish = finish};
+        for (int is_backward = 0; is_backward < 2; ++is_backward)
+            list[2 * entered + (size_t)is_backward] =
+                (series){.of = &of[entered], .pass = is_backward ? BENCH_BACKWARD : BENCH_FORWARD};
+    }
+    status = status ? status : timing_run(list, 2 * PLANS, &budget, &rounds);
+    clFinish(t->queue);
+    while (entered)
+        leave(&plans[--entered]);
+    for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)
+        result->lines[result->count++] = line_of(s, list, is_backward, rounds);
+    return status;
+}
+
+/*
+ * Noise is three standard errors, and what two groups with equal plans differ by. A line is slower if
+ * it is so beyond its own noise.
+ */
+void tuner_judge(tuner_comparison *result)
+{
+    double sum = 0, sum_again = 0, squares = 0;
+    int slower = 0;
+    for (size_t i = 0; i < result->count; ++i) {
+        const tuner_line *l = &result->lines[i];
+        const double error = l->error / l->quotient, own = 3 * error + fabs(log(l->again));
+        sum += log(l->quotient);
+        sum_again += log(l->again);
+        squares += error * error;
+        slower |= log(l->quotient) > TUNER_LEAST + own;
+    }
+    const double count = (double)result->count;
+    result->quotient = exp(sum / count);
+    result->noise = 3 * sqrt(squares) / count + fabs(sum_again / count);
+    result->gain = !slower && -sum / count > fmax(TUNER_LEAST, result->noise);
+}
+
+int tuner_compare(tuner *t, const sbn_tuning *before, const sbn_tuning *after, double seconds,
+                  tuner_comparison *result)
+{
+    plan plans[PLANS] = {{.t = t}, {.t = t}, {.t = t}};
+    int status = SBN_SUCCESS;
+    *result = (tuner_comparison){0};
+    for (int i = 0; i < PLANS && !status; ++i)
+        status = make_group(t, i == AFTER ? after : before, &plans[i].group);
+    for (size_t i = 0; i < t->count && !status; ++i)
+        status = compare_stage(t, plans, &t->stages[i], seconds, result);
+    for (int i = 0; i < PLANS; ++i)
+        sbn_group_destroy(plans[i].group);
+    if (!status)
+        tuner_judge(result);
+    return status;
+}

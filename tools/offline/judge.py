@@ -1,0 +1,135 @@
+"""Sets the model against what a GPU has measured, so that the model is judged.
+
+  judge.py --library PROGRAM --tools FOLDER --out FOLDER --bench FILE --devices FILE
+
+FILEs are of syncbn bench --json and syncbn devices --json, from the machine with the GPU; PROGRAM and
+FOLDERs as of check.py. A line for each problem and pass: what was measured, what the model says for the
+device of devices.py that is most like it, and their quotient. A device that is not in devices.py is taken
+with its own compute units and with the bandwidth that its fastest copy reached here.
+
+Modelled time of a pass: the reduction with its slices' sum, the apply, and a launch for each of the four
+kernels behind the first: combining, the two that find nothing to do in the wide format, the apply.
+"""
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+import check
+import walk
+from compile import Program, Tools
+from devices import DEVICES
+from facts import apply_facts, step_facts
+from targets import TARGETS
+
+BEHIND = 4  # kernels behind the first, of which each has a launch
+
+# Names of devices, and what of devices.py they are most like; the first that fits.
+LIKE = [(r'H200|H100|H800|GH200|H20\b', 'H200'), (r'NVIDIA|GeForce|Tesla|Quadro', 'RTX_4090'),
+        (r'AMD|gfx|Radeon|Instinct', 'MI300X'), (r'Arc|Data Center GPU|Battlemage', 'A770'),
+        (r'', 'iGPU_24EU')]
+KNOWN = r'H200|RTX 4090|MI300X|A770'
+
+
+def series(problem, contender, name):
+    for one in problem.get('series', []):
+        if one['contender'] == contender and one['pass'] == name:
+            return one
+    return None
+
+
+def copied(problems):
+    """GB/s of the fastest copy of 64 MB and more; of any, where none is so large."""
+    rates = [(p['bytes'] >= 64e6, s['gb_per_s']) for p in problems if p['ok']
+             for s in p['series'] if s['pass'] == 'copy']
+    return max(rates)[1] if rates else None
+
+
+def device_like(measured, listed, problems):
+    text = '%s %s' % (listed.get('vendor', ''), measured['name'])
+    name = next(name for pattern, name in LIKE if re.search(pattern, text, re.IGNORECASE))
+    device = next(d for d in DEVICES if d.name == name)
+    if re.search(KNOWN, text):
+        return device
+    rate = copied(problems)
+    return device._replace(units=listed['compute_units'],
+                           bandwidth=rate / device.reached if rate else device.bandwidth)
+
+
+def modelled(device, kernels, plans, problem, is_backward):
+    """Microseconds of a pass."""
+    target, shape = TARGETS[device.target], walk.shape_of(problem)
+    total = BEHIND * device.launch
+    for (name, which, kernel), plan in plans.items():
+        if (name, which) != (device.name, problem) or kernel.startswith('backward') != is_backward:
+            continue
+        if 'apply' in kernel:
+            step = apply_facts(device, target, kernels['apply'][kernel], shape, plan)
+        else:
+            step = step_facts(device, target, kernels['narrow'][kernel],
+                              kernels['apply']['add_slices'], shape, plan)
+        total += step.time.total
+    return total
+
+
+def plans_of(library, device, problems, out):
+    path = os.path.join(out, 'judged.in')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
+        for problem in problems:
+            file.write('shape %s\n' % problem['problem'])
+    done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
+    return check.read_plans(done.stdout)
+
+
+def judge(arguments):
+    with open(arguments.bench, encoding='utf-8') as file:
+        bench = json.load(file)
+    with open(arguments.devices, encoding='utf-8') as file:
+        platforms = json.load(file)['platforms']
+    measured = bench['devices'][0]
+    listed = next(d for p in platforms for d in p['devices'] if d['index'] == measured['index'])
+    problems = [p for p in bench['problems'] if p['ok']]
+    device = device_like(measured, listed, problems)
+    os.makedirs(arguments.out, exist_ok=True)
+    subprocess.run([arguments.library, 'texts', arguments.out], check=True)
+    kernels = {}
+    compiled = check.compile_all(Tools(arguments.tools), [TARGETS[device.target]],
+                                 [Program(name, arguments.out) for name in ('narrow', 'apply')],
+                                 arguments.out)
+    for (_, name), (found, faults) in compiled.items():
+        if not found:
+            sys.exit('judge: %s: %s' % (name, '; '.join(faults)))
+        kernels[name] = found
+    plans = plans_of(arguments.library, device, problems, arguments.out)
+    print('%s, as %s of the model: %d units, %.0f GB/s' %
+          (measured['name'], device.name, device.units, device.bandwidth))
+    print('%-40s %-9s %12s %12s %10s' % ('microseconds', 'pass', 'measured', 'modelled', 'quotient'))
+    logs = []
+    for problem in problems:
+        for name in ('forward', 'backward'):
+            one = series(problem, 'syncbn', name)
+            if not one:
+                continue
+            got = 1e6 * one['seconds']['median']
+            said = modelled(device, kernels, plans, problem['problem'], name == 'backward')
+            logs.append(math.log(got / said))
+            print('%-40s %-9s %12.1f %12.1f %10.2f' %
+                  (problem['problem'], name, got, said, got / said))
+    if logs:
+        print('measured / modelled: geometric mean %.2f, from %.2f to %.2f' %
+              (math.exp(sum(logs) / len(logs)), math.exp(min(logs)), math.exp(max(logs))))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ('library', 'tools', 'out', 'bench', 'devices'):
+        parser.add_argument('--' + name, required=True)
+    judge(parser.parse_args())
+
+
+if __name__ == '__main__':
+    main()

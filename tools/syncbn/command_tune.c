@@ -1,0 +1,239 @@
+/* syncbn tune */
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/tuner.h"
+#include "device/cache_folder.h"
+#include "syncbn/command_run.h"
+#include "syncbn/json.h"
+#include "syncbn/tune_options.h"
+
+/* Steps of a number: twice or half the last, as long as that gains. */
+enum { STEPS = 3 };
+
+/* What a device is tuned with, and what is said about it. */
+typedef struct tuning_run {
+    const tune_options *options;
+    const device_info *device;
+    sbn_kernel_form form;
+    int quiet;
+    tuner *tuner;
+    sbn_tuning best;
+    json_t *tried, *object;
+    char error[RUNNER_ERROR];
+} tuning_run;
+
+static const char *shown(const sbn_tuning *tuning, char text[SBN_TUNING_TEXT])
+{
+    sbn__tuning_print(tuning, text);
+    return *text ? text : "the plan";
+}
+
+/* Compares, and says so. */
+static int try(tuning_run *r, const sbn_tuning *before, const sbn_tuning *after,
+               tuner_comparison *result, double seconds)
+{
+    char text[SBN_TUNING_TEXT];
+    const int status = tuner_compare(r->tuner, before, after, seconds, result);
+    if (status)
+        return status;
+    sbn__tuning_print(after, text);
+    json_t *object = json_object();
+    json_object_set_new(object, "tuning", json_string(text));
+    json_object_set_new(object, "quotient", json_number_or_name(result->quotient));
+    json_object_set_new(object, "noise", json_number_or_name(result->noise));
+    json_object_set_new(object, "gain", json_boolean(result->gain));
+    json_array_append_new(r->tried, object);
+    if (!r->quiet) {
+        printf("  %-40s %.3f of the time, noise %.3f%s\n", shown(after, text), result->quotient,
+               result->noise, result->gain ? ": a gain" : "");
+        fflush(stdout);
+    }
+    return SBN_SUCCESS;
+}
+
+/* One number, in one direction. */
+static int search(tuning_run *r, int number, int up, int *gained)
+{
+    static tuner_comparison result;
+    int status = SBN_SUCCESS;
+    for (int step = 0; step < STEPS && !status; ++step) {
+        sbn_tuning next = r->best;
+        const uint32_t now = next.percent[number] ? next.percent[number] : 100;
+        next.percent[number] = up ? 2 * now : now / 2;
+        if (next.percent[number] > SBN_TUNING_MOST || next.percent[number] < SBN_TUNING_LEAST)
+            break;
+        status = try(r, &r->best, &next, &result, r->options->seconds);
+        if (status || !result.gain)
+            break;
+        r->best = next;
+        *gained = 1;
+    }
+    return status;
+}
+
+static void report_lines(tuning_run *r, const tuner_comparison *result)
+{
+    char line[PROBLEM_LINE];
+    json_t *problems = json_array();
+    if (!r->quiet)
+        printf("  %-40s %10s %10s\n", "milliseconds", "before", "after");
+    for (size_t i = 0; i < result->count; ++i) {
+        const tuner_line *l = &result->lines[i];
+        const char *pass = bench_pass_names[l->is_backward ? BENCH_BACKWARD : BENCH_FORWARD];
+        problem_print(l->of, line, sizeof line);
+        if (!r->quiet)
+            printf("  %-30s %-9s %10.3f %10.3f\n", line, pass, 1e3 * l->before, 1e3 * l->after);
+        json_t *object = json_object();
+        json_object_set_new(object, "problem", json_string(line));
+        json_object_set_new(object, "pass", json_string(pass));
+        json_object_set_new(object, "before", json_number_or_name(l->before));
+        json_object_set_new(object, "after", json_number_or_name(l->after));
+        json_object_set_new(object, "quotient", json_number_or_name(l->quotient));
+        json_array_append_new(problems, object);
+    }
+    json_object_set_new(r->object, "problems", problems);
+}
+
+/* Keeps what has gained, or removes what was kept. */
+static int keep(tuning_run *r, int folder, int gain)
+{
+    char name[SBN_TUNING_NAME], text[SBN_TUNING_TEXT];
+    const int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
+                          : sbn__tuning_forget(folder, r->device->id, r->form);
+    if (!done) {
+        snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s",
+                 gain ? "written" : "removed");
+        return SBN_IO_ERROR;
+    }
+    sbn__tuning_print(&r->best, text);
+    json_object_set_new(r->object, "kept", gain ? json_string(text) : json_null());
+    if (gain)
+        json_object_set_new(r->object, "file", json_string(name));
+    if (r->quiet)
+        return SBN_SUCCESS;
+    if (gain)
+        printf("  kept: %s, in %s in the cache's folder\n", text, name);
+    else
+        puts("  nothing is kept: no number gains more than 2 % and than noise");
+    return SBN_SUCCESS;
+}
+
+static int measure(tuning_run *r, int folder)
+{
+    static const sbn_tuning plan;
+    static tuner_comparison result;
+    sbn_tuning kept;
+    int status = SBN_SUCCESS;
+    if (sbn__tuning_load(folder, r->device->id, r->form, &kept)) {
+        status = try(r, &plan, &kept, &result, r->options->seconds);
+        if (!status && result.gain)
+            r->best = kept;
+    }
+    for (int n = 0; n < SBN_TUNED && !status; ++n) {
+        int gained = 0;
+        if (n == SBN_TUNED_CACHE && r->form == SBN_FORM_GPU)
+            continue;
+        status = search(r, n, 1, &gained);
+        if (!status && !gained)
+            status = search(r, n, 0, &gained);
+    }
+    if (status || memcmp(&r->best, &plan, sizeof plan) == 0)
+        return status ? status : keep(r, folder, 0);
+    /* Gains by chance that were taken one by one must stand together, in new rounds. */
+    if (!r->quiet)
+        puts("  together, once more:");
+    status = try(r, &plan, &r->best, &result, 3 * r->options->seconds);
+    if (status)
+        return status;
+    report_lines(r, &result);
+    return keep(r, folder, result.gain);
+}
+
+static int tune_device(tuning_run *r, int folder)
+{
+    const problem *problems[TUNER_PROBLEMS];
+    const problem_list *list = &r->options->list;
+    for (size_t i = 0; i < list->count; ++i)
+        problems[i] = &list->problems[i];
+    int status = tuner_open(r->device, r->form, problems, list->count, r->error, &r->tuner);
+    if (status)
+        return status;
+    status = measure(r, folder);
+    tuner_close(r->tuner);
+    return status;
+}
+
+static int forget(tuning_run *r, int folder)
+{
+    if (folder >= 0 && !sbn__tuning_forget(folder, r->device->id, r->form)) {
+        snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be removed");
+        return SBN_IO_ERROR;
+    }
+    json_object_set_new(r->object, "kept", json_null());
+    if (!r->quiet)
+        puts("  nothing is kept");
+    return SBN_SUCCESS;
+}
+
+static json_t *begin(tuning_run *r, size_t index)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "index", json_integer((json_int_t)index));
+    json_object_set_new(object, "name", json_text(r->device->name));
+    json_object_set_new(object, "driver", json_text(r->device->driver));
+    json_object_set_new(object, "form", json_text(form_name(r->form)));
+    r->tried = json_array();
+    json_object_set_new(object, "tried", r->tried);
+    if (!r->quiet)
+        printf("device %zu: %s, driver %s, form %s\n", index, r->device->name, r->device->driver,
+               form_name(r->form));
+    return object;
+}
+
+static int run(const device_list *list, const void *options, json_output *out)
+{
+    const tune_options *o = options;
+    size_t chosen[DEVICE_CHOICE_MAX], count;
+    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
+    if (exit_status)
+        return exit_status;
+    const int folder = o->forget ? sbn__cache_find(NULL) : sbn__cache_open(NULL);
+    if (folder < 0 && !o->forget) {
+        fputs(
+            "syncbn: nothing could be kept: expected $XDG_CACHE_HOME or ~/.cache to hold a folder "
+            "syncbn that nobody else may write to\n",
+            stderr);
+        return EXIT_FAILED;
+    }
+    json_t *devices = json_array();
+    for (size_t i = 0; i < count && !exit_status; ++i) {
+        const device_info *d = &list->device[chosen[i]];
+        tuning_run r = {.options = o,
+                        .device = d,
+                        .form = o->form == SBN_FORM_AUTO ? d->form : o->form,
+                        .quiet = json_output_is_stdout(out)};
+        r.object = begin(&r, chosen[i]);
+        json_array_append_new(devices, r.object);
+        if (o->forget ? forget(&r, folder) : tune_device(&r, folder)) {
+            fprintf(stderr, "syncbn: %s\n", r.error);
+            exit_status = EXIT_FAILED;
+        }
+    }
+    sbn__cache_close(folder);
+    json_t *all = json_object();
+    json_object_set_new(all, "devices", devices);
+    const int unwritten = json_output_write(out, all);
+    return unwritten ? unwritten : exit_status;
+}
+
+int command_tune(int argc, char **argv)
+{
+    tune_options options;
+    const int ended = tune_options_read(argc, argv, &options);
+    if (ended)
+        return ended - 1;
+    const int exit_status = command_run(options.json, run, &options);
+    tune_options_free(&options);
+    return exit_status;
+}
