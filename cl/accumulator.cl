@@ -27,9 +27,6 @@
  * The wide format is for channels that did not fit the narrow one. `repeat` has a byte per channel,
  * set for those; it is NULL if all channels are wanted. A work-group with none of them returns.
  */
-#if WIDE
-#define REPEAT_ARGUMENT , global const uchar *repeat
-#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
 static bool none_repeats(global const uchar *repeat, uint c, uint count)
 {
     uint some = repeat ? 0 : 1;
@@ -37,6 +34,10 @@ static bool none_repeats(global const uchar *repeat, uint c, uint count)
         some = repeat[i];
     return !some;
 }
+
+#if WIDE
+#define REPEAT_ARGUMENT , global const uchar *repeat
+#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
 #else
 #define REPEAT_ARGUMENT
 #define NONE_REPEATS(c, count) false

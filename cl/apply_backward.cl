@@ -3,7 +3,7 @@
  * coefficients_backward.cl; how work-items map to elements, in apply_walk.cl.
  */
 
-/* As forward_apply_run, with the channels' numbers at `gradients` too. */
+/* As forward_apply_run; `gradients` also begins at the run's first channel. */
 static void backward_apply_run(global const stored *px, global const stored *pdy,
                                global stored *pdx, ulong begin, ulong end, ulong run_length,
                                uint at, uint within, uint channels, uint plane,
@@ -64,8 +64,8 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_flat(global const stored *restrict x, ulong x_offset,
-                         global const stored *restrict dy, ulong dy_offset,
-                         global stored *restrict dx, ulong dx_offset,
+                         global const stored *dy, ulong dy_offset,
+                         global stored *dx, ulong dx_offset,
                          global const float *restrict tables,
                          global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset, uint affine,
@@ -129,8 +129,8 @@ static void backward_apply_tile(global const stored *x, global const stored *dy,
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_rows(global const stored *restrict x, ulong x_offset,
-                         global const stored *restrict dy, ulong dy_offset,
-                         global stored *restrict dx, ulong dx_offset,
+                         global const stored *dy, ulong dy_offset,
+                         global stored *dx, ulong dx_offset,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,

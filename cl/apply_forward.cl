@@ -59,7 +59,7 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const stored *restrict x, ulong x_offset, global stored *restrict y,
+void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y,
                         ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
@@ -81,7 +81,7 @@ void forward_apply_flat(global const stored *restrict x, ulong x_offset, global 
                       total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
 }
 
-/* Rows from `begin` to before `end`, `count` elements of each, at most a TILE, from `tile` on. */
+/* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
 static void forward_apply_tile(global const stored *x, global stored *y, ulong begin, ulong end,
                                ulong tile, uint count, global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
@@ -117,7 +117,7 @@ static void forward_apply_tile(global const stored *x, global stored *y, ulong b
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *restrict x, ulong x_offset, global stored *restrict y,
+void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y,
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,

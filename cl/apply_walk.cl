@@ -16,18 +16,20 @@
  * element i of a row belongs to channel i / plane. plane is 1 if channels are last. A work-group
  * takes TILE elements of `rows_per_tile` rows.
  *
- * `non_temporal`: stores leave the caches alone, where compiler and address allow (storage.cl). They
- * pay where the tensor is larger than the caches.
+ * `non_temporal`: stores leave the caches alone, where compiler and address allow (storage.cl).
+ * This is faster for tensors that are larger than the caches.
  */
 
-/* Prefetches a line ahead of element i at p + i. */
+/* Prefetches for element i of the run at p. */
 static void prefetch_ahead(global const stored *p, ulong i, ulong ahead, ulong ahead_count)
 {
     if (i < ahead_count)
         PREFETCH(p + i + ahead);
 }
 
-/* The channel of a row's element, and the element's place in its plane; then of the next one's. */
+/*
+ * The channel of an element of a row, and its index in the plane; then those of the next element.
+ */
 static uint channel_of(ulong element, uint plane, private uint *within)
 {
     const ulong c = quotient_long(element, plane);

@@ -12,7 +12,9 @@
  */
 #define ONES_AT_ONCE 64
 
-/* Reads each cache line of `count` rows once, in the order of memory, which hardware foresees. */
+/*
+ * Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches.
+ */
 static void touch_lines(global const stored *p, uint count, uint width, uint stride)
 {
     for (uint row = 0; row < count; ++row)

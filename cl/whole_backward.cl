@@ -1,12 +1,13 @@
 /*
- * A whole backward pass in one launch, for a group of one replica; see whole_forward.cl. dx and the
- * gradients of weight and bias are optional (has_*). The gradients are written, or accumulated,
- * once per channel: by the narrow format, or by the wide one if the channel is repeated.
+ * A whole backward pass in one launch, for a group of one replica; see whole_forward.cl. dx may be
+ * written over dy; dx and the gradients of weight and bias are optional (has_*). The gradients are
+ * written, or accumulated, once per channel: by the narrow format, or by the wide one if the channel
+ * is repeated.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_whole(global const stored *restrict x, ulong x_offset,
-                    global const stored *restrict dy, ulong dy_offset, global stored *restrict dx,
+                    global const stored *dy, ulong dy_offset, global stored *dx,
                     ulong dx_offset, uint has_dx, global const float *restrict weights,
                     ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
                     uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
@@ -38,12 +39,13 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
             store_gradients_of(i, channels, gradients, weight_grad + weight_grad_offset,
                                has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
                                accumulate);
-    if (has_dx && last)
+    const bool applies = has_dx && (WIDE || none_repeats(repeat, c, width));
+    if (last && applies)
         backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
                             non_temporal);
     /* The sample that was read last is still in the cache. */
-    for (uint s = has_dx && !last ? samples : 0; s > 0; --s) {
+    for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,

@@ -3,13 +3,14 @@
  * combines and applies a strip of channels over all samples, so that it reads x the second time
  * from its core's cache. `last`: channels are last.
  *
- * In the wide format, strips with a channel that did not fit the narrow one are done again; with
- * `tracks` the running statistics are updated then. For the arguments see reduce_nchw.cl,
+ * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
+ * applied to there alone: y may be written over x, so nothing may be written before that. The wide
+ * format also updates the running statistics, with `tracks`. For the arguments see reduce_nchw.cl,
  * combine.cl and apply_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *restrict x, ulong x_offset, global stored *restrict y,
+void forward_whole(global const stored *x, ulong x_offset, global stored *y,
                    ulong y_offset, global const float *restrict weights, ulong weight_offset,
                    global const float *restrict biases, ulong bias_offset, uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
@@ -33,12 +34,13 @@ void forward_whole(global const stored *restrict x, ulong x_offset, global store
         combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
                         c + width, channels, 0, channels, repeat, count, eps, clamps, coefficients,
                         moments);
-        if (last)
+        const bool applies = WIDE || none_repeats(repeat, c, width);
+        if (last && applies)
             forward_apply_tile(x + x_offset, y + y_offset, 0, count, c, width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                                non_temporal);
         /* The sample that was read last is still in the cache. */
-        for (uint s = last ? 0 : samples; s > 0; --s) {
+        for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
             forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,

@@ -36,8 +36,11 @@ static void list_devices(const struct choice *found, size_t count)
 
 static void say_devices(const struct model *model, const char *why)
 {
-    printf("%zu replica%s with %zu images each", model->in_all, model->in_all == 1 ? "" : "s",
-           model->batch);
+    static const char *const stored[] =
+        {[SBN_F32] = "", [SBN_F16] = ", batch norm in f16", [SBN_BF16] = ", batch norm in bf16"};
+
+    printf("%zu replica%s with %zu images each%s", model->in_all, model->in_all == 1 ? "" : "s",
+           model->batch, stored[model->device[0].type]);
     if (ranks_in_all() > 1)
         printf(", over %zu ranks", ranks_in_all());
     printf(". Devices%s (%s):\n", ranks_in_all() > 1 ? " of rank 0" : "", why);
@@ -193,8 +196,8 @@ int main(int argc, char **argv)
         end = options.replicas;
     }
 
-    model_open(&model, found + first, count, begin, end - begin, options.replicas, options.batch,
-               sets);
+    model_open(&model, found + first, count, options.type, begin, end - begin, options.replicas,
+               options.batch, sets);
     say_devices(&model, why);
     if (options.verify)
         status = train_and_verify(&options, &model, sets[0].count);

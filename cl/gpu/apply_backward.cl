@@ -13,8 +13,8 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
 void backward_apply_planes(global const stored *restrict x, ulong x_offset,
-                           global const stored *restrict dy, ulong dy_offset,
-                           global stored *restrict dx, ulong dx_offset,
+                           global const stored *dy, ulong dy_offset,
+                           global stored *dx, ulong dx_offset,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
                            global const float *restrict weights, ulong weight_offset, uint affine,
@@ -62,8 +62,8 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
 void backward_apply_rows(global const stored *restrict x, ulong x_offset,
-                         global const stored *restrict dy, ulong dy_offset,
-                         global stored *restrict dx, ulong dx_offset,
+                         global const stored *dy, ulong dy_offset,
+                         global stored *dx, ulong dx_offset,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,

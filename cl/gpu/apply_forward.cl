@@ -10,8 +10,8 @@ static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_planes(global const stored *restrict x, ulong x_offset,
-                          global stored *restrict y, ulong y_offset,
+void forward_apply_planes(global const stored *x, ulong x_offset,
+                          global stored *y, ulong y_offset,
                           global const float *restrict coefficients,
                           global const float *restrict weights, ulong weight_offset,
                           global const float *restrict biases, ulong bias_offset, uint affine,
@@ -49,7 +49,7 @@ void forward_apply_planes(global const stored *restrict x, ulong x_offset,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *restrict x, ulong x_offset, global stored *restrict y,
+void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y,
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,

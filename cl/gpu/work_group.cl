@@ -15,7 +15,7 @@
 #define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 #define SPAN 15
 
-/* The fold over the lanes of a block, in the order of doc/order.md. */
+/* Folds the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {
     float a[8], b[4];

@@ -33,14 +33,22 @@ static void forward_linear(struct device *device, const struct network *network,
     gemm_forward(device, network, b, parameters);
 }
 
+/* The GEMM's floats as batch norm reads them. */
+static void forward_narrow(struct device *device, const struct block *block, int b)
+{
+    if (device->products && device->images)
+        device_run(device, NARROW, device->images * block_values(block), 1, 1, "mm",
+                   device_linear(device, b), device->block[b].linear);
+}
+
 /* What is left of a batch norm that was folded. */
 static void forward_bias(struct device *device, const struct block *block, int b)
 {
     const struct tensors *t = &device->block[b];
 
     if (device->images)
-        device_run(device, ADD_BIAS, block->out, block->rows * device->images, 1, "mmim", t->linear,
-                   device->folded, (int)block->beta, t->normed);
+        device_run(device, ADD_BIAS, block->out, block->rows * device->images, 1, "mmim",
+                   device_linear(device, b), device->folded, (int)block->beta, t->normed);
 }
 
 static void forward_relu_pool(struct device *device, const struct block *block, int b)
@@ -78,6 +86,9 @@ static void backward_linear(struct device *device, const struct network *network
 {
     const struct block *block = &network->block[b];
 
+    if (device->products && b < NORMS)
+        device_run(device, WIDEN, device->images * block_values(block), 1, 1, "mm",
+                   device->block[b].d_linear, device_d_linear(device, b));
     gemm_weights(device, network, b);
     if (b == 0)
         return;
@@ -101,6 +112,8 @@ void blocks_forward(struct model *model, struct norm *norm)
         }
         if (b >= NORMS)
             break;
+        for (size_t d = 0; d < model->devices && norm; ++d)
+            forward_narrow(&model->device[d], &model->network.block[b], b);
         if (norm)
             norm_forward(norm, b);
         for (size_t d = 0; d < model->devices; ++d) {

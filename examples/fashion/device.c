@@ -11,12 +11,14 @@ extern const char fashion_kernels[];
 extern const size_t fashion_kernels_length;
 
 static const char *const kernel_names[KERNELS] = {
-    "gather",         "im2col",       "col2im",   "add_bias", "relu_pool",
-    "relu_pool_grad", "softmax_loss", "sum_rows", "sgd",
+    "narrow",    "widen",          "gather",       "im2col",   "col2im", "add_bias",
+    "relu_pool", "relu_pool_grad", "softmax_loss", "sum_rows", "sgd",
 };
 
 static void build(struct device *device)
 {
+    static const char *const options[] =
+        {[SBN_F32] = "", [SBN_F16] = "-DELEMENT_F16", [SBN_BF16] = "-DELEMENT_BF16"};
     const char *text = fashion_kernels;
     char log[2000] = "";
     cl_int status;
@@ -24,7 +26,8 @@ static void build(struct device *device)
     device->program = clCreateProgramWithSource(device->context, 1, &text, &fashion_kernels_length,
                                                 &status);
     must_cl(status, "making a program");
-    status = clBuildProgram(device->program, 1, &device->choice.id, "", NULL, NULL);
+    status = clBuildProgram(device->program, 1, &device->choice.id, options[device->type], NULL,
+                            NULL);
     if (status != CL_SUCCESS) {
         /* A log longer than this leaves it empty; the sentence then does without. */
         clGetProgramBuildInfo(device->program, device->choice.id, CL_PROGRAM_BUILD_LOG,
@@ -59,13 +62,14 @@ static cl_mem copy(struct device *device, const void *from, size_t bytes)
 static void make_tensors(struct device *device, const struct network *network, size_t most)
 {
     cl_mem in = device->input, d_in = NULL;
-    size_t widest = 0;
+    size_t widest = 0, largest = 0;
 
     for (int b = 0; b < BLOCKS; ++b) {
         const struct block *block = &network->block[b];
         struct tensors *t = &device->block[b];
         const size_t columns = block->rows * block->depth * sizeof(float);
-        const size_t values = block_values(block) * sizeof(float);
+        const size_t values = block_values(block) * (b < NORMS ? device->element : sizeof(float));
+        const size_t products = most * block_values(block) * sizeof(float);
         const size_t outputs = block_outputs(block) * sizeof(float);
 
         t->columns = block->convolution ? room(device, most * columns) : in;
@@ -81,21 +85,27 @@ static void make_tensors(struct device *device, const struct network *network, s
         /* The first block's input needs no gradient. */
         if (block->convolution && d_in && device->shard_images * columns > widest)
             widest = device->shard_images * columns;
+        if (b < NORMS && device->type != SBN_F32 && products > largest)
+            largest = products;
         in = t->out;
         d_in = t->d_out;
     }
     device->d_columns = room(device, widest);
+    device->products = largest ? room(device, largest) : NULL;
 }
 
-void device_open(struct device *device, const struct choice *choice, size_t replicas, size_t batch,
-                 const struct network *network, const struct dataset sets[2])
+void device_open(struct device *device, const struct choice *choice, sbn_type type, size_t replicas,
+                 size_t batch, const struct network *network, const struct dataset sets[2])
 {
     const size_t shard_images = replicas * batch;
     const size_t most = shard_images > EVALUATION_IMAGES ? shard_images : EVALUATION_IMAGES;
     cl_int status;
 
-    *device =
-        (struct device){.choice = *choice, .replicas = replicas, .shard_images = shard_images};
+    *device = (struct device){.choice = *choice,
+                              .type = type,
+                              .element = type == SBN_F32 ? sizeof(cl_float) : sizeof(cl_ushort),
+                              .replicas = replicas,
+                              .shard_images = shard_images};
     device->context = clCreateContext(NULL, 1, &choice->id, NULL, NULL, &status);
     must_cl(status, "making a context");
     device->queue = clCreateCommandQueue(device->context, choice->id, 0, &status);
@@ -158,6 +168,7 @@ void device_close(struct device *device)
     release(device->input);
     release(device->result);
     release(device->d_columns);
+    release(device->products);
     release(device->parameters);
     release(device->gradients);
     release(device->velocity);
@@ -202,6 +213,23 @@ void device_run(struct device *device, enum kernel_name name, size_t x, size_t y
     va_end(arguments);
     must_cl(clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, global, NULL, 0, NULL, NULL),
             "running a kernel");
+}
+
+cl_mem device_linear(const struct device *device, int b)
+{
+    return device->products && b < NORMS ? device->products : device->block[b].linear;
+}
+
+cl_mem device_d_linear(const struct device *device, int b)
+{
+    return device->products && b < NORMS ? device->products : device->block[b].d_linear;
+}
+
+void device_read_elements(struct device *device, cl_mem from, size_t count, void *to)
+{
+    must_cl(clEnqueueReadBuffer(device->queue, from, CL_TRUE, 0, count * device->element, to, 0,
+                                NULL, NULL),
+            "reading from a device");
 }
 
 void device_write(struct device *device, cl_mem to, size_t count, const float *from)

@@ -11,11 +11,15 @@
 #ifndef FASHION_DEVICE_H
 #define FASHION_DEVICE_H
 
+#include <syncbn.h>
+
 #include "choose.h"
 #include "dataset.h"
 #include "network.h"
 
 enum kernel_name {
+    NARROW,
+    WIDEN,
     GATHER,
     IM2COL,
     COL2IM,
@@ -28,10 +32,13 @@ enum kernel_name {
     KERNELS
 };
 
-/* A block's values; d_ marks the gradient of the loss with respect to them. */
+/*
+ * A block's values; d_ marks the gradient of the loss with respect to them. What batch norm reads
+ * and writes is stored in the device's type, all else in floats.
+ */
 struct tensors {
     cl_mem columns; /* what the GEMM reads; for a dense block the input as it is */
-    cl_mem linear;  /* what it writes */
+    cl_mem linear;  /* what it writes, before batch norm */
     cl_mem normed;  /* after batch norm */
     cl_mem out;     /* after ReLU and pooling */
     cl_mem d_linear, d_normed, d_out;
@@ -43,6 +50,8 @@ struct device {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel[KERNELS];
+    sbn_type type;
+    size_t element; /* its bytes */
 
     size_t replicas;
     cl_command_queue *replica_queue;
@@ -54,6 +63,7 @@ struct device {
     cl_mem input;                /* those, as floats */
     struct tensors block[BLOCKS];
     cl_mem d_columns; /* of the block under way */
+    cl_mem products;  /* floats that a GEMM writes or reads where `linear` has another type */
     cl_mem result;    /* loss and right or wrong, per image */
 
     cl_mem parameters, gradients, velocity;
@@ -64,8 +74,8 @@ struct device {
 /* The largest number of images a device evaluates at once. */
 enum { EVALUATION_IMAGES = 250 };
 
-void device_open(struct device *device, const struct choice *choice, size_t replicas, size_t batch,
-                 const struct network *network, const struct dataset sets[2]);
+void device_open(struct device *device, const struct choice *choice, sbn_type type, size_t replicas,
+                 size_t batch, const struct network *network, const struct dataset sets[2]);
 void device_close(struct device *device);
 
 /*
@@ -75,8 +85,15 @@ void device_close(struct device *device);
 void device_run(struct device *device, enum kernel_name kernel, size_t x, size_t y, size_t z,
                 const char *types, ...);
 
+/* The floats that block b's GEMM writes, and those of its gradient. */
+cl_mem device_linear(const struct device *device, int b);
+cl_mem device_d_linear(const struct device *device, int b);
+
 /* Blocking copies of floats. */
 void device_write(struct device *device, cl_mem to, size_t count, const float *from);
 void device_read(struct device *device, cl_mem from, size_t offset, size_t count, float *to);
+
+/* A blocking copy of elements of the device's type. */
+void device_read_elements(struct device *device, cl_mem from, size_t count, void *to);
 
 #endif

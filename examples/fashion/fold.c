@@ -58,6 +58,8 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
     float *logits = must_alloc(count * CLASSES, sizeof *logits);
     float *folded_logits = must_alloc(count * CLASSES, sizeof *folded_logits);
     struct score score, folded_score;
+    /* Of a type, for numbers just above a power of two. */
+    static const float steps[] = {[SBN_F32] = 0, [SBN_F16] = 0x1p-10f, [SBN_BF16] = 0x1p-7f};
     float largest = 0, apart = 0;
 
     progress_do(progress, "unfolded");
@@ -78,5 +80,5 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
            (double)largest, (double)apart);
     free(logits);
     free(folded_logits);
-    return !(apart <= 1e-4f * largest);
+    return !(apart <= (1e-4f + 4 * steps[model->device[0].type]) * largest);
 }

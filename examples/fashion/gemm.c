@@ -22,7 +22,7 @@ void gemm_forward(struct device *device, const struct network *network, int b, c
     const struct tensors *t = &device->block[b];
 
     gemm(device, 0, 0, device->images * block->rows, block->out, block->depth, t->columns,
-         parameters, block->weights, t->linear, 0);
+         parameters, block->weights, device_linear(device, b), 0);
 }
 
 void gemm_weights(struct device *device, const struct network *network, int b)
@@ -31,7 +31,7 @@ void gemm_weights(struct device *device, const struct network *network, int b)
     const struct tensors *t = &device->block[b];
 
     gemm(device, 1, 0, block->depth, block->out, device->images * block->rows, t->columns,
-         t->d_linear, 0, device->gradients, block->weights);
+         device_d_linear(device, b), 0, device->gradients, block->weights);
 }
 
 void gemm_columns(struct device *device, const struct network *network, int b, cl_mem d_columns)
@@ -39,5 +39,5 @@ void gemm_columns(struct device *device, const struct network *network, int b, c
     const struct block *block = &network->block[b];
 
     gemm(device, 0, 1, device->images * block->rows, block->depth, block->out,
-         device->block[b].d_linear, device->parameters, block->weights, d_columns, 0);
+         device_d_linear(device, b), device->parameters, block->weights, d_columns, 0);
 }

@@ -5,6 +5,48 @@
  * the other, and neighbouring work-items take neighbouring channels.
  */
 
+/*
+ * What batch norm reads and writes is stored as an `element`: a float, a half or, as the upper half
+ * of a float, a bfloat16 (ELEMENT_F16 or ELEMENT_BF16 is defined). Everything is computed in floats.
+ */
+#if defined ELEMENT_F16
+typedef half element;
+#define LOAD(at, i) vload_half(i, at)
+#define STORE(value, at, i) vstore_half_rte(value, i, at)
+#elif defined ELEMENT_BF16
+typedef ushort element;
+#define LOAD(at, i) as_float((uint)(at)[i] << 16)
+#define STORE(value, at, i) ((at)[i] = bfloat_of(value))
+
+/* To the nearest, ties to even; a NaN stays one. */
+static ushort bfloat_of(float value)
+{
+    const uint bits = as_uint(value);
+
+    return isnan(value) ? (ushort)(bits >> 16 | 0x40)
+                        : (ushort)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+#else
+typedef float element;
+#define LOAD(at, i) (at)[i]
+#define STORE(value, at, i) ((at)[i] = (value))
+#endif
+
+/* Between the floats of a GEMM and what batch norm reads and writes. */
+kernel void narrow(global const float *restrict from, global element *restrict to)
+{
+    const size_t i = get_global_id(0);
+
+    STORE(from[i], to, i);
+}
+
+kernel void widen(global const element *restrict from, global float *restrict to)
+{
+    const size_t i = get_global_id(0);
+
+    to[i] = LOAD(from, i);
+}
+
 /* input(i, p) = the p-th pixel of image index(i), brought to mean 0 and spread 1. */
 kernel void gather(global const uchar *restrict images, global const uint *restrict index,
                    float mean, float scale, global float *restrict input)
@@ -58,11 +100,11 @@ kernel void col2im(global const float *restrict d_columns, int height, int width
 
 /* y(row, c) = x(row, c) + bias(offset + c) */
 kernel void add_bias(global const float *restrict x, global const float *restrict bias, int offset,
-                     global float *restrict y)
+                     global element *restrict y)
 {
     const size_t c = get_global_id(0), at = get_global_id(1) * get_global_size(0) + c;
 
-    y[at] = x[at] + bias[offset + c];
+    STORE(x[at] + bias[offset + c], y, at);
 }
 
 /*
@@ -70,7 +112,7 @@ kernel void add_bias(global const float *restrict x, global const float *restric
  * alone. `width` is y's. One item per channel and window; dimension 2 is the
  * image with its rows of windows.
  */
-kernel void relu_pool(global const float *restrict y, int width, int pool,
+kernel void relu_pool(global const element *restrict y, int width, int pool,
                       global float *restrict out)
 {
     const size_t c = get_global_id(0), channels = get_global_size(0);
@@ -79,14 +121,14 @@ kernel void relu_pool(global const float *restrict y, int width, int pool,
 
     for (int j = 0; j < pool; ++j)
         for (int i = 0; i < pool; ++i)
-            best = fmax(best, y[((row * pool + j) * width + x * pool + i) * channels + c]);
+            best = fmax(best, LOAD(y, ((row * pool + j) * width + x * pool + i) * channels + c));
     out[(row * windows + x) * channels + c] = best;
 }
 
 /* Its gradient: to the first value that is the largest, if that is above 0. */
-kernel void relu_pool_grad(global const float *restrict y, global const float *restrict out,
+kernel void relu_pool_grad(global const element *restrict y, global const float *restrict out,
                            global const float *restrict d_out, int width, int pool,
-                           global float *restrict d_y)
+                           global element *restrict d_y)
 {
     const size_t c = get_global_id(0), channels = get_global_size(0);
     const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
@@ -97,9 +139,9 @@ kernel void relu_pool_grad(global const float *restrict y, global const float *r
     for (int j = 0; j < pool; ++j) {
         for (int i = 0; i < pool; ++i) {
             const size_t k = ((row * pool + j) * width + x * pool + i) * channels + c;
-            const int hit = y[k] == best;
+            const int hit = LOAD(y, k) == best;
 
-            d_y[k] = hit ? rest : 0.0f;
+            STORE(hit ? rest : 0.0f, d_y, k);
             rest = hit ? 0.0f : rest;
         }
     }

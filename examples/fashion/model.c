@@ -8,8 +8,9 @@
 
 static const double momentum = 0.9;
 
-void model_open(struct model *model, const struct choice *choices, size_t count, size_t first,
-                size_t replicas, size_t in_all, size_t batch, const struct dataset sets[2])
+void model_open(struct model *model, const struct choice *choices, size_t count, sbn_type type,
+                size_t first, size_t replicas, size_t in_all, size_t batch,
+                const struct dataset sets[2])
 {
     *model = (struct model){.network = network_make(),
                             .replicas = replicas,
@@ -22,7 +23,8 @@ void model_open(struct model *model, const struct choice *choices, size_t count,
         const size_t begin = d * replicas / model->devices;
         const size_t end = (d + 1) * replicas / model->devices;
 
-        device_open(&model->device[d], &choices[d], end - begin, batch, &model->network, sets);
+        device_open(&model->device[d], &choices[d], type, end - begin, batch, &model->network,
+                    sets);
     }
 }
 

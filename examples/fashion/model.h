@@ -21,10 +21,11 @@ struct score {
 
 /*
  * The replicas `first` ... first + replicas - 1 of `in_all`, spread over the
- * first min(count, replicas) devices of this rank.
+ * first min(count, replicas) devices of this rank. Batch norms read and write the type.
  */
-void model_open(struct model *model, const struct choice *choices, size_t count, size_t first,
-                size_t replicas, size_t in_all, size_t batch, const struct dataset sets[2]);
+void model_open(struct model *model, const struct choice *choices, size_t count, sbn_type type,
+                size_t first, size_t replicas, size_t in_all, size_t batch,
+                const struct dataset sets[2]);
 void model_close(struct model *model);
 
 /* The same parameters on every device, no velocity. */

@@ -25,6 +25,7 @@ static const char help[] =
     "  --seed N       of the start and the order of the images (1)\n"
     "  --seeds N      train from N starts and give the difference with its spread (1)\n"
     "  --rate X       learning rate at the first step, of both (0.01)\n"
+    "  --type TYPE    store what batch norms read and write as f32, f16 or bf16 (f32)\n"
     "  --devices LIST auto: all GPUs, or else the CPU; all; cpu, gpu or accelerator: all of\n"
     "                 that type; or numbers as in 0,1, those of syncbn devices (auto)\n"
     "  --list         print the devices and stop\n"
@@ -34,9 +35,10 @@ static const char help[] =
     "                 batch is split, and the same logits when it is folded away; exit\n"
     "                 status 1 if not\n";
 
-static const char *const names[] = {"--replicas", "--batch", "--epochs",  "--steps", "--seed",
-                                    "--seeds",    "--rate",  "--devices", "--data",  "--out"};
-enum { REPLICAS, BATCH, EPOCHS, STEPS, SEED, SEEDS, RATE, DEVICES, DATA, OUT, OPTIONS };
+static const char *const names[] = {"--replicas", "--batch", "--epochs", "--steps",
+                                    "--seed",     "--seeds", "--rate",   "--type",
+                                    "--devices",  "--data",  "--out"};
+enum { REPLICAS, BATCH, EPOCHS, STEPS, SEED, SEEDS, RATE, TYPE, DEVICES, DATA, OUT, OPTIONS };
 
 static unsigned long long whole(const char *name, const char *text, unsigned long long least,
                                 unsigned long long most)
@@ -61,6 +63,16 @@ static double positive(const char *name, const char *text, double most)
     return value;
 }
 
+static sbn_type type_of(const char *name, const char *text)
+{
+    static const char *const types[] = {[SBN_F32] = "f32", [SBN_F16] = "f16", [SBN_BF16] = "bf16"};
+
+    for (int type = SBN_F32; type <= SBN_BF16; ++type)
+        if (!strcmp(text, types[type]))
+            return (sbn_type)type;
+    refuse("%s takes f32, f16 or bf16, not '%s'", name, text);
+}
+
 static void set(struct options *options, int option, const char *value)
 {
     const char *name = names[option];
@@ -73,6 +85,7 @@ static void set(struct options *options, int option, const char *value)
     case SEED: options->seed = whole(name, value, 0, UINT64_MAX - 1000); break;
     case SEEDS: options->seeds = whole(name, value, 1, 100); break;
     case RATE: options->rate = positive(name, value, 10); break;
+    case TYPE: options->type = type_of(name, value); break;
     case DEVICES: options->devices = value; break;
     case DATA: options->data = value; break;
     case OUT: options->out = value; break;

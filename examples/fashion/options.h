@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <syncbn.h>
+
 struct options {
     size_t replicas;     /* data-parallel workers */
     size_t batch;        /* images per replica and step */
@@ -13,6 +15,7 @@ struct options {
     uint64_t seed;       /* of the first start and its batches */
     size_t seeds;        /* how many starts to train from */
     double rate;         /* learning rate at the first step, falling to 0 along a line */
+    sbn_type type;       /* of what batch norms read and write */
     const char *devices; /* "auto", "all", a type as "gpu", or numbers as "0,1" */
     const char *data;    /* folder of the four IDX files */
     const char *out;     /* curves go to OUT.csv and OUT.png */

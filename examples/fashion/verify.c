@@ -17,32 +17,47 @@ static const char *const digest_names[DIGESTS] = {"mean", "var", "running",
 struct captured {
     const struct block *block;
     size_t images, values; /* values per image */
-    float *x, *dy, *y, *dx;
+    sbn_type type;
+    size_t element; /* bytes of a value */
+    char *x, *dy, *y, *dx;
     float *affine; /* gamma, then beta */
 };
 
-/* FNV-1a (Fowler, Noll & Vo), 64 bits, over the bits of floats. */
-static uint64_t digest(uint64_t hash, const float *values, size_t count)
+/* FNV-1a (Fowler, Noll & Vo), 64 bits. */
+static uint64_t digest(uint64_t hash, const void *values, size_t bytes)
 {
-    const unsigned char *byte = (const unsigned char *)values;
+    const unsigned char *byte = values;
 
-    for (size_t i = 0; i < count * sizeof *values; ++i)
+    for (size_t i = 0; i < bytes; ++i)
         hash = (hash ^ byte[i]) * 0x100000001b3u;
     return hash;
 }
 static const uint64_t nothing = 0xcbf29ce484222325u;
 
+static size_t bytes_of(const struct captured *c)
+{
+    return c->images * c->values * c->element;
+}
+
+/* A tensor's bytes in floats, as ranks send them, the last one filled up. */
+static size_t floats_of(const struct captured *c)
+{
+    return (bytes_of(c) + sizeof(float) - 1) / sizeof(float);
+}
+
 static struct captured capture(const struct model *model, int b)
 {
     struct captured c = {.block = &model->network.block[b],
                          .images = model->replicas * model->batch,
-                         .values = block_values(&model->network.block[b])};
+                         .values = block_values(&model->network.block[b]),
+                         .type = model->device[0].type,
+                         .element = model->device[0].element};
     size_t at = 0;
 
-    c.x = must_alloc(c.images * c.values, sizeof *c.x);
-    c.dy = must_alloc(c.images * c.values, sizeof *c.dy);
-    c.y = must_alloc(c.images * c.values, sizeof *c.y);
-    c.dx = must_alloc(c.images * c.values, sizeof *c.dx);
+    c.x = must_alloc(floats_of(&c), sizeof(float));
+    c.dy = must_alloc(floats_of(&c), sizeof(float));
+    c.y = must_alloc(floats_of(&c), sizeof(float));
+    c.dx = must_alloc(floats_of(&c), sizeof(float));
     c.affine = must_alloc(2 * c.block->out, sizeof *c.affine);
     device_read(&model->device[0], model->device[0].parameters, c.block->gamma, 2 * c.block->out,
                 c.affine);
@@ -50,13 +65,13 @@ static struct captured capture(const struct model *model, int b)
         struct device *device = &model->device[d];
         const size_t count = device->shard_images * c.values;
 
-        device_read(device, device->block[b].linear, 0, count, c.x + at);
-        device_read(device, device->block[b].d_normed, 0, count, c.dy + at);
-        at += count;
+        device_read_elements(device, device->block[b].linear, count, c.x + at);
+        device_read_elements(device, device->block[b].d_normed, count, c.dy + at);
+        at += count * c.element;
     }
     /* Rank 0 has trained: its batch is everybody's. */
-    ranks_broadcast(c.x, c.images * c.values);
-    ranks_broadcast(c.dy, c.images * c.values);
+    ranks_broadcast((float *)c.x, floats_of(&c));
+    ranks_broadcast((float *)c.dy, floats_of(&c));
     ranks_broadcast(c.affine, 2 * c.block->out);
     return c;
 }
@@ -70,16 +85,17 @@ static void captured_free(struct captured *c)
     free(c->affine);
 }
 
-static cl_mem place(struct device *device, size_t count, const float *from)
+static cl_mem place(struct device *device, size_t bytes, const void *from)
 {
     /* An empty shard still has buffers, since OpenCL makes none of no bytes. */
-    const size_t bytes = (count ? count : 1) * sizeof *from;
+    const size_t size = bytes ? bytes : 1;
     cl_int status;
-    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    cl_mem memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &status);
 
     must_cl(status, "making a buffer to verify with");
-    if (from && count)
-        device_write(device, memory, count, from);
+    if (from && bytes)
+        must_cl(clEnqueueWriteBuffer(device->queue, memory, CL_TRUE, 0, bytes, from, 0, NULL, NULL),
+                "writing to a device");
     return memory;
 }
 
@@ -118,19 +134,21 @@ static void fill(const struct model *model, const struct captured *c, const stru
         struct device *device = device_of(model, split, w);
         const size_t first = shard_begin(c->images, w, ways);
         const size_t images = shard_begin(c->images, w + 1, ways) - first;
-        const size_t count = images * c->values;
+        const size_t bytes = images * c->values * c->element;
+        const size_t at = first * c->values * c->element;
+        const size_t vector = block->out * sizeof(float);
 
         *shards++ = (sbn_shard){.size = sizeof(sbn_shard),
                                 .dims = block->convolution ? 4 : 2,
                                 .shape = {images, block->out, block->height, block->width},
-                                .x = {place(device, count, c->x + first * c->values), 0},
-                                .y = {place(device, count, NULL), 0},
-                                .dy = {place(device, count, c->dy + first * c->values), 0},
-                                .dx = {place(device, count, NULL), 0},
-                                .weight = {place(device, block->out, c->affine), 0},
-                                .bias = {place(device, block->out, c->affine + block->out), 0},
-                                .weight_grad = {place(device, block->out, NULL), 0},
-                                .bias_grad = {place(device, block->out, NULL), 0}};
+                                .x = {place(device, bytes, c->x + at), 0},
+                                .y = {place(device, bytes, NULL), 0},
+                                .dy = {place(device, bytes, c->dy + at), 0},
+                                .dx = {place(device, bytes, NULL), 0},
+                                .weight = {place(device, vector, c->affine), 0},
+                                .bias = {place(device, vector, c->affine + block->out), 0},
+                                .weight_grad = {place(device, vector, NULL), 0},
+                                .bias_grad = {place(device, vector, NULL), 0}};
     }
 }
 
@@ -149,8 +167,8 @@ static void read_back(const struct model *model, struct captured *c, const struc
                               shard->weight_grad.mem, shard->bias_grad.mem};
 
         if (count) {
-            device_read(device, shard->y.mem, 0, count, c->y + first);
-            device_read(device, shard->dx.mem, 0, count, c->dx + first);
+            device_read_elements(device, shard->y.mem, count, c->y + first * c->element);
+            device_read_elements(device, shard->dx.mem, count, c->dx + first * c->element);
         }
         device_read(device, shard->weight_grad.mem, 0, c->block->out, gradients);
         device_read(device, shard->bias_grad.mem, 0, c->block->out, gradients + c->block->out);
@@ -181,6 +199,7 @@ static void run_here(const struct model *model, struct captured *c, const struct
     config.name = c->block->name;
     config.channels = channels;
     config.layout = SBN_LAYOUT_NHWC;
+    config.type = c->type;
     must_sbn(sbn_group_create(&group_config, &group), "making a group");
     must_sbn(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     must_sbn(sbn_saved_create(layer, &saved), "making room for a layer's statistics");
@@ -205,27 +224,27 @@ static void run_here(const struct model *model, struct captured *c, const struct
 static void run_split(const struct model *model, struct captured *c, struct split split,
                       uint64_t digests[DIGESTS])
 {
-    const size_t channels = c->block->out, count = c->images * c->values;
+    const size_t channels = c->block->out, vector = channels * sizeof(float), bytes = bytes_of(c);
     float *gradients = must_alloc(split.ways * 2 * channels, sizeof *gradients);
     float *statistics = must_alloc(4 * channels, sizeof *statistics);
 
-    memset(c->y, 0, count * sizeof *c->y);
-    memset(c->dx, 0, count * sizeof *c->dx);
+    memset(c->y, 0, floats_of(c) * sizeof(float));
+    memset(c->dx, 0, floats_of(c) * sizeof(float));
     if (split.begin < split.end)
         run_here(model, c, &split, gradients, statistics);
     /* Where ranks have the same, it stays; where they differ, the digest is spoilt. */
     ranks_join(statistics, 4 * channels);
     ranks_join(gradients, split.ways * 2 * channels);
-    ranks_join(c->y, count);
-    ranks_join(c->dx, count);
+    ranks_join((float *)c->y, floats_of(c));
+    ranks_join((float *)c->dx, floats_of(c));
 
-    digests[MEAN] = digest(nothing, statistics, channels);
-    digests[VAR] = digest(nothing, statistics + channels, channels);
-    digests[RUNNING] = digest(nothing, statistics + 2 * channels, 2 * channels);
-    digests[Y] = digest(nothing, c->y, count);
-    digests[DX] = digest(nothing, c->dx, count);
+    digests[MEAN] = digest(nothing, statistics, vector);
+    digests[VAR] = digest(nothing, statistics + channels, vector);
+    digests[RUNNING] = digest(nothing, statistics + 2 * channels, 2 * vector);
+    digests[Y] = digest(nothing, c->y, bytes);
+    digests[DX] = digest(nothing, c->dx, bytes);
     /* Every replica holds the global gradients; if one differs the digest is spoilt. */
-    digests[GRADIENTS] = digest(nothing, gradients, 2 * channels);
+    digests[GRADIENTS] = digest(nothing, gradients, 2 * vector);
     for (size_t w = 1; w < split.ways; ++w)
         if (memcmp(gradients, gradients + w * 2 * channels, 2 * channels * sizeof *gradients))
             digests[GRADIENTS] = ~digests[GRADIENTS];

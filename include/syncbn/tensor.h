@@ -63,6 +63,11 @@ typedef struct sbn_buffer {
  * overlap one that the pass writes: SBN_INVALID_ARGUMENT names both. (Sub-buffers of one
  * buffer count as buffers of their own.)
  *
+ * In place. dx may be dy: the same buffer and offset. y may be x in sbn_evaluate, in
+ * sbn_recompute, and in sbn_forward of a layer in evaluation or frozen, whose backward
+ * pass then cannot read x: it must not be asked for gradients of weight and bias. The
+ * results have the same bits as apart.
+ *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last
  * of these commands; the caller releases it. After an error *event is NULL. On an

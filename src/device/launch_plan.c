@@ -206,8 +206,10 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_apply_gpu(shape, replica);
     sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
-    plan.non_temporal = shape->values * shape->total * sbn__type_size(shape->type) >
-                        cached_result(replica);
+    /* Lines of an output in place are in the caches already: its stores cost no reading. */
+    plan.non_temporal = !shape->in_place &&
+                        shape->values * shape->total * sbn__type_size(shape->type) >
+                            cached_result(replica);
     return plan;
 }
 

@@ -14,6 +14,7 @@ typedef struct sbn_shape {
     size_t elements;              /* values x channels */
     sbn_layout layout;            /* NHWC also for planes of one element */
     sbn_type type;
+    int in_place;             /* the output lies over an input */
     cl_uint blocks;           /* per plane */
     cl_uint channel_blocks;   /* of a channel in all samples */
     cl_float last_reciprocal; /* 1 / elements of a plane's last block */

@@ -4,7 +4,8 @@
 #include "pass/forward.h"
 #include "pass/overlap.h"
 
-#define APPLY_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+#define APPLY_NEEDS \
+    (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_MAY_REPLACE_X | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
 static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
                          sbn_channel_table *coefficients, sbn_replica *replica)

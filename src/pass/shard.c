@@ -5,17 +5,33 @@
 #include "base/memory.h"
 #include "base/type.h"
 
+static int is_same(const sbn_buffer *a, const sbn_buffer *b)
+{
+    return a->mem && a->mem == b->mem && a->offset == b->offset;
+}
+
+static int is_y_over_x(const sbn_shard *shard, unsigned needs)
+{
+    return needs & SBN_MAY_REPLACE_X && is_same(&shard->x, &shard->y);
+}
+
+static int is_dx_over_dy(const sbn_shard *shard, unsigned needs)
+{
+    return needs & SBN_MAY_DX && is_same(&shard->dy, &shard->dx);
+}
+
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
 {
     const size_t whole = shape->elements, channels = shape->channels;
+    const int replaces_x = is_y_over_x(shard, needs), replaces_dy = is_dx_over_dy(shard, needs);
     size_t count = 0;
     if (whole > 0) {
-        if (needs & SBN_NEEDS_X)
+        if (needs & SBN_NEEDS_X && !replaces_x)
             uses[count++] = (sbn_use){"x", shard->x, whole, shape->type, 0, 0};
         if (needs & SBN_NEEDS_Y)
             uses[count++] = (sbn_use){"y", shard->y, whole, shape->type, 1, 0};
-        if (needs & SBN_NEEDS_DY)
+        if (needs & SBN_NEEDS_DY && !replaces_dy)
             uses[count++] = (sbn_use){"dy", shard->dy, whole, shape->type, 0, 0};
         if (needs & SBN_MAY_DX)
             uses[count++] = (sbn_use){"dx", shard->dx, whole, shape->type, 1, 1};
@@ -162,6 +178,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
                                who, shard->num_wait);
         if (status)
             return status;
+        shapes[r].in_place = is_y_over_x(shard, needs) || is_dx_over_dy(shard, needs);
         sbn_use uses[SBN_MAX_USES];
         const size_t count = sbn__list_uses(uses, shard, &shapes[r], needs, layer->affine);
         status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);

@@ -20,7 +20,8 @@ enum {
     SBN_MAY_DX = 8, /* mem may be NULL */
     SBN_NEEDS_WEIGHT = 16,
     SBN_NEEDS_BIAS = 32,
-    SBN_MAY_GRADIENTS = 64
+    SBN_MAY_GRADIENTS = 64,
+    SBN_MAY_REPLACE_X = 128 /* y may be written over x; dx may always be over dy */
 };
 
 /*
@@ -42,7 +43,7 @@ typedef struct sbn_use {
 
 /*
  * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
- * are.
+ * are. An input that an output replaces is left out: the output stands for both.
  */
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,

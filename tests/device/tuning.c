@@ -338,7 +338,7 @@ static void plans(void)
         const sbn_shard shard = {.size = sizeof shard,
                                  .dims = 3,
                                  .shape = {extents[0], extents[1], extents[2]}};
-        must(sbn__shape_of(&shape, &shard, extents[1], layout, "shape"), "sbn__shape_of");
+        must(sbn__shape_of(&shape, &shard, extents[1], layout, SBN_F32, "shape"), "sbn__shape_of");
         for (size_t k = 0; k < 2 * sizeof units / sizeof *units; ++k) {
             sbn_replica replica = {.form = k % 2 ? SBN_FORM_GPU : SBN_FORM_CPU,
                                    .compute_units = units[k / 2],

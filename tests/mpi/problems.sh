@@ -9,7 +9,10 @@ if [ "${SBN_TEST_UNDER-}" = asan ]; then
     tap 2 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
 else
     tap 1 tests/mpi/problems / 8 "$srcdir"/tests/inputs/*
-    tap 2 tests/mpi/problems "$srcdir"/tests/inputs/*
+    # A job for each list: a job has a deadline.
+    for list in "$srcdir"/tests/inputs/*; do
+        tap 2 tests/mpi/problems "$list"
+    done
     tap 3 tests/mpi/problems / 3 "$srcdir"/tests/inputs/*
     tap 4 tests/mpi/problems / 5 "$srcdir"/tests/inputs/*
     tap 7 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*

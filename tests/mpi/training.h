@@ -31,8 +31,9 @@ typedef struct training {
 int training_open(training *t, double timeout, sbn_timeout_action action);
 
 /*
- * Ends everything but MPI, says what became of the transport, and returns its status. Says on standard
- * error if the machine has stopped the process for a tenth of the timeout or more: "stopped for".
+ * Ends everything but MPI, says what became of the transport, and returns its status. Says on
+ * standard error if the machine has stopped the process for a tenth of the timeout or more:
+ * "stopped for".
  */
 int training_close(training *t);
 

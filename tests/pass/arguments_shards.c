@@ -83,11 +83,13 @@ static void check_buffers(cl_mem abroad)
     BAD(FORWARD, y.mem, s.good[1].x.mem, "y is written|overlap x");
     BAD(FORWARD, y, ((sbn_buffer){s.good[1].x.mem, 8}), "y is written|overlap x");
     BAD(FORWARD, x, s.good[1].y, "y is written|overlap x");
-    BAD(BACKWARD, dx, s.good[1].dy, "dx is written|overlap dy");
+    BAD(BACKWARD, dx, ((sbn_buffer){s.good[1].dy.mem, s.good[1].dy.offset + 1}),
+        "dx is written|overlap dy");
     BAD(BACKWARD, dx, s.good[1].x, "dx is written|overlap x");
     BAD(BACKWARD, bias_grad, s.good[1].weight_grad, "weight_grad is written|overlap bias_grad");
     BAD(BACKWARD, weight_grad, s.good[1].weight, "weight_grad is written|overlap weight");
-    BAD(EVALUATE, y, s.good[1].x, "y is written|overlap x");
+    BAD(EVALUATE, y, ((sbn_buffer){s.good[1].x.mem, s.good[1].x.offset - 1}),
+        "y is written|overlap x");
     BAD(FORWARD, num_wait, 2, "wait_list: expected 2 events, got NULL");
     BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events");
 }

@@ -18,6 +18,9 @@
  *
  *   h^4 / 30 |L'''''| <= 4 h^4 |w| (|A| + |B| r) / sqrt(s(0) / 2) / (r - 2h)^5.
  *
+ * Rounding y to f16 or bf16 would hide the differences. For a layer that stores such a type L is that
+ * of the same layer in f32, at numbers of the type; dx may be off by half a step of the type more.
+ *
  * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
  * The tolerance must not hide what is tested: in each channel the terms of dx through the mean and
  * through the variance exceed it tenfold for some element.
@@ -26,6 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/elements.h"
 #include "support/tap.h"
 #include "support/trial.h"
 
@@ -43,14 +47,22 @@ static const struct {
     {"mb32ic3,split5-27,global", 0},
     {"mb4ic3il8,r2,global,clamp,eps=0.001", 0},
     {"mb4ic3il8,split3-1,last,global,clamp,eps=16", 1},
+    {"mb4ic3il8,f16,r2,global", 0},
+    {"mb4ic3ih2iw4,f16,last,split1-3,global,eps=0.25", 0},
+    {"mb32ic3,bf16,split5-27,global", 0},
+    {"mb4ic3ih2iw4,bf16,r2,global,eps=0.25", 0},
+    {"mb4ic3il8,bf16,split3-1,last,global,clamp,eps=16", 1},
 };
 
+/* x and dy remain multiples of 2^-10 in any type. */
 static void fill(trial *t)
 {
+    const sbn_type type = t->p.type;
     for (size_t i = 0; i < t->g.elements; ++i) {
-        t->in.x[i] = rintf(t->in.x[i] * 1024.0f) / 1024.0f;
+        t->in.x[i] = element_round(type, rintf(t->in.x[i] * 1024.0f) / 1024.0f);
         /* Leaning on x, so that much passes through the variance. */
-        t->in.dy[i] = rintf((0.5f * t->in.dy[i] + 0.5f * t->in.x[i] + 0.5f) * 1024.0f) / 1024.0f;
+        const float dy = 0.5f * t->in.dy[i] + 0.5f * t->in.x[i] + 0.5f;
+        t->in.dy[i] = element_round(type, rintf(dy * 1024.0f) / 1024.0f);
     }
     for (size_t c = 0; c < CHANNELS; ++c) {
         t->in.weight[c] = rintf(t->in.weight[c] * 1024.0f) / 1024.0f;
@@ -176,6 +188,7 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     fill(&given);
     fill(&t);
     t.p.passes = PASS_FORWARD;
+    t.p.type = SBN_F32;
     int ran = !trial_run(&given, r, error) || tap_ok(0, "%s: %s", line, error);
     for (size_t c = 0; c < CHANNELS; ++c)
         of[c] = describe(&given, c);
@@ -190,8 +203,11 @@ static void check(runner *r, const char *device, const char *line, int clamped)
             const double k = clamped ? 0 : fabs(of[c].product) / of[c].s0 / n;
             const double cut = clamped ? 0 : truncation(&given, c, &of[c], d, dy);
             /* dx's own bound of 8u per term, doubled for the sums that it is made of. */
-            const double own = 16 * u * p * (fabs(dy) + fabs(of[c].dy_mean) + 2 * k * fabs(d));
-            judge(&x, given.out.of[OUT_DX].data[i] - quotient[c], of[c].rounding + own, cut);
+            const float dx = given.out.of[OUT_DX].data[i];
+            const double half = given.p.type == SBN_F32 ? 0 : element_step(given.p.type, dx) / 2;
+            const double own = half +
+                               16 * u * p * (fabs(dy) + fabs(of[c].dy_mean) + 2 * k * fabs(d));
+            judge(&x, dx - quotient[c], of[c].rounding + own, cut);
             const double tolerance = of[c].rounding + own + cut;
             mean_seen[c] = fmax(mean_seen[c], p * fabs(of[c].dy_mean) / tolerance);
             var_seen[c] = fmax(var_seen[c], p * k * fabs(d) / tolerance);

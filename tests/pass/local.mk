@@ -51,6 +51,7 @@ pass_tests = \
 	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/frozen \
+	tests/pass/in_place \
 	tests/pass/lifetimes \
 	tests/pass/on_device \
 	tests/pass/overlaps \

@@ -12,6 +12,8 @@
 
 static pthread_t watcher;
 static atomic_int watching;
+static atomic_long looks;
+static double begun;
 static _Atomic double longest;
 static double limit_of_checks;
 static int spoiled;
@@ -24,13 +26,14 @@ static void pause_once(void)
 
 static void *watch(void *unused)
 {
-    double before = sbn__seconds();
+    double before = begun;
     while (atomic_load(&watching)) {
         pause_once();
         const double now = sbn__seconds(), stall = now - before - INTERVAL;
         if (stall > atomic_load(&longest))
             atomic_store(&longest, stall);
         before = now;
+        atomic_fetch_add(&looks, 1);
     }
     return unused;
 }
@@ -39,13 +42,15 @@ void stalls_begin(void)
 {
     atomic_store(&longest, 0.0);
     atomic_store(&watching, 1);
+    begun = sbn__seconds();
     must(pthread_create(&watcher, NULL, watch, NULL), "pthread_create");
 }
 
 double stalls_longest(void)
 {
     /* The watcher may not have run since a stall that has just ended. */
-    for (int i = 0; i < 3; ++i)
+    const long enough = atomic_load(&looks) + 2;
+    while (atomic_load(&looks) < enough)
         pause_once();
     return atomic_load(&longest);
 }

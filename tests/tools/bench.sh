@@ -62,7 +62,7 @@ check '--devices that do not exist' refuses '--devices names 99' --devices 99
 check 'an unknown option' refuses '--fast' --fast
 check 'a file that is missing' refuses "$work/none" --file "$work/none"
 check 'no problem' refuses 'mbx' mbx
-for setting in ooo passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5; do
+for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5; do
     check "a problem with $setting" refuses "${setting%%[0-9=,]*}" "mb4ic4ih3iw3,$setting"
 done
 check 'an empty batch' refuses 'an empty batch' mb0ic4
@@ -86,16 +86,34 @@ check 'the JSON is well formed, with both problems' \
     eval '[ "$(tools/bench/report/report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' \
-    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 18 ]'
+    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 19 ]'
 check 'JSON to stdout' run 0 --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
+check 'a problem in f16 and one in bf16' run 0 --repeats 3 mb4ic8ih6iw7,f16 \
+    mb4ic8ih6iw7,bf16,last --json "$work/narrow"
+check 'both are right' [ "$(grep -c '  0.00 MB, 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
+for pass in forward backward; do
+    check "$pass against f32, twice" \
+        [ "$(grep -cE "^  $pass +syncbn takes .* against f32$" "$work/out")" -eq 2 ]
+done
+check 'kernels that read floats are not among them' eval '! says "unordered|baseline"'
+check 'the JSON names the types' \
+    eval 'grep -q "\"type\": \"f16\"" "$work/narrow" && grep -q "\"type\": \"bf16\"" "$work/narrow"'
 check 'JSON that cannot be written' run 1 --repeats 1 --json "$work/none/json" mb4ic8
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
 
 # Verdicts, from numbers made up: two problems of 20 MB and one of next to nothing.
+narrow() { # LINE TYPE BYTES QUOTIENT
+    cat << END
+{"problem": "$1", "type": "$2", "layout": "first", "bytes": $3, "workspace_bytes": 3000000,
+ "comparisons": [
+  {"of": "syncbn", "with": "f32", "pass": "forward", "quotient": {"median": $4}},
+  {"of": "syncbn", "with": "f32", "pass": "backward", "quotient": {"median": 0.5}}]}
+END
+}
 problem() { # LINE LAYOUT BYTES SHARE QUOTIENT DIFFERENCE
     cat << END
 {"problem": "$1", "layout": "$2", "bytes": $3, "workspace_bytes": 500000,
@@ -120,6 +138,12 @@ END
     problem mb32ic64ih51iw51 first 21307392 0.83 1.04 1e-4
     echo ,
     problem mb2ic64 first 512 0.1 3 1.5e-5
+    echo ,
+    narrow mb32ic64ih50iw50,f16 f16 10240000 0.6
+    echo ,
+    narrow mb32ic64ih51iw51,bf16 bf16 10653696 0.7
+    echo ,
+    narrow mb2ic64,bf16 bf16 256 0.9
     echo ']}'
 } > "$work/json"
 tools/bench/report/report goals "$work/json" > "$work/out" 2> "$work/err"
@@ -136,6 +160,8 @@ line 'synchronising two devices of a context, >= 16 MB, costs' '4.00 %' missed '
 line 'exact sums against unordered ones, >= 16 MB, cost' '4.00 %' met '2 of 2'
 line 'fixed cost of a pass beyond its kernels, 64 channels' '15.00 us' met '1 of 1'
 line 'time until a pass returns, 64 channels' '15.00 us' met '1 of 1'
+line 'f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time' '0.70 x' missed \
+    '3 of 4; worst: forward mb32ic64ih51iw51,bf16$'
 line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The demo, a few steps of it: with real layers, images and gradients the same batches split 1, 2, 3
 # and 8 ways give the same digests, and the network with batch norm folded into its convolutions and
-# its dense layer gives the same logits. It exits with 1 if they do not. A mistake on the command line
-# is one sentence and status 2. Runs in the build directory.
+# its dense layer gives the same logits; so in f16 and bf16. It exits with 1 if they do not. A mistake
+# on the command line is one sentence and status 2. Runs in the build directory.
 set -u
 demo=examples/train_fashion
 
@@ -21,7 +21,7 @@ skip() {
 
 out=$(mktemp) || exit 1
 trap 'rm -f "$out"' EXIT
-echo '1..13'
+echo '1..16'
 "$demo" --verify --steps 3 > "$out" 2>&1
 status=$?
 sed 's/^/# /' "$out"
@@ -89,6 +89,20 @@ else
     echo "not ok 12 - help: status $status"
 fi
 count=12
+refuses 2 '--type takes f32, f16 or bf16' --type f64
+for type in f16 bf16; do
+    count=$((count + 1))
+    "$demo" --type $type --verify --steps 3 > "$out" 2>&1
+    status=$?
+    rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
+    folded=$(grep '^Batch norm folded' "$out")
+    if [ $status-$rows = 0-15 ] && grep -q "batch norm in $type\." "$out" && [ -n "$folded" ]; then
+        echo "ok $count - in $type the same digests 1, 2, 3 and 8 ways; $folded"
+    else
+        echo "not ok $count - in $type: status $status, $rows rows"
+        sed 's/^/# /' "$out"
+    fi
+done
 OCL_ICD_VENDORS=/none
 export OCL_ICD_VENDORS
 refuses 1 'no usable OpenCL device for --devices gpu' --devices gpu

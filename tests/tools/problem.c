@@ -12,10 +12,13 @@ static const char *const canonical[] = {
     "mb32ic64ih112iw112",
     "mb2ic3id4ih5iw6,last,r3,shuffle9,off3,data=large_mean,grad=one,seed7",
     "mb32ic4ih7iw7,split5-0-27",
+    "mb32ic64ih7iw7,f16,last,data=denormal",
+    "mb4ic4,bf16",
     "mb6ic4ih7iw7,split3-3,sizes7x7-14x5",
     "mb0ic4il0,split0-0,sizes3-0",
     "mb4ic4,eps=0.001,clamp,momentum=0.3,cumulative,plain,untracked,keep,accumulate,global",
     "mb4ic4,eps=0,passes=fe,ooo,form=gpu",
+    "mb4ic4,ooo,inplace",
     "mb4ic4,eps=0.1234567890123,momentum=0.9999999,passes=e",
     "mb4ic4,data=tiny_var,grad=ninf,form=cpu",
 };
@@ -25,6 +28,8 @@ static const char *const spellings[][2] = {
     {"ic64mb32iw5ih7", "mb32ic64ih7iw5"},
     {"mb4ic4,first,r2,seed1,off0,eps=1e-5,momentum=0.10,form=auto,passes=rebf", "mb4ic4,r2"},
     {"mb4ic4,r2,split1-3", "mb4ic4,split1-3"},
+    {"mb4ic4,bf16,f32", "mb4ic4"},
+    {"mb4ic4,last,f16", "mb4ic4,f16,last"},
     {"mb4ic4,grad=zero,data=exact,last", "mb4ic4,last,data=exact,grad=zero"},
 };
 
@@ -60,6 +65,8 @@ static const char *const wrong[][2] = {
     {"mb4ic4,passes=x", "fber"},
     {"mb4ic4,form=tpu", "cpu"},
     {"mb4ic4,size=3", "no setting"},
+    {"mb4ic4,f64", "no setting"},
+    {"mb4ic4,f16x", "no setting"},
     {"mb100000ic100000", "2^31"},
     {"mb8ic2ih5iw1234567895,split5-3,sizes7x7-4x5", "2^31"},
 };

@@ -10,6 +10,7 @@
 
 #include "check/bounds.h"
 #include "check/compare.h"
+#include "check/elements.h"
 #include "support/tap.h"
 
 typedef enum fault_kind {
@@ -27,12 +28,23 @@ typedef enum fault_kind {
     STALE_RUNNING,    /* running statistics not updated */
     FLIPPED_BIT,      /* recomputation one unit off */
     NAIVE_Y,          /* y = a x + b: the mean cancels late */
-    NAIVE_DX          /* dx without taking the mean from dy first */
+    NAIVE_DX,         /* dx without taking the mean from dy first */
+    STORED_DOWN,      /* y and dx rounded towards zero when they are stored */
+    STORED_TWICE,     /* y and dx rounded to two bits more first */
+    STORED_FLUSHED,   /* subnormal results become 0 */
+    STORED_SATURATED, /* overflow becomes the largest finite number */
+    STORED_OVERFLOWN, /* numbers from 2^15 on become infinite */
+    STEP_Y,           /* one y is the next number of the type */
+    MEAN_STORED       /* the mean that y is made of is rounded to the type */
 } fault_kind;
 
 /* On exact data nothing but the apply's own roundings is tolerated. */
 static const char plain_data[] = "mb8ic4ih14iw14,r2";
 static const char exact_data[] = "mb8ic4ih16iw16,r2,data=exact,grad=exact";
+
+static const char half_data[] = "mb8ic4ih14iw14,f16,r2,grad=denormal";
+static const char bfloat_data[] = "mb8ic4ih14iw14,bf16,r2";
+static const char overflowing_data[] = "mb8ic4ih14iw14,f16,r2,data=tiny_var,grad=huge";
 
 static const struct {
     fault_kind fault;
@@ -53,6 +65,21 @@ static const struct {
     {NAIVE_Y, "y = a x + b", exact_data},
     {NAIVE_DX, "dx = p dy + ...", exact_data},
     {UNBIASED, "unbiased variance", exact_data},
+    {STORED_DOWN, "half rounded towards zero", half_data},
+    {STORED_DOWN, "bfloat rounded towards zero", bfloat_data},
+    {STORED_TWICE, "half rounded twice", "mb8ic16ih28iw28,f16,r2"},
+    {STORED_TWICE, "bfloat rounded twice", "mb8ic16ih28iw28,bf16,r2"},
+    {STORED_FLUSHED, "subnormal halves flushed", half_data},
+    {STORED_SATURATED, "overflow of halves saturated", overflowing_data},
+    {STORED_OVERFLOWN, "large halves made infinite", overflowing_data},
+    {STEP_Y, "one half the next one", half_data},
+    {STEP_Y, "one bfloat the next one", bfloat_data},
+    {MEAN_STORED, "the mean as a half", half_data},
+    {MEAN_STORED, "the mean as a bfloat", bfloat_data},
+    {UNBIASED, "unbiased variance, bfloat", bfloat_data},
+    {NO_MEAN_GRADIENT, "dx without the mean of dy, bfloat", bfloat_data},
+    {NO_VAR_GRADIENT, "dx without the variance's term, bfloat", bfloat_data},
+    {ONE_MISSING, "one value left out, half", "mb8ic4ih14iw14,f16,r2"},
 };
 
 /* A block in floats: lanes in order, then folded. */
@@ -131,13 +158,38 @@ static void moments(const placement *g, const inputs *in, size_t c, int r, fault
     *mean = isfinite(*mean) ? *mean : NAN;
 }
 
+/* A result of y or dx as the model stores it, and one with a fault. */
+static float store(sbn_type type, fault_kind fault, float value)
+{
+    int exponent;
+    float kept = element_round(type, value);
+    uint16_t bits;
+    switch (fault) {
+    case STORED_DOWN:
+        elements_pack(type, &kept, 1, &bits);
+        bits = (uint16_t)(bits - (fabsf(kept) > fabsf(value)));
+        elements_unpack(type, &bits, 1, &kept);
+        return kept;
+    case STORED_TWICE: {
+        const int digits = type == SBN_F16 ? 13 : 10;
+        const float fraction = frexpf(value, &exponent);
+        return element_round(type, ldexpf(rintf(ldexpf(fraction, digits)), exponent - digits));
+    }
+    case STORED_FLUSHED: return fabsf(kept) < 0x1p-14f ? 0 : kept;
+    case STORED_SATURATED: return isinf(kept) ? copysignf(65504.0f, value) : kept;
+    case STORED_OVERFLOWN: return fabsf(kept) >= 0x1p15f ? copysignf(INFINITY, value) : kept;
+    default: return kept;
+    }
+}
+
 static void apply(const problem *p, const placement *g, const inputs *in, size_t c,
                   fault_kind fault, outputs *out)
 {
     for (size_t r = 0; r < g->replicas; ++r) {
         double mean, var;
         moments(g, in, c, (int)r, fault, &mean, &var);
-        float m = (float)mean, low = (float)(mean - m);
+        float m = fault == MEAN_STORED ? element_round(p->type, (float)mean) : (float)mean;
+        float low = fault == MEAN_STORED ? 0 : (float)(mean - m);
         float invstd = (float)(1 / sqrt(var + (fault == NO_EPS ? 0 : p->eps)));
         int of = fault == PER_REPLICA ? (int)r : -1;
         sums all = sum_over(g, in->dy, 0, in->x, m, c, of, fault);
@@ -156,9 +208,10 @@ static void apply(const problem *p, const placement *g, const inputs *in, size_t
         for (size_t i = 0; i < g->samples; ++i) {
             size_t start = placement_plane_start(g, i, c), end = start + g->sample[i].plane;
             for (size_t k = start; g->sample[i].replica == r && k < end; ++k) {
-                out->of[OUT_Y].data[k] = fmaf(a, in->x[k] - m_y, b);
+                out->of[OUT_Y].data[k] = store(p->type, fault, fmaf(a, in->x[k] - m_y, b));
                 out->of[OUT_AGAIN].data[k] = out->of[OUT_Y].data[k];
-                out->of[OUT_DX].data[k] = fmaf(a, in->dy[k] - mean_dy, fmaf(q, in->x[k] - m, rest));
+                const float dx = fmaf(a, in->dy[k] - mean_dy, fmaf(q, in->x[k] - m, rest));
+                out->of[OUT_DX].data[k] = store(p->type, fault, dx);
             }
         }
         out->of[OUT_WEIGHT_GRAD].data[r * g->channels + c] =
@@ -190,12 +243,12 @@ static float *largest(outputs *out, output_id id)
     return at;
 }
 
-static void spoil(outputs *out, fault_kind fault)
+static void spoil(outputs *out, sbn_type type, fault_kind fault)
 {
     float *y = largest(out, OUT_Y), *again = out->of[OUT_AGAIN].data + (y - out->of[OUT_Y].data);
     float *dx = largest(out, OUT_DX), *mean = largest(out, OUT_MEAN);
-    *y = ulps(*y, fault == ULPS_Y ? 64 : 0);
-    *again = ulps(*again, fault == ULPS_Y ? 64 : fault == FLIPPED_BIT);
+    *y = fault == STEP_Y ? *y + element_step(type, *y) : ulps(*y, fault == ULPS_Y ? 64 : 0);
+    *again = ulps(*y, fault == FLIPPED_BIT);
     *dx = ulps(*dx, fault == ULPS_DX ? 64 : 0);
     *mean = ulps(*mean, fault == ULPS_MEAN ? 64 : 0);
 }
@@ -222,7 +275,7 @@ static int accepted(const char *line, fault_kind fault, char *why, size_t size)
         apply(&p, &g, &in, c, fault, &out);
         statistics(&p, &g, &in, c, fault, &out);
     }
-    spoil(&out, fault);
+    spoil(&out, p.type, fault);
     out.count = g.values;
     out.batches = in.batches + 1;
     if (compare(&p, &g, &in, &out, &result))
@@ -255,6 +308,24 @@ int main(void)
         "mb8ic4ih14iw14,data=inf",
         "mb8ic4ih14iw14,grad=nan",
         "mb8ic4ih14iw14,split1-0-7",
+        "mb8ic4ih14iw14,f16",
+        "mb8ic4ih14iw14,f16,data=large_mean,grad=one",
+        "mb8ic4ih14iw14,f16,data=tiny_var,grad=denormal",
+        "mb8ic4ih14iw14,f16,data=tiny_var,grad=huge",
+        "mb8ic4ih14iw14,f16,data=outlier,grad=outlier",
+        "mb8ic4ih14iw14,f16,data=constant,grad=constant",
+        "mb8ic4ih14iw14,f16,data=denormal,grad=denormal",
+        "mb8ic4ih14iw14,f16,data=wide,grad=wide",
+        "mb8ic4ih14iw14,f16,data=huge",
+        "mb9ic4ih16iw16,f16,data=exact,grad=exact",
+        "mb8ic4ih14iw14,f16,data=inf,grad=nan",
+        "mb8ic4ih14iw14,bf16",
+        "mb8ic4ih14iw14,bf16,data=large_mean,grad=one",
+        "mb8ic4ih14iw14,bf16,data=tiny_var,grad=denormal",
+        "mb8ic4ih14iw14,bf16,data=outlier,grad=outlier",
+        "mb8ic4ih14iw14,bf16,data=wide,grad=wide",
+        "mb9ic4ih16iw16,bf16,data=exact,grad=exact",
+        "mb8ic4ih14iw14,bf16,data=ninf,grad=inf",
     };
     char why[1024];
     for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {

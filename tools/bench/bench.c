@@ -7,12 +7,14 @@
 
 #include "bench/baseline.h"
 #include "bench/copy.h"
+#include "bench/float32.h"
 #include "bench/kernels.h"
 #include "bench/library.h"
 #include "bench/onednn.h"
 #include "bench/replicas.h"
 #include "bench/unordered.h"
 #include "check/check.h"
+#include "check/elements.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
@@ -100,6 +102,7 @@ const char *bench_refuses(const problem *p)
            : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
+           : p->in_place           ? "inplace: outputs are apart here"
            : p->passes != PASS_ALL ? "passes: all are measured"
            : p->forward_flags      ? "keep: running statistics are updated here"
            : p->backward_flags     ? "accumulate, global: gradients are local and overwritten here"
@@ -173,9 +176,17 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     *count += !status;
     status = status ? status : bench_copy_open(s, b->program, &list[*count], &copies);
     *count += copies;
-    status = status ? status : bench_unordered_open(s, b->program, &list[*count]);
-    *count += !status;
-    if (!status && s->p.layout == SBN_LAYOUT_NCHW && s->g.values >= PEER_VALUES) {
+    if (!status && s->p.type != SBN_F32) {
+        status = bench_float32_open(s, &list[*count]);
+        *count += !status;
+    }
+    /* The benchmark's own kernels of sums read floats. */
+    if (!status && s->p.type == SBN_F32) {
+        status = bench_unordered_open(s, b->program, &list[*count]);
+        *count += !status;
+    }
+    if (!status && s->p.type == SBN_F32 && s->p.layout == SBN_LAYOUT_NCHW &&
+        s->g.values >= PEER_VALUES) {
         status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
     }
@@ -234,7 +245,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     size_t before = sbn_device_memory();
     int status = open_scene(b, p, s);
     status = status ? status : weigh(s, before, &result->workspace);
-    result->elements = s->g.elements;
+    result->bytes = s->g.elements * element_size(p->type);
     status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
     result->ok = !status;

@@ -30,7 +30,7 @@ const wire *bench_wire(const bench *b, bench_pass pass);
 typedef struct bench_result {
     int ok;
     char error[RUNNER_ERROR]; /* why not */
-    size_t elements;          /* of the tensor */
+    size_t bytes;             /* of the tensor */
     size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
@@ -72,7 +72,8 @@ typedef struct comparison_of {
 enum { BENCH_MAX_COMPARISONS = 32 };
 
 /*
- * The library with every other implementation, and the replicas synchronised with those apart.
+ * The library with every other implementation and with itself in f32, and the replicas
+ * synchronised with those apart.
  * Returns how many there are.
  */
 size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);

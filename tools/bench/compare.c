@@ -10,7 +10,7 @@ const series *bench_series(const bench_result *result, const char *name, bench_p
 
 double bench_bytes(const bench_result *result, bench_pass pass)
 {
-    return bench_pass_moves[pass] * (double)result->elements * sizeof(float);
+    return bench_pass_moves[pass] * (double)result->bytes;
 }
 
 spread bench_share_of_copy(const bench_result *result, const series *s)

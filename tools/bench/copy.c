@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/kernels.h"
+#include "check/elements.h"
 
 /* Elements that an item copies in vectors. */
 enum { CPU_STRIP = 4096, GPU_STRIP = 4 };
@@ -27,7 +28,7 @@ static int run(void *self, bench_pass pass)
         status = bench_enqueue(s, &c->kernel);
     } else {
         status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
-                                     t->count[TENSOR_X] * sizeof(float), 0, NULL, NULL);
+                                     t->count[TENSOR_X] * element_size(s->p.type), 0, NULL, NULL);
         if (status)
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
     }
@@ -40,13 +41,13 @@ static int check(void *self)
     copy *c = self;
     scene *s = c->scene;
     const tensors *t = s->job.tensors;
-    size_t count = t->count[TENSOR_Y];
+    const size_t bytes = t->count[TENSOR_Y] * element_size(s->p.type);
     int spoilt = 0, status = tensors_overwrite(t, TENSOR_Y);
     status = status ? status : run(c, BENCH_COPY);
-    float *y = status ? NULL : malloc((count + 1) * sizeof *y);
+    void *y = status ? NULL : malloc(bytes);
     if (y) {
-        status = tensors_read(t, TENSOR_Y, y, &spoilt);
-        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X], count * sizeof *y) != 0)) {
+        status = tensors_read_elements(t, TENSOR_Y, y, &spoilt);
+        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X], bytes) != 0)) {
             snprintf(s->error, sizeof s->error, "copy %s: y is not x%s", c->name,
                      spoilt ? ", or was written outside its contents" : "");
             status = RUNNER_SPOILT;
@@ -69,7 +70,9 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
                 contender *made, size_t *count)
 {
     const tensors *t = s->job.tensors;
-    const cl_ulong n = t->count[TENSOR_X], step = strip;
+    /* In floats; of an odd number of elements the last takes a guard along, which y has too. */
+    const size_t elements = sizeof(float) / element_size(s->p.type);
+    const cl_ulong n = (t->count[TENSOR_X] + elements - 1) / elements, step = strip;
     const bench_argument arguments[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(t->mem[TENSOR_Y]),
                                         BENCH_ARG(n), BENCH_ARG(step)};
     int gpu = s->form == SBN_FORM_GPU;

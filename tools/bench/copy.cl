@@ -1,5 +1,5 @@
 /*
- * y = x, element by element, in the ways that a device may be fast at. An item
+ * y = x, float by float whatever the floats hold, in the ways that a device may be fast at. An item
  * copies one element (copy_plain) or a strip of `strip` elements, in vectors;
  * a strip's first vector starts at a whole multiple of its size when y does.
  */

@@ -7,6 +7,7 @@
 
 #include "check/bounds.h"
 #include "check/compare.h"
+#include "check/elements.h"
 
 /* The first output that failed, in a sentence. */
 static int refuse(scene *s, const char *name, const placement *g, const comparison *judged)
@@ -65,11 +66,12 @@ static double allowed_for(const scene *s, output_id id)
     }
 }
 
-double bench_distance(const float *got, const float *right, size_t count)
+double bench_distance(sbn_type type, const float *got, const float *right, size_t count)
 {
     double most = 0;
     for (size_t i = 0; i < count; ++i) {
-        double off = fabs((double)got[i] - right[i]);
+        double step = type == SBN_F32 ? 0 : element_step(type, right[i]);
+        double off = fabs((double)got[i] - right[i]) - step;
         most = off <= most ? most : isnan(off) ? INFINITY : off;
     }
     return most;
@@ -77,7 +79,9 @@ double bench_distance(const float *got, const float *right, size_t count)
 
 int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right)
 {
-    double off = bench_distance(got, s->right.of[right].data, s->right.of[right].count);
+    const int stored = right == OUT_Y || right == OUT_DX;
+    double off = bench_distance(stored ? s->p.type : SBN_F32, got, s->right.of[right].data,
+                                s->right.of[right].count);
     double allowed = allowed_for(s, right);
     if (off <= allowed)
         return SBN_SUCCESS;

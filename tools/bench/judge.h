@@ -17,13 +17,15 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const plac
  *   gradients       1e-3 of theirs, or 2 u sqrt(n) of n terms of dy's size, u = 2^-24: the error
  *                   of n terms added one after the other, whose sum may cancel
  *
+ * In f16 and bf16 both are rounded to the type: y and dx may differ by one step of it more.
+ *
  * Sums of squares in floats are good to 1e-5 for the data that is timed, and a wrong kernel misses
  * by the whole value.
  */
 #define BENCH_ROUGH 1e-3
 
-/* The largest |got - right|; infinite for a NaN. */
-double bench_distance(const float *got, const float *right, size_t count);
+/* The largest |got - right|, less a step of the type where it rounds both; infinite for a NaN. */
+double bench_distance(sbn_type type, const float *got, const float *right, size_t count);
 
 /* Reads a tensor of the scene and judges it; `name` is the contender's. */
 int bench_judge(scene *s, const char *name, tensor_id id, output_id right);

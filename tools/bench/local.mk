@@ -8,6 +8,8 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
 	tools/bench/copy.h \
+	tools/bench/float32.c \
+	tools/bench/float32.h \
 	tools/bench/judge.c \
 	tools/bench/judge.h \
 	tools/bench/kernels.c \
@@ -75,6 +77,7 @@ bench_lists = \
 	tools/bench/lists/resnet50_batch2 \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
+	tools/bench/lists/types \
 	tools/bench/lists/fixed_cost
 EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png

@@ -7,6 +7,7 @@
 #include "bench/judge.h"
 #include "bench/onednn_shared.h"
 #include "bench/onednn_version.h"
+#include "check/elements.h"
 
 typedef struct layout {
     const char *name;
@@ -64,7 +65,7 @@ static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout
     onednn_shared *sh = o->shared;
     dnnl_memory_t nchw = NULL;
     dnnl_primitive_t primitive = NULL;
-    dnnl_status_t status = onednn_memory(sh, 4, sh->dims, dnnl_nchw, plain, &nchw);
+    dnnl_status_t status = onednn_memory(sh, 4, sh->dims, dnnl_f32, dnnl_nchw, plain, &nchw);
     const dnnl_memory_t from = into_layout ? nchw : o->tensor[which];
     const dnnl_memory_t to = into_layout ? o->tensor[which] : nchw;
     status = status ? status : onednn_reorder(sh, from, to, &primitive);
@@ -78,7 +79,6 @@ static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout
 
 static int check(void *self)
 {
-    static const float spoilt = -7.7777e33f;
     onednn *o = self;
     onednn_shared *sh = o->shared;
     scene *s = sh->scene;
@@ -89,10 +89,10 @@ static int check(void *self)
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain)
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
-    for (size_t i = 0; i < sh->bytes / sizeof(float); ++i)
-        sh->tensor[ONEDNN_Y][i] = sh->tensor[ONEDNN_DX][i] = spoilt;
-    for (size_t c = 0; c < s->g.channels; ++c)
-        sh->vector[ONEDNN_WEIGHT_GRAD][c] = sh->vector[ONEDNN_BIAS_GRAD][c] = spoilt;
+    for (size_t i = 0; i < 2; ++i)
+        elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[list[i].from]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_WEIGHT_GRAD]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_BIAS_GRAD]);
     int status = reorder(o, s->in.x, ONEDNN_X, 1);
     status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
     status = status ? status : run(o, BENCH_FORWARD);
@@ -131,9 +131,10 @@ static dnnl_status_t make_memories(onednn *o)
     const dnnl_dims_t channels = {sh->dims[1]};
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < ONEDNN_TENSORS && !status; ++i)
-        status = onednn_memory(sh, 4, sh->dims, o->layout->tag, sh->tensor[i], &o->tensor[i]);
+        status = onednn_memory(sh, 4, sh->dims, sh->type, o->layout->tag, sh->tensor[i],
+                               &o->tensor[i]);
     for (int i = 0; i < ONEDNN_VECTORS && !status; ++i)
-        status = onednn_memory(sh, 1, channels, dnnl_a, sh->vector[i], &o->vector[i]);
+        status = onednn_memory(sh, 1, channels, dnnl_f32, dnnl_a, sh->vector[i], &o->vector[i]);
     return status;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/elements.h"
+
 enum { PAGE = 4096, PADDING = 16 };
 
 int onednn_failed(scene *s, const char *call, dnnl_status_t status)
@@ -26,9 +28,9 @@ void onednn_shared_release(onednn_shared *sh)
     free(sh);
 }
 
-static float *floats(size_t bytes)
+static void *zeros(size_t bytes)
 {
-    float *made = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    void *made = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
     return made ? memset(made, 0, bytes) : NULL;
 }
 
@@ -43,15 +45,16 @@ static int fill(onednn_shared *sh)
     sh->dims[1] = (dnnl_dim_t)channels;
     sh->dims[2] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[0] : (dnnl_dim_t)s->g.plane[0];
     sh->dims[3] = s->p.space_dims == 2 ? (dnnl_dim_t)s->p.space[1] : 1;
-    sh->bytes = s->g.samples * padded * s->g.plane[0] * sizeof(float);
+    sh->type = s->p.type == SBN_F16 ? dnnl_f16 : s->p.type == SBN_BF16 ? dnnl_bf16 : dnnl_f32;
+    sh->bytes = s->g.samples * padded * s->g.plane[0] * element_size(s->p.type);
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
-        missing |= !(sh->tensor[i] = floats(sh->bytes));
+        missing |= !(sh->tensor[i] = zeros(sh->bytes));
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
-        missing |= !(sh->vector[i] = floats(vector));
+        missing |= !(sh->vector[i] = zeros(vector));
     if (missing)
         return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
-    memcpy(sh->tensor[ONEDNN_X], s->in.x, s->g.elements * sizeof(float));
-    memcpy(sh->tensor[ONEDNN_DY], s->in.dy, s->g.elements * sizeof(float));
+    elements_pack(s->p.type, s->in.x, s->g.elements, sh->tensor[ONEDNN_X]);
+    elements_pack(s->p.type, s->in.dy, s->g.elements, sh->tensor[ONEDNN_DY]);
     memcpy(sh->vector[ONEDNN_WEIGHT], s->in.weight, vector);
     memcpy(sh->vector[ONEDNN_BIAS], s->in.bias, vector);
     dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);

@@ -30,9 +30,10 @@ typedef struct onednn_shared {
     size_t users;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
-    dnnl_dims_t dims; /* N, C, H, W */
-    size_t bytes;     /* of a tensor, in the layout that pads most */
-    float *tensor[ONEDNN_TENSORS];
+    dnnl_dims_t dims;      /* N, C, H, W */
+    dnnl_data_type_t type; /* of tensors; vectors are floats */
+    size_t bytes;          /* of a tensor, in the layout that pads most */
+    void *tensor[ONEDNN_TENSORS];
     float *vector[ONEDNN_VECTORS]; /* `channels` each */
 } onednn_shared;
 

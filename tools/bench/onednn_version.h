@@ -4,11 +4,15 @@
 
 #include "bench/onednn_shared.h"
 
-/* A tensor of floats in memory of the caller's. */
+/* A tensor in memory of the caller's. */
 dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,
-                            dnnl_format_tag_t tag, float *at, dnnl_memory_t *made);
+                            dnnl_data_type_t type, dnnl_format_tag_t tag, void *at,
+                            dnnl_memory_t *made);
 
-/* Training, forward and backward, of tensors of shape sh->dims. dnnl_unimplemented: not on this CPU. */
+/*
+ * Training, forward and backward, of tensors of shape sh->dims and sh->type. dnnl_unimplemented: not
+ * on this CPU.
+ */
 dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_tag_t tag,
                                          dnnl_primitive_t *forward, dnnl_primitive_t *backward);
 

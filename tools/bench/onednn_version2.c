@@ -2,10 +2,11 @@
 #include "bench/onednn_version.h"
 
 dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_t dims,
-                            dnnl_format_tag_t tag, float *at, dnnl_memory_t *made)
+                            dnnl_data_type_t type, dnnl_format_tag_t tag, void *at,
+                            dnnl_memory_t *made)
 {
     dnnl_memory_desc_t desc;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&desc, count, dims, dnnl_f32, tag);
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&desc, count, dims, type, tag);
     return status ? status : dnnl_memory_create(made, &desc, sh->engine, at);
 }
 
@@ -18,7 +19,7 @@ dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_ta
     dnnl_memory_desc_t data;
     dnnl_batch_normalization_desc_t desc;
     dnnl_primitive_desc_t hint = NULL, back = NULL;
-    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&data, 4, sh->dims, dnnl_f32, tag);
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&data, 4, sh->dims, sh->type, tag);
     status = status ? status
                     : dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_training,
                                                                  &data, eps, flags);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check/elements.h"
 #include "check/tolerance.h"
 
 /* Everything that a judgement looks at. */
@@ -19,7 +20,24 @@ typedef struct judge {
 
 static const double u = BOUND_UNIT;
 
-static void judge_value(verdict *v, size_t index, float got, double expected, double tolerance)
+/* A computed value as the type stores it. */
+static double stored(sbn_type type, double value)
+{
+    return element_round(type, (float)value);
+}
+
+/* 1 if a result that is infinite or NaN, or should be, is as it must be. */
+static int fits(sbn_type type, float got, double expected, double tolerance)
+{
+    if (!isfinite(expected))
+        return isnan(got) || got == expected;
+    return type == SBN_F32 ? got == (float)expected
+                           : got >= stored(type, expected - tolerance) &&
+                                 got <= stored(type, expected + tolerance);
+}
+
+static void judge_value(verdict *v, sbn_type type, size_t index, float got, double expected,
+                        double tolerance)
 {
     double error, ratio;
     if (tolerance == INFINITY && isfinite(expected)) {
@@ -27,12 +45,14 @@ static void judge_value(verdict *v, size_t index, float got, double expected, do
         error = ratio = 0;
         ++v->unbounded;
     } else if (!isfinite(got) || !isfinite(expected) || fabs((double)(float)expected) == INFINITY) {
-        int fits = isnan(expected) ? isnan(got)
-                   : isnan(got)    ? isinf(expected)
-                                   : got == (float)expected;
-        error = fits ? 0 : INFINITY;
+        error = fits(type, got, expected, tolerance) ? 0 : INFINITY;
         ratio = error;
     } else {
+        if (type != SBN_F32) {
+            tolerance = fmax(got >= expected ? stored(type, expected + tolerance) - expected
+                                             : expected - stored(type, expected - tolerance),
+                             0);
+        }
         error = fabs((double)got - expected);
         ratio = error == 0 ? 0 : tolerance > 0 ? error / tolerance : INFINITY;
     }
@@ -52,6 +72,7 @@ static void judge_value(verdict *v, size_t index, float got, double expected, do
 static void judge_elements(const judge *j, output_id id, verdict *v)
 {
     const float *data = j->out->of[id].data;
+    const sbn_type type = j->p->type;
     int batch_statistics = id != OUT_EVAL || !j->p->track;
     for (size_t s = 0; s < j->g->samples; ++s) {
         for (size_t c = 0; c < j->g->channels; ++c) {
@@ -64,15 +85,15 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
                 double x = j->in->x[i];
                 if (id == OUT_DX) {
                     double dy = j->in->dy[i];
-                    judge_value(v, i, data[i], reference_dx(j->ref, ch, weight, x, dy),
+                    judge_value(v, type, i, data[i], reference_dx(j->ref, ch, weight, x, dy),
                                 tolerance_dx(j->ref, ch, b, weight, x, dy));
                 } else if (batch_statistics) {
-                    judge_value(v, i, data[i], reference_y(ch, weight, bias, x),
+                    judge_value(v, type, i, data[i], reference_y(ch, weight, bias, x),
                                 tolerance_y(ch, b, weight, bias, x));
                 } else {
                     reference_channel by = {.mean = j->out->of[OUT_RUNNING_MEAN].data[c]};
                     by.invstd = reference_invstd(j->p, j->out->of[OUT_RUNNING_VAR].data[c]);
-                    judge_value(v, i, data[i], reference_y(&by, weight, bias, x),
+                    judge_value(v, type, i, data[i], reference_y(&by, weight, bias, x),
                                 tolerance_apply(weight * by.invstd, x - by.mean, bias));
                 }
             }
@@ -88,7 +109,7 @@ static void judge_again(const judge *j, verdict *v)
     for (size_t i = 0; i < y->count; ++i) {
         if (digest_floats(y->data + i, 1) != digest_floats(again->data + i, 1)) {
             ++v->failures;
-            judge_value(v, i, again->data[i], y->data[i], 0);
+            judge_value(v, SBN_F32, i, again->data[i], y->data[i], 0);
         }
     }
 }
@@ -107,9 +128,9 @@ static void judge_statistics(const judge *j, comparison *result)
         const channel_bounds *b = &j->bound->channel[c];
         double mean = exact ? (float)ch->mean : ch->mean;
         double var = exact ? (float)ch->var : ch->var;
-        judge_value(&result->of[OUT_MEAN], c, j->out->of[OUT_MEAN].data[c], mean,
+        judge_value(&result->of[OUT_MEAN], SBN_F32, c, j->out->of[OUT_MEAN].data[c], mean,
                     exact ? 0 : b->mean + rounding(mean));
-        judge_value(&result->of[OUT_VAR], c, j->out->of[OUT_VAR].data[c], var,
+        judge_value(&result->of[OUT_VAR], SBN_F32, c, j->out->of[OUT_VAR].data[c], var,
                     exact ? 0 : b->var + rounding(var));
     }
 }
@@ -128,9 +149,9 @@ static void judge_running(const judge *j, comparison *result)
                    4 * u * fabs((1 - factor) * j->in->running_mean[c]);
             var = factor * unbiased * (b->var + 4 * u * ch->var) + 4 * rounding(ch->running_var);
         }
-        judge_value(&result->of[OUT_RUNNING_MEAN], c, j->out->of[OUT_RUNNING_MEAN].data[c],
+        judge_value(&result->of[OUT_RUNNING_MEAN], SBN_F32, c, j->out->of[OUT_RUNNING_MEAN].data[c],
                     ch->running_mean, mean);
-        judge_value(&result->of[OUT_RUNNING_VAR], c, j->out->of[OUT_RUNNING_VAR].data[c],
+        judge_value(&result->of[OUT_RUNNING_VAR], SBN_F32, c, j->out->of[OUT_RUNNING_VAR].data[c],
                     ch->running_var, var);
     }
 }
@@ -153,9 +174,9 @@ static void judge_gradients(const judge *j, comparison *result)
                               b->invstd * fabs(weight) + 4 * rounding(weight) +
                               rounding(weight_before + weight);
         double bias_error = e->dy + 2 * rounding(s->dy) + rounding(bias_before + s->dy);
-        judge_value(&result->of[OUT_WEIGHT_GRAD], i, j->out->of[OUT_WEIGHT_GRAD].data[i],
+        judge_value(&result->of[OUT_WEIGHT_GRAD], SBN_F32, i, j->out->of[OUT_WEIGHT_GRAD].data[i],
                     weight_before + weight, weight_error);
-        judge_value(&result->of[OUT_BIAS_GRAD], i, j->out->of[OUT_BIAS_GRAD].data[i],
+        judge_value(&result->of[OUT_BIAS_GRAD], SBN_F32, i, j->out->of[OUT_BIAS_GRAD].data[i],
                     exact ? (float)s->dy : bias_before + s->dy, exact ? 0 : bias_error);
     }
 }

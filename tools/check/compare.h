@@ -15,6 +15,12 @@
  * included by factors 1 + error(invstd). Evaluation is judged from the running
  * statistics that the library itself returned, so it has the first line alone.
  *
+ * y and dx of f16 and bf16 are such values as the type stores them: a result must lie
+ * between expected - tolerance and expected + tolerance, both rounded to the type, to
+ * nearest even. Of a subnormal result nothing else is allowed, and an infinity only
+ * where IEEE 754 rounds to it. The ratio is of the error to what is left of this
+ * interval on the result's side.
+ *
  * Not-finite values: where the reference is NaN the output must be; where it
  * is an infinity the output must be that infinity or NaN. Exact data, whose
  * sums need no rounding, must give the correctly rounded mean, variance and

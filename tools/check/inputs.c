@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/mix.h"
+#include "check/elements.h"
 
 /* What each random number is for: no two uses share a stream. */
 enum stream {
@@ -24,6 +25,25 @@ enum stream {
 static uint64_t key(uint64_t seed, enum stream stream, uint64_t place)
 {
     return mix(mix(seed, stream), place);
+}
+
+/* The magnitudes of kinds that depend on what a type can hold. */
+static const struct {
+    int wide_least, wide_count;        /* exponents of `wide` */
+    int huge;                          /* exponent of `huge` */
+    int denormal_bits, denormal_least; /* of `denormal`: bits with the sign, the last's exponent */
+    float outlier;
+    int exact_mean; /* largest mean of `exact` */
+} magnitudes[ELEMENT_TYPES] = {
+    [SBN_F32] = {-40, 81, 80, 20, -149, 1e6f, 2000},
+    [SBN_F16] = {-14, 27, 13, 11, -24, 6e4f, 2000},
+    [SBN_BF16] = {-40, 81, 80, 8, -133, 1e6f, 240},
+};
+
+/* A small spread around a value: where the type is too coarse for it, so many steps of the type. */
+static float spread_around(sbn_type type, float at, float spread, float steps)
+{
+    return fmaxf(spread, steps * element_step(type, at));
 }
 
 /* Sums of exact data need no rounding while the library sums planes in blocks of this size. */
@@ -58,7 +78,8 @@ static void fill_exact(float *plane, size_t n, uint64_t k, int offset)
 /* The offset of a sample's plane: see above. Pairs need planes of one size. */
 static int exact_offset(const problem *p, uint64_t seed, size_t s, size_t c)
 {
-    int mean = (int)(key(seed, STREAM_SHIFT, c) % 4001) - 2000;
+    const int most = magnitudes[p->type].exact_mean;
+    int mean = (int)(key(seed, STREAM_SHIFT, c) % (uint64_t)(2 * most + 1)) - most;
     int step = (int)(mix(key(seed, STREAM_SCALE, c), s / 2) % 5);
     if (p->has_sizes)
         return 0;
@@ -68,33 +89,44 @@ static int exact_offset(const problem *p, uint64_t seed, size_t s, size_t c)
 }
 
 /* One plane: channel c of one sample, whose own key is k. */
-static void fill_plane(float *plane, size_t n, data_kind kind, uint64_t seed, size_t c, uint64_t k)
+static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, uint64_t seed,
+                       size_t c, uint64_t k)
 {
-    float shift = mix_uniform(key(seed, STREAM_SHIFT, c));
-    float spread = 1.0f + 0.5f * mix_uniform(key(seed, STREAM_SCALE, c));
-    float wide = ldexpf(1, (int)(key(seed, STREAM_SCALE, c) % 81) - 40);
+    const uint64_t scale = key(seed, STREAM_SCALE, c);
+    const float shift = mix_uniform(key(seed, STREAM_SHIFT, c));
+    const float spread = 1.0f + 0.5f * mix_uniform(scale);
+    const int wide = (int)(scale % (uint64_t)magnitudes[type].wide_count) +
+                     magnitudes[type].wide_least;
+    const int bits_of_denormal = magnitudes[type].denormal_bits;
+    const float near_1000 = spread_around(type, 1000.0f, 0.003f, 0.75f);
+    const float near_1 = spread_around(type, 1.0f, 1e-5f, 0.75f);
+    const float centre = element_round(type, shift);
+    const float tiny = spread_around(type, centre, 1e-5f, 0.2f);
 
     for (size_t i = 0; i < n; ++i) {
         uint64_t bits = mix(k, i);
         float normal = mix_normal(bits);
         switch (kind) {
-        case DATA_LARGE_MEAN: plane[i] = 1000.0f + 0.003f * mix_uniform(bits); break;
-        case DATA_ONE: plane[i] = 1.0f + 1e-5f * mix_uniform(bits); break;
-        case DATA_TINY_VAR: plane[i] = shift + 1e-5f * normal; break;
+        case DATA_LARGE_MEAN: plane[i] = 1000.0f + near_1000 * mix_uniform(bits); break;
+        case DATA_ONE: plane[i] = 1.0f + near_1 * mix_uniform(bits); break;
+        case DATA_TINY_VAR: plane[i] = centre + tiny * normal; break;
         case DATA_CONSTANT: plane[i] = shift; break;
         case DATA_ZERO: plane[i] = 0; break;
         case DATA_DENORMAL:
-            plane[i] = ldexpf((float)((int32_t)(bits >> 44) - (1 << 19)), -149);
+            plane[i] = ldexpf((float)((int32_t)(bits >> (64 - bits_of_denormal)) -
+                                      (1 << (bits_of_denormal - 1))),
+                              magnitudes[type].denormal_least);
             break;
-        case DATA_WIDE: plane[i] = wide * (shift + spread * normal); break;
-        case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, 80); break;
+        case DATA_WIDE: plane[i] = ldexpf(1, wide) * (shift + spread * normal); break;
+        case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, magnitudes[type].huge); break;
         default: plane[i] = shift + spread * normal;
         }
+        plane[i] = element_round(type, plane[i]);
     }
 }
 
 /* The one value that makes a kind what it is: an outlier, a NaN, an infinity. */
-static void fill_special(const placement *g, float *tensor, data_kind kind)
+static void fill_special(const placement *g, sbn_type type, float *tensor, data_kind kind)
 {
     if (g->values == 0)
         return;
@@ -102,7 +134,8 @@ static void fill_special(const placement *g, float *tensor, data_kind kind)
         for (size_t s = 0; s < g->samples; ++s) {
             if (g->sample[s].plane) {
                 for (size_t c = 0; c < g->channels; ++c)
-                    tensor[placement_plane_start(g, s, c)] = 1e6f;
+                    tensor[placement_plane_start(g, s, c)] =
+                        element_round(type, magnitudes[type].outlier);
                 return;
             }
         }
@@ -132,10 +165,10 @@ static void fill(const problem *p, const placement *g, enum stream stream, data_
             if (kind == DATA_EXACT)
                 fill_exact(plane, n, k, exact_offset(p, seed, s, c));
             else
-                fill_plane(plane, n, kind, seed, c, k);
+                fill_plane(plane, n, p->type, kind, seed, c, k);
         }
     }
-    fill_special(g, tensor, kind);
+    fill_special(g, p->type, tensor, kind);
 }
 
 /* Weights of both signs, none near 0, where relative errors would mean little. */

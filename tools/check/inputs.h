@@ -8,7 +8,7 @@
 #include "check/placement.h"
 
 typedef struct inputs {
-    float *x, *dy;                      /* `elements` each */
+    float *x, *dy;                      /* `elements` each, values of the problem's type */
     float *weight, *bias;               /* `channels` each, as all below */
     float *weight_before, *bias_before; /* gradients that a backward may add to */
     float *running_mean, *running_var;  /* before the forward pass */

@@ -20,6 +20,7 @@ int job_make_layer(job *j, sbn_group *group)
     config.name = "check";
     config.channels = p->channels;
     config.layout = p->layout;
+    config.type = p->type;
     config.eps = p->eps;
     config.eps_mode = p->eps_mode;
     config.momentum = p->momentum;
@@ -48,7 +49,7 @@ static int make_shards(job *j, cl_command_queue *queue)
         shard->dims = j->g->dims;
         memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
         shard->x = tensors_buffer(t, TENSOR_X);
-        shard->dy = tensors_buffer(t, TENSOR_DY);
+        shard->dy = tensors_buffer(t, j->p->in_place ? TENSOR_DX : TENSOR_DY);
         shard->dx = tensors_buffer(t, TENSOR_DX);
         if (j->p->affine) {
             shard->weight = tensors_buffer(t, TENSOR_WEIGHT);
@@ -65,11 +66,17 @@ static int make_shards(job *j, cl_command_queue *queue)
     return SBN_SUCCESS;
 }
 
-/* Points every shard's y at the tensor that the next pass is to write. */
+/*
+ * Points every shard's y at the tensor that the next pass is to write; in place, x too: evaluation
+ * and recomputation have a copy of x each.
+ */
 static void aim(job *j, tensor_id id)
 {
-    for (size_t r = 0; r < j->replicas; ++r)
+    const tensor_id from = j->p->in_place && id != TENSOR_Y ? id : TENSOR_X;
+    for (size_t r = 0; r < j->replicas; ++r) {
+        j->shards[r].x = tensors_buffer(&j->tensors[r], from);
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
+    }
 }
 
 /* After a pass: waits for it where the queues do not keep order. */

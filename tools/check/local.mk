@@ -34,7 +34,11 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/ranks.h \
 	tools/check/runner.c \
 	tools/check/runner.h \
+	tools/check/elements.c \
+	tools/check/elements.h \
 	tools/check/tensors.c \
 	tools/check/tensors.h \
 	tools/check/tolerance.c \
-	tools/check/tolerance.h
+	tools/check/tolerance.h \
+	src/model/half.c \
+	src/model/half.h

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/elements.h"
+
 const char *const data_kind_names[DATA_KINDS] = {
     [DATA_NORMAL] = "normal",   [DATA_LARGE_MEAN] = "large_mean",
     [DATA_ONE] = "one",         [DATA_TINY_VAR] = "tiny_var",
@@ -137,6 +139,7 @@ void problem_print(const problem *p, char *line, size_t size)
 {
     text t = {line, size};
     put_shape(&t, p);
+    put_word(&t, p->type != SBN_F32, type_names[p->type]);
     put_word(&t, p->layout == SBN_LAYOUT_NHWC, "last");
     put_shards(&t, p);
     if (p->shuffle)
@@ -162,6 +165,7 @@ void problem_print(const problem *p, char *line, size_t size)
     put_word(&t, p->backward_flags & SBN_GLOBAL_GRADIENTS, "global");
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
+    put_word(&t, p->in_place, "inplace");
     if (p->form != SBN_FORM_AUTO)
         put(&t, ",form=%s", form_name(p->form));
 }

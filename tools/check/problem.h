@@ -10,6 +10,7 @@
  *
  * Settings, each with its default when absent:
  *
+ *   f16, bf16           storage of x, y, dy and dx (f32)
  *   last                channels last in memory (first)
  *   r3                  replicas (one per chosen device); samples are dealt evenly
  *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty shard
@@ -30,6 +31,7 @@
  *   global              weight_grad and bias_grad are sums over the group
  *   passes=fber         of forward, backward, evaluation, recomputation; b and r need f (all)
  *   ooo                 out-of-order queues, passes ordered by events
+ *   inplace             dx is written over dy, y of evaluation and recomputation over x
  *   form=cpu, form=gpu  of the kernels (auto)
  *
  * Kinds: normal; large_mean (x = 1000 +- 0.003); one (dy = 1 +- 1e-5);
@@ -37,7 +39,10 @@
  * constant; zero; denormal; wide (a magnitude of its own for each channel,
  * 2^-40 ... 2^40); huge (squares overflow); nan, inf, ninf (one value in the
  * middle channel); exact (integers whose sums need no rounding, their mean large
- * against their spread where planes are powers of two).
+ * against their spread where planes are powers of two). In f16 and bf16 the numbers
+ * are rounded to the type, and a kind's magnitudes are those that the type can hold
+ * and that are as hard in it: values next to each other where f32 has a small spread,
+ * its own subnormals, its own largest numbers.
  */
 #ifndef TOOLS_CHECK_PROBLEM_H
 #define TOOLS_CHECK_PROBLEM_H
@@ -73,6 +78,7 @@ typedef struct problem {
     size_t samples, channels;
     int space_dims; /* 0 ... 3 */
     size_t space[PROBLEM_MAX_SPACE];
+    sbn_type type;
     sbn_layout layout;
     size_t replicas; /* 0: one per device; with a split, the number of its parts */
     int has_split, has_sizes;
@@ -90,6 +96,7 @@ typedef struct problem {
     unsigned forward_flags, backward_flags; /* of pass.h */
     unsigned passes;                        /* PASS_ */
     int out_of_order;
+    int in_place; /* dx over dy; y over x in evaluation and recomputation */
     sbn_kernel_form form;
 } problem;
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/elements.h"
+
 static int parse_passes(parser *in, const char *letters)
 {
     unsigned passes = 0;
@@ -94,6 +96,12 @@ static int parse_plain_word(problem *p, const char *word)
             return 0;
         }
     }
+    for (int type = SBN_F32; type < ELEMENT_TYPES; ++type) {
+        if (strcmp(word, type_names[type]) == 0) {
+            p->type = (sbn_type)type;
+            return 0;
+        }
+    }
     if (strcmp(word, "last") == 0)
         p->layout = SBN_LAYOUT_NHWC;
     else if (strcmp(word, "first") == 0)
@@ -108,6 +116,8 @@ static int parse_plain_word(problem *p, const char *word)
         p->track = 0;
     else if (strcmp(word, "ooo") == 0)
         p->out_of_order = 1;
+    else if (strcmp(word, "inplace") == 0)
+        p->in_place = 1;
     else
         return -1;
     return 0;

@@ -4,22 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Guard elements after the contents, and their value. */
-enum { GUARD = 16 };
-static const float guard_value = -7.7777e33f;
+#include "check/elements.h"
 
-/* How many floats a tensor has on replica r. */
+/* Guard elements after the contents. */
+enum { GUARD = 16 };
+
+/* A value for each channel, always a float; else a tensor of the problem's type. */
+static int is_vector(tensor_id id)
+{
+    return id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD;
+}
+
+/* How many elements a tensor has on replica r. */
 static size_t contents(const placement *g, size_t r, tensor_id id)
 {
-    int vector = id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD;
-    return vector ? g->channels : placement_shard_elements(g, r);
+    return is_vector(id) ? g->channels : placement_shard_elements(g, r);
 }
 
 /* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
-    int gradient = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD;
-    return id < TENSOR_WEIGHT_GRAD || (gradient && p->backward_flags & SBN_ACCUMULATE_GRADIENTS);
+    if (id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD)
+        return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    return id < TENSOR_WEIGHT_GRAD || (p->in_place && id != TENSOR_Y);
 }
 
 /* 1 if a pass of the problem uses it. */
@@ -34,8 +41,9 @@ static int is_used(const problem *p, tensor_id id)
     return !by[id] || p->passes & by[id];
 }
 
-static void stage(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
-                  float *at)
+/* An input's elements into `at`. */
+static int stage(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
+                 size_t count, void *at)
 {
     const float *vectors[TENSORS] = {
         [TENSOR_WEIGHT] = in->weight,
@@ -43,36 +51,51 @@ static void stage(const problem *p, const placement *g, const inputs *in, size_t
         [TENSOR_WEIGHT_GRAD] = in->weight_before,
         [TENSOR_BIAS_GRAD] = in->bias_before,
     };
-    if (vectors[id])
-        memcpy(at, vectors[id], g->channels * sizeof *at);
-    else
-        placement_scatter(g, p->layout, r, id == TENSOR_X ? in->x : in->dy, at);
+    if (vectors[id]) {
+        memcpy(at, vectors[id], g->channels * sizeof(float));
+        return SBN_SUCCESS;
+    }
+    float *shard = malloc((count + 1) * sizeof *shard);
+    if (!shard)
+        return SBN_OUT_OF_MEMORY;
+    const int is_dy = id == TENSOR_DY || id == TENSOR_DX;
+    placement_scatter(g, p->layout, r, is_dy ? in->dy : in->x, shard);
+    elements_pack(p->type, shard, count, at);
+    free(shard);
+    return SBN_SUCCESS;
 }
 
+/* Of all its memory, in elements. */
 static size_t size_of(const tensors *t, tensor_id id)
 {
     return t->offset[id] + t->count[id] + GUARD;
+}
+
+/* Enqueues filling all of its memory with the guards' value. */
+static int spoil(const tensors *t, tensor_id id, cl_event *event)
+{
+    const size_t element = element_size(t->type[id]);
+    float value;
+    elements_spoil(t->type[id], 1, &value);
+    return clEnqueueFillBuffer(t->queue, t->mem[id], &value, element, 0, size_of(t, id) * element,
+                               0, NULL, event);
 }
 
 /* Starts to fill the buffer: an input with its guards, or all of it with what guards hold. */
 static int upload(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   tensors *t)
 {
-    size_t size = size_of(t, id) * sizeof(float);
-    if (!is_input(p, id)) {
-        return clEnqueueFillBuffer(t->queue, t->mem[id], &guard_value, sizeof guard_value, 0, size,
-                                   0, NULL, &t->uploaded[t->uploads]);
-    }
-    float *staging = t->staging[id] = malloc(size);
+    const size_t element = element_size(t->type[id]), size = size_of(t, id) * element;
+    if (!is_input(p, id))
+        return spoil(t, id, &t->uploaded[t->uploads]);
+    char *staging = t->staging[id] = malloc(size);
     if (!staging)
         return SBN_OUT_OF_MEMORY;
-    for (size_t i = 0; i < t->offset[id]; ++i)
-        staging[i] = guard_value;
-    for (size_t i = 0; i < GUARD; ++i)
-        staging[t->offset[id] + t->count[id] + i] = guard_value;
-    stage(p, g, in, r, id, staging + t->offset[id]);
-    return clEnqueueWriteBuffer(t->queue, t->mem[id], CL_FALSE, 0, size, staging, 0, NULL,
-                                &t->uploaded[t->uploads]);
+    elements_spoil(t->type[id], size_of(t, id), staging);
+    int status = stage(p, g, in, r, id, t->count[id], staging + t->offset[id] * element);
+    return status ? status
+                  : clEnqueueWriteBuffer(t->queue, t->mem[id], CL_FALSE, 0, size, staging, 0, NULL,
+                                         &t->uploaded[t->uploads]);
 }
 
 static int make_one(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
@@ -80,6 +103,7 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
 {
     cl_int status;
     cl_context context;
+    t->type[id] = is_vector(id) ? SBN_F32 : p->type;
     t->count[id] = contents(g, r, id);
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
@@ -87,7 +111,8 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     if (status)
         return status;
     cl_mem_flags flags = id < TENSOR_WEIGHT_GRAD ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-    t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * sizeof(float), NULL, &status);
+    t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * element_size(t->type[id]), NULL,
+                                &status);
     if (status)
         return status;
     status = upload(p, g, in, r, id, t);
@@ -123,38 +148,55 @@ void tensors_free(tensors *t)
 
 int tensors_overwrite(const tensors *t, tensor_id id)
 {
-    int status = clEnqueueFillBuffer(t->queue, t->mem[id], &guard_value, sizeof guard_value, 0,
-                                     size_of(t, id) * sizeof guard_value, 0, NULL, NULL);
+    int status = spoil(t, id, NULL);
     return status ? status : clFinish(t->queue);
+}
+
+/* Reads elements from one on. */
+static int read_from(const tensors *t, tensor_id id, size_t from, size_t count, void *to)
+{
+    const size_t element = element_size(t->type[id]);
+    return clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, from * element, count * element, to,
+                               0, NULL, NULL);
 }
 
 /* Checks the guard elements from there on. */
 static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count, int *spoilt)
 {
-    float guard[GUARD];
+    float guard[GUARD], right[GUARD]; /* room for elements of any type */
+    elements_spoil(t->type[id], GUARD, right);
     for (size_t done = 0; done < count;) {
         size_t n = count - done < GUARD ? count - done : GUARD;
-        int status = clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE,
-                                         (from + done) * sizeof *guard, n * sizeof *guard, guard, 0,
-                                         NULL, NULL);
+        int status = read_from(t, id, from + done, n, guard);
         if (status)
             return status;
-        for (size_t i = 0; i < n; ++i)
-            *spoilt |= guard[i] != guard_value;
+        *spoilt |= memcmp(guard, right, n * element_size(t->type[id])) != 0;
         done += n;
     }
     return SBN_SUCCESS;
 }
 
-int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
+int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt)
 {
     size_t start = t->offset[id], count = t->count[id];
     int status = read_guard(t, id, 0, start, spoilt);
     status = status ? status : read_guard(t, id, start + count, GUARD, spoilt);
-    return status || count == 0
-               ? status
-               : clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, start * sizeof *to,
-                                     count * sizeof *to, to, 0, NULL, NULL);
+    return status || count == 0 ? status : read_from(t, id, start, count, to);
+}
+
+int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
+{
+    const size_t count = t->count[id];
+    if (t->type[id] == SBN_F32)
+        return tensors_read_elements(t, id, to, spoilt);
+    void *elements = malloc((count + 1) * element_size(t->type[id]));
+    if (!elements)
+        return SBN_OUT_OF_MEMORY;
+    int status = tensors_read_elements(t, id, elements, spoilt);
+    if (!status)
+        elements_unpack(t->type[id], elements, count, to);
+    free(elements);
+    return status;
 }
 
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id)

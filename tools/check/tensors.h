@@ -26,10 +26,11 @@ typedef enum tensor_id {
 typedef struct tensors {
     cl_command_queue queue; /* borrowed */
     cl_mem mem[TENSORS];
+    sbn_type type[TENSORS];
     size_t offset[TENSORS], count[TENSORS]; /* in elements */
     cl_event uploaded[TENSORS];             /* what the passes wait for */
     cl_uint uploads;
-    float *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
+    void *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
 } tensors;
 
 /*
@@ -48,9 +49,12 @@ sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
 int tensors_overwrite(const tensors *t, tensor_id id);
 
 /*
- * Reads a tensor's contents into `to` (count[id] floats). *spoilt becomes 1 if
+ * Reads a tensor's contents into `to` (count[id] elements). *spoilt becomes 1 if
  * something was written before or behind them.
  */
+int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt);
+
+/* The same with the elements widened to floats. */
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt);
 
 #endif

@@ -32,7 +32,7 @@ static const char help[] =
     "                        output and nothing else there\n"
     "\n"
     "Problems are those of syncbn check (see its --help), without r, split, sizes,\n"
-    "ooo, passes, keep, accumulate and global.\n"
+    "ooo, inplace, passes, keep, accumulate and global.\n"
     "\n"
     "Exit status: 0 all right, 1 a wrong result or an error, 2 wrong usage.\n";
 

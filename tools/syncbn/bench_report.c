@@ -58,9 +58,8 @@ void bench_report_problem(const problem *p, const bench_result *result)
 {
     char line[PROBLEM_LINE];
     problem_print(p, line, sizeof line);
-    printf("%s  %.2f MB, %zu rounds, %.1f s: %s\n", line,
-           1e-6 * (double)result->elements * sizeof(float), result->rounds, result->seconds,
-           result->ok ? "results right" : "FAILED");
+    printf("%s  %.2f MB, %zu rounds, %.1f s: %s\n", line, 1e-6 * (double)result->bytes,
+           result->rounds, result->seconds, result->ok ? "results right" : "FAILED");
     if (!result->ok)
         printf("  %s\n", result->error);
     for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass) {
@@ -77,6 +76,6 @@ void bench_report_problem(const problem *p, const bench_result *result)
     }
     printf("  workspace %.3f MB on the device, %.2f %% of the tensor\n",
            1e-6 * (double)result->workspace,
-           100.0 * (double)result->workspace / ((double)result->elements * sizeof(float)));
+           100.0 * (double)result->workspace / (double)result->bytes);
     fflush(stdout);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/elements.h"
 #include "syncbn/json.h"
 
 static json_t *spread_json(spread s)
@@ -90,8 +91,8 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
     json_object_set_new(object, "channels", json_integer((json_int_t)p->channels));
     json_object_set_new(object, "layout",
                         json_string(p->layout == SBN_LAYOUT_NHWC ? "last" : "first"));
-    json_object_set_new(object, "bytes",
-                        json_integer((json_int_t)(result->elements * sizeof(float))));
+    json_object_set_new(object, "type", json_string(type_names[p->type]));
+    json_object_set_new(object, "bytes", json_integer((json_int_t)result->bytes));
     json_object_set_new(object, "ok", json_boolean(result->ok));
     if (!result->ok)
         json_object_set_new(object, "error", json_text(result->error));

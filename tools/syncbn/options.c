@@ -38,8 +38,9 @@ static const char help[] =
     "  spread    r3  split5-0-27  sizes7x7-14x5  shuffle3  off3  last\n"
     "  numbers   data=KIND  grad=KIND  seed7; KIND: normal large_mean one tiny_var outlier\n"
     "            constant zero denormal wide huge nan inf ninf exact\n"
+    "  storage   f16  bf16, of x, y, dy and dx (f32)\n"
     "  layer     eps=1e-3  clamp  momentum=0.3  cumulative  plain  untracked\n"
-    "  passes    passes=fber  keep  accumulate  global  ooo  form=gpu\n"
+    "  passes    passes=fber  keep  accumulate  global  ooo  inplace  form=gpu\n"
     "\n"
     "Exit status: 0 all passed, 1 something failed, 2 wrong usage.\n";
 

@@ -32,6 +32,16 @@ double results_bytes(const json_t *problem)
     return json_number_value(json_object_get(problem, "bytes"));
 }
 
+int results_is_f32(const json_t *problem)
+{
+    return !is(problem, "type", "f16") && !is(problem, "type", "bf16");
+}
+
+double results_bytes_f32(const json_t *problem)
+{
+    return results_bytes(problem) * (results_is_f32(problem) ? 1 : 2);
+}
+
 int results_is_last(const json_t *problem)
 {
     return is(problem, "layout", "last");

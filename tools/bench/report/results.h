@@ -17,6 +17,12 @@ int results_first_device_is(const json_t *report, const char *type);
 
 const char *results_line(const json_t *problem);
 double results_bytes(const json_t *problem);
+/* 1 unless its tensors are of f16 or bf16. */
+int results_is_f32(const json_t *problem);
+
+/* Bytes that its tensor has, or would have, in f32. */
+double results_bytes_f32(const json_t *problem);
+
 int results_is_last(const json_t *problem);
 
 /* The element of a line "mb32ic64ih7iw7" behind a key, "ic": 64; 0 if it has none. */

@@ -1,0 +1,76 @@
+/* The library on the same shape in f32. */
+#include "bench/float32.h"
+
+#include <stdlib.h>
+
+#include "bench/judge.h"
+#include "bench/kernels.h"
+
+static const char name[] = "f32";
+
+typedef struct float32 {
+    scene *scene;
+    problem p;
+    job job;
+    outputs out;
+} float32;
+
+static int run(void *self, bench_pass pass)
+{
+    float32 *f = self;
+    return pass == BENCH_FORWARD    ? job_forward(&f->job, NULL)
+           : pass == BENCH_BACKWARD ? job_backward(&f->job, NULL)
+                                    : job_evaluate(&f->job);
+}
+
+static int finish(void *self)
+{
+    const float32 *f = self;
+    return bench_finish(f->scene);
+}
+
+static int check(void *self)
+{
+    float32 *f = self;
+    scene *s = f->scene;
+    int status = bench_overwrite(s, f->job.tensors);
+    status = status ? status : job_reset(&f->job);
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; ++pass)
+        status = run(f, pass);
+    status = status ? status : finish(f);
+    status = status ? status : job_collect(&f->job);
+    return status ? status : bench_judge_library(s, name, &f->p, &s->g, &s->in, &f->out);
+}
+
+static void close(void *self)
+{
+    float32 *f = self;
+    job_close(&f->job);
+    outputs_free(&f->out);
+    free(f);
+}
+
+int bench_float32_open(scene *s, contender *made)
+{
+    float32 *f = calloc(1, sizeof *f);
+    if (!f)
+        return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
+    f->scene = s;
+    f->p = s->p;
+    f->p.type = SBN_F32;
+    f->job = (job){.p = &f->p, .g = &s->g, .in = &s->in, .out = &f->out, .error = s->error};
+    int status = job_open(&f->job, s->group, &s->queue);
+    status = status ? status : bench_finish(s);
+    if (status) {
+        close(f);
+        return status;
+    }
+    *made = (contender){.name = name,
+                        .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD | 1u << BENCH_EVALUATE,
+                        .self = f,
+                        .run = run,
+                        .finish = finish,
+                        .check = check,
+                        .close = close};
+    return SBN_SUCCESS;
+}
