@@ -177,7 +177,7 @@ static void planted_in_storage(void)
         {SBN_FORM_CPU, SBN_F16, "p[i] = ROUNDED((real)v).s0;",
          "p[i] = ROUNDED(AS(float, AS(uint, (real)v) & ~0x1fffu)).s0;",
          "a result is rounded to the nearest element, ties to even: "},
-        {SBN_FORM_CPU, SBN_BF16, "bits + 0x7fffu", "bits + 0x8000u",
+        {SBN_FORM_CPU, SBN_BF16, "select((uints)0x7fffu, (uints)0x8000u, is_odd)", "0x8000u",
          "a result is rounded to the nearest element, ties to even: 0x1.01p+0: expected 0x3f80, "
          "got 0x3f81"},
         {SBN_FORM_GPU, SBN_BF16, "return AS(float, bits << 16);",
