@@ -5,7 +5,7 @@
  * In the wide format a pivot is the mean of all elements, and no block is summed again.
  */
 
-/* 1 / n of a block; that of a plane's last one is the host's to know. */
+/* 1 / n of a block: the host gives that of a plane's last block. */
 static float reciprocal(uint n, float last_reciprocal)
 {
     return n == BLOCK ? BLOCK_RECIPROCAL : last_reciprocal;

@@ -75,7 +75,13 @@ void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
                  word == SBN_AVERAGE_CUMULATIVE ? "SBN_AVERAGE_CUMULATIVE"
                                                 : "SBN_AVERAGE_MOMENTUM");
         break;
-    case SBN_SETTING_TYPE: snprintf(out, size, "%s", sbn__type_name((sbn_type)word)); break;
+    case SBN_SETTING_TYPE:
+        /* Another rank's word may be anything. */
+        if (word >= 0 && word < SBN_TYPES)
+            snprintf(out, size, "%s", sbn__type_name((sbn_type)word));
+        else
+            snprintf(out, size, "%lld", (long long)word);
+        break;
     default: snprintf(out, size, "%lld", (long long)word);
     }
 }

@@ -105,7 +105,7 @@ const subject subjects[] = {
     {"mb8ic5ih31iw37,f16,global,data=large_mean,grad=one", 0, 0},
     {"mb8ic3ih32iw32,f16,global,data=denormal,grad=denormal", 0, 0},
     {"mb8ic3ih32iw32,f16,global,data=tiny_var,grad=huge", 0, 0},
-    {"mb8ic3ih56iw56,bf16,global,data=wide,grad=wide", 0, 1},
+    {"mb8ic23ih7iw7,bf16,global,data=wide,grad=wide", 0, 1},
     {"mb8ic3ih14iw14,bf16,global,data=nan,grad=inf", 0, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
