@@ -109,6 +109,13 @@ int sbn__running_send(sbn_running *running, const sbn_group *group, const char *
         status = sbn__reserve_on_host(replica, &running->device, size);
     if (!status)
         status = move_all(running, replica, 0);
+    /*
+     * Intel's runtime for CPUs: under load, kernels of the other queue may run before a blocking
+     * write has had its effect.
+     */
+    const cl_int code = status ? CL_SUCCESS : clFinish(replica->transfer_queue);
+    if (code != CL_SUCCESS)
+        status = sbn__fail_cl(replica, "clFinish", code);
     running->device_is_stale = status != SBN_SUCCESS;
     return status;
 }

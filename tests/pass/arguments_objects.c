@@ -114,7 +114,7 @@ static void check_many_layers(sbn_group *group)
     static sbn_batchnorm *layers[MANY];
     const sbn_parameters parameters = {sizeof parameters, data.shard.weight, data.shard.bias};
     float bias[CHANNELS] = {9, 9, 9, 9};
-    char name[16];
+    char name[32];
     sbn_model *model;
     must(sbn_model_create(&model), "sbn_model_create");
     for (int i = 0; i < MANY; ++i) {
