@@ -112,7 +112,8 @@ typedef struct sbn_pass sbn_pass;
  * ranks have agreed changes nothing: no statistics, outputs or gradients; but a device
  * that refuses a command in the midst of a pass that only enqueues leaves `saved` empty,
  * and, of several layers, may leave some with their running statistics updated; so may
- * a driver that has no memory for the event of the last command (clRetainEvent).
+ * a driver that has no memory for the event of the last command (clRetainEvent), or
+ * that refuses to flush the queue (clFlush).
  * A later one (of a device) leaves the outputs undefined and the group failed; then begin one
  * more pass, which fails at once on this rank and tells the others.
  */
@@ -176,8 +177,9 @@ SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
  * For a single replica on a CPU the pass may do all steps in one launch, or, of a tensor
  * that is much larger than the cache, work on a few channels at a time. An error of the
  * device before the last channels are combined, or a command that it refuses, then
- * leaves outputs and `saved` undefined and, but for the running statistics as said above,
- * changes nothing else; the group stays usable.
+ * leaves `saved` and the outputs undefined, gradients that are accumulated included. It
+ * changes nothing else, but for the running statistics as said above; the group stays
+ * usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);

@@ -103,7 +103,7 @@ static const int survived[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario branch_scenarios[] = {
     {.name = "passes of three layers",
-     .may_track = 1,
+     .may_track = 2,
      .begin = begin,
      .step = step,
      .steps = STEPS,

@@ -92,12 +92,18 @@ static void judge_success(run *r, int step, int after_failure)
         WRONG(r, "step %d: other results than without a failure", step);
 }
 
+static int failed_was(int function)
+{
+    return wraps_failed() == function || wraps_failed_again() == function;
+}
+
 static void judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
     if (!*sentence)
         WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
     const uint64_t after = kept(r->s, step);
-    r->tracked |= r->s->may_track && wraps_failed() == WRAP_RETAIN_EVENT;
+    r->tracked |= r->s->may_track == 2 ||
+                  (r->s->may_track && (failed_was(WRAP_RETAIN_EVENT) || failed_was(WRAP_FLUSH)));
     if (!r->tracked && before && after && after != before)
         WRONG(r, "step %d: something has changed after %s: %s", step, sbn_strerror(status),
               sentence);

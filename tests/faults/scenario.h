@@ -33,8 +33,9 @@ typedef struct scenario {
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
     /*
-     * Running statistics may be updated by a pass that fails, where the driver has no memory for the
-     * event of its last command (pass.h): then bits are not compared.
+     * Running statistics may be updated by a pass that fails (pass.h): then bits are not compared. 1:
+     * where the driver has no memory for the event of its last command or refuses to flush it; 2: a
+     * pass of several layers, at any failure.
      */
     int may_track;
     /* Programs are not kept by another group: each point loads or compiles them. */
