@@ -64,6 +64,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/shape.c \
 	src/device/shape.h \
 	src/device/sizes.h \
+	src/device/slices.c \
+	src/device/slices.h \
 	src/device/staging.c \
 	src/device/staging.h \
 	src/device/tuning.c \

@@ -2,6 +2,7 @@
 
 #include "device/kernel_constants.h"
 #include "device/sizes.h"
+#include "device/slices.h"
 #include "exact/format.h"
 
 /*
@@ -37,12 +38,8 @@ static const cpu_numbers cpu = {
 /* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
 #define RANGE_STEP (4 * CACHE_LINE)
 
-/* Adding accumulators may cost this fraction of a reduction, ... */
-#define SLICE_COST 200
-/* ... or have at most this many bytes, which stay in a cache; */
-#define FEW_BYTES ((size_t)1 << 19)
-/* more slices than this are not needed by any device. */
-#define MOST_SLICES 256
+/* Accumulators of slices: half a percent of a tensor, or what stays in a cache. */
+static const sbn_slice_limits slice_limits = {.fraction = 200, .few_bytes = (size_t)1 << 19};
 
 /* A work-group that does a whole pass reads this at most, but one channel at least; ... */
 #define WHOLE_BYTES ((size_t)1 << 20)
@@ -59,23 +56,6 @@ static size_t work_groups_wanted(const sbn_replica *replica)
 {
     return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
                       replica->compute_units * cpu.work_groups_per_unit);
-}
-
-/*
- * Slices that a shard may have: those whose accumulators, which must be added, are half a percent
- * of its tensor; or as many as give each unit two work-groups, while their accumulators are few.
- */
-static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
-                             size_t accumulator_length, size_t strips)
-{
-    const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
-    const size_t wanted = sbn__ceil_div(2 * replica->compute_units, strips);
-    const size_t few =
-        sbn__at_most(wanted, sbn__tuned(&replica->tuning, SBN_TUNED_SLICES, FEW_BYTES) / bytes);
-    const size_t cheap = sbn__tuned(&replica->tuning, SBN_TUNED_SLICES,
-                                    shape->elements * sbn__type_size(shape->type) / SLICE_COST) /
-                         bytes;
-    return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
 }
 
 /*
@@ -131,7 +111,9 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
                               sbn__at_most(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.least_slice) /
                                                elements,
                                            units));
-    const size_t allowed = slices_allowed(shape, replica, accumulator_length, strips);
+    const size_t allowed =
+        sbn__slices_allowed(shape, replica, &slice_limits,
+                            shape->channels * accumulator_length * sizeof(int64_t), strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     per_slice = sbn__round_up(per_slice, step);
     const size_t slices = sbn__ceil_div(units, per_slice);

@@ -5,6 +5,7 @@
 #include "device/kernel_constants.h"
 #include "device/launch_plan.h"
 #include "device/sizes.h"
+#include "device/slices.h"
 
 /* What a kernel of step 1 takes. */
 typedef struct gpu_reduction {
@@ -29,12 +30,8 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Work-groups of 256 items that a compute unit of NVIDIA or AMD holds, at most 8, about half. */
 #define WORK_GROUPS_PER_UNIT 4
 
-/* Accumulators of slices may be this fraction of a tensor, ... */
-#define SLICE_COST 50
-/* ... or this many bytes, which caches hold, while units have fewer than two work-groups; */
-#define FEW_BYTES ((size_t)1 << 20)
-/* and this many slices keep any device busy. */
-#define MOST_SLICES 256
+/* Accumulators of slices: 2 % of a tensor, or what caches hold. */
+static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size_t)1 << 20};
 
 /* Rows of a tile, at least, below which coefficients are not read for rows but for a plane; ... */
 #define LEAST_ROWS 8
@@ -81,13 +78,7 @@ static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
     /* The words of a slice are counted in 32 bits. */
     if (bytes / sizeof(int64_t) > INT32_MAX)
         return 1;
-    const size_t wanted = sbn__ceil_div(2 * replica->compute_units, strips);
-    const size_t few =
-        sbn__at_most(wanted, sbn__tuned(&replica->tuning, SBN_TUNED_SLICES, FEW_BYTES) / bytes);
-    const size_t cheap = sbn__tuned(&replica->tuning, SBN_TUNED_SLICES,
-                                    shape->elements * sbn__type_size(shape->type) / SLICE_COST) /
-                         bytes;
-    return sbn__at_most(sbn__at_least(sbn__at_least(cheap, few), 1), MOST_SLICES);
+    return sbn__slices_allowed(shape, replica, &slice_limits, bytes, strips);
 }
 
 sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
