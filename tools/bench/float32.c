@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "bench/judge.h"
 #include "bench/kernels.h"
+#include "bench/library.h"
 
 static const char name[] = "f32";
 
@@ -18,9 +18,7 @@ typedef struct float32 {
 static int run(void *self, bench_pass pass)
 {
     float32 *f = self;
-    return pass == BENCH_FORWARD    ? job_forward(&f->job, NULL)
-           : pass == BENCH_BACKWARD ? job_backward(&f->job, NULL)
-                                    : job_evaluate(&f->job);
+    return bench_job_run(&f->job, pass);
 }
 
 static int finish(void *self)
@@ -32,14 +30,7 @@ static int finish(void *self)
 static int check(void *self)
 {
     float32 *f = self;
-    scene *s = f->scene;
-    int status = bench_overwrite(s, f->job.tensors);
-    status = status ? status : job_reset(&f->job);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; ++pass)
-        status = run(f, pass);
-    status = status ? status : finish(f);
-    status = status ? status : job_collect(&f->job);
-    return status ? status : bench_judge_library(s, name, &f->p, &s->g, &s->in, &f->out);
+    return bench_job_check(f->scene, &f->job, name);
 }
 
 static void close(void *self)

@@ -4,12 +4,28 @@
 #include "bench/kernels.h"
 #include "bench/judge.h"
 
+int bench_job_run(job *j, bench_pass pass)
+{
+    return pass == BENCH_FORWARD    ? job_forward(j, NULL)
+           : pass == BENCH_BACKWARD ? job_backward(j, NULL)
+                                    : job_evaluate(j);
+}
+
+int bench_job_check(scene *s, job *j, const char *name)
+{
+    int status = bench_overwrite(s, j->tensors);
+    status = status ? status : job_reset(j);
+    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; ++pass)
+        status = bench_job_run(j, pass);
+    status = status ? status : bench_finish(s);
+    status = status ? status : job_collect(j);
+    return status ? status : bench_judge_library(s, name, j->p, j->g, j->in, j->out);
+}
+
 static int run(void *self, bench_pass pass)
 {
     scene *s = self;
-    return pass == BENCH_FORWARD    ? job_forward(&s->job, NULL)
-           : pass == BENCH_BACKWARD ? job_backward(&s->job, NULL)
-                                    : job_evaluate(&s->job);
+    return bench_job_run(&s->job, pass);
 }
 
 static int finish(void *self)
@@ -20,13 +36,7 @@ static int finish(void *self)
 static int check(void *self)
 {
     scene *s = self;
-    int status = bench_overwrite(s, s->job.tensors);
-    status = status ? status : job_reset(&s->job);
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_EVALUATE && !status; ++pass)
-        status = run(s, pass);
-    status = status ? status : finish(s);
-    status = status ? status : job_collect(&s->job);
-    return status ? status : bench_judge_library(s, "syncbn", &s->p, &s->g, &s->in, &s->right);
+    return bench_job_check(s, &s->job, "syncbn");
 }
 
 static void close(void *self)

@@ -4,6 +4,10 @@
 
 #include "bench/contender.h"
 
+/* One pass of a job; and all of them on overwritten results, compared with the float64 reference. */
+int bench_job_run(job *j, bench_pass pass);
+int bench_job_check(scene *s, job *j, const char *name);
+
 /* "syncbn". Its check fills the scene's `right`, after comparing with the float64 reference. */
 int bench_library_open(scene *s, contender *made);
 
