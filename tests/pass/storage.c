@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/devices.h"
 #include "support/fixture.h"
 #include "support/storage.h"
+#include "support/trial.h"
 #include "support/wraps.h"
 
 enum { VALUES = 1 << 16, CHANNELS = 12, ELEMENTS = VALUES * CHANNELS, BEFORE = 3 };
@@ -271,14 +271,7 @@ static void check_folding(void)
 
 int main(void)
 {
-    device_list list;
-    must(devices_list(&list), "devices_list");
-    for (size_t d = 0; d < list.devices; ++d)
-        if (list.device[d].usable)
-            check_device(&list.device[d]);
-    if (list.devices == 0)
-        tap_missing("no device");
-    devices_free(&list);
+    trial_usable_devices(check_device);
     check_buffers();
     check_folding();
     return tap_done();

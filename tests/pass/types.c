@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "check/devices.h"
 #include "group/group.h"
+#include "support/trial.h"
 
 /* For all kernels: planes of one element, of part of a block, of blocks; strips of channels. */
 static const struct {
@@ -176,13 +176,6 @@ static void check_device(const device_info *info)
 
 int main(void)
 {
-    device_list list;
-    must(devices_list(&list), "devices_list");
-    for (size_t d = 0; d < list.devices; ++d)
-        if (list.device[d].usable)
-            check_device(&list.device[d]);
-    if (list.devices == 0)
-        tap_missing("no device");
-    devices_free(&list);
+    trial_usable_devices(check_device);
     return tap_done();
 }

@@ -68,30 +68,44 @@ runner *trial_runner(const char *const names[][2], const char *build_options, ch
     return made;
 }
 
-int trial_every_device(trial_check *check)
+static void bail_out(const char *error)
 {
-    char error[RUNNER_ERROR] = "the devices cannot be listed";
+    printf("Bail out! %s\n", error);
+    exit(1);
+}
+
+void trial_usable_devices(void (*check)(const device_info *device))
+{
     device_list list;
-    int failed = devices_list(&list), checked = 0;
-    for (size_t i = 0; i < list.devices && !failed; ++i) {
-        const device_info *d = &list.device[i];
-        const runner_config config = {.devices = &d->id, .num_devices = 1};
-        runner *r;
-        if (!d->usable)
-            continue;
-        failed = runner_create(&config, &r, error);
-        if (failed)
-            break;
-        check(r, d->name);
-        runner_destroy(r);
-        ++checked;
-    }
+    int checked = 0;
+    if (devices_list(&list))
+        bail_out("the devices cannot be listed");
+    for (size_t i = 0; i < list.devices; ++i)
+        if (list.device[i].usable) {
+            check(&list.device[i]);
+            ++checked;
+        }
     devices_free(&list);
-    if (failed) {
-        printf("Bail out! %s\n", error);
-        exit(1);
-    }
     if (!checked)
         tap_missing("no usable OpenCL device here");
+}
+
+static trial_check *check_of_runner;
+
+static void check_by_runner(const device_info *device)
+{
+    const runner_config config = {.devices = &device->id, .num_devices = 1};
+    char error[RUNNER_ERROR];
+    runner *r;
+    if (runner_create(&config, &r, error))
+        bail_out(error);
+    check_of_runner(r, device->name);
+    runner_destroy(r);
+}
+
+int trial_every_device(trial_check *check)
+{
+    check_of_runner = check;
+    trial_usable_devices(check_by_runner);
     return tap_done();
 }

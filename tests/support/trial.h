@@ -1,5 +1,5 @@
 /*
- * A problem (cli/problem.h) taken through its stages, so that a test can change the numbers
+ * A problem (check/problem.h) taken through its stages, so that a test can change the numbers
  * between making and running it; and devices by name.
  */
 #ifndef TESTS_SUPPORT_TRIAL_H
@@ -29,6 +29,9 @@ void trial_free(trial *t);
  * where one is missing or cannot be used.
  */
 runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
+
+/* Runs `check` on every usable device, one after the other; without any the test is skipped. */
+void trial_usable_devices(void (*check)(const device_info *device));
 
 /*
  * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
