@@ -174,10 +174,10 @@ offers() { # EXPECTED WORDS...
 }
 if [ -e /usr/share/bash-completion/bash_completion ]; then
     command=$prefix/bin/syncbn
-    result 'completion: subcommands' offers 'bench check devices help inspect version' \
+    result 'completion: subcommands' offers 'bench check devices help inspect tune version' \
         "$command" ''
     result 'completion: one subcommand' offers devices "$command" d
-    for name in devices check bench inspect; do
+    for name in devices check bench tune inspect; do
         options=$("$command" help $name | sed -n 's/^  \(--[a-z-]*\).*/\1/p; $s/.*/--help/p' |
             sort -u | paste -s -d ' ' -)
         result "completion: options of $name" offers "$options" "$command" $name --
