@@ -26,7 +26,8 @@ static void launch(sbn_kernel *kernel, const sbn_argument *arguments, size_t cou
 {
     const sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    must(sbn__launch(replica, kernel, arguments, count, dimensions, groups, &wait, &event), "launch");
+    must(sbn__launch(replica, kernel, arguments, count, dimensions, groups, &wait, &event),
+         "launch");
     must(clWaitForEvents(1, &event), "clWaitForEvents");
     sbn__release_event(&event);
 }
@@ -217,8 +218,8 @@ static void check_add_slices(void)
         words[total + (cl_ulong)i] = 100 * (1 + i);
     }
     const sbn_argument arguments[] = {
-        SBN_ARG(from.mem), SBN_ARG(slices),   SBN_ARG(from.mem), SBN_ARG(none),
-        SBN_ARG(from.mem), SBN_ARG(none),     SBN_ARG(from.mem), SBN_ARG(none),
+        SBN_ARG(from.mem), SBN_ARG(slices),      SBN_ARG(from.mem), SBN_ARG(none),
+        SBN_ARG(from.mem), SBN_ARG(none),        SBN_ARG(from.mem), SBN_ARG(none),
         SBN_ARG(sums.mem), SBN_ARG(per_channel), SBN_ARG(total),
     };
     launch(&replica->sum_kernels.add_slices, arguments, 11, 1, (const size_t[]){1});
