@@ -15,6 +15,12 @@
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
 
+/* Where a tensor of rows with gaps ends: elements before that may be read. */
+static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
+{
+    return p + row * rows + gap * (rows - 1);
+}
+
 /* The number of whole vectors in a block of n elements. */
 static uint steps_of(uint n)
 {
@@ -146,15 +152,17 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
 #endif
 
 /* Flags of the blocks under the mask, whose elements may not be finite. */
-static ints flags_of_batch(ints unknown, global const stored *tensor, float last_reciprocal,
+static ints flags_of_batch(ints unknown, global const stored *tensor, ulong row, ulong gap,
+                           float last_reciprocal,
                            SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
 {
     int each[WIDTH];
     spread_ints(unknown, each);
     for (uint j = 0; j < WIDTH; ++j) {
         const uint own = own_block() + j;
+        const ulong skipped = each[j] && row != 0 ? quotient_long(places[own], row) * gap : 0;
         if (each[j])
-            each[j] = flags_of(mean_of_block(tensor + places[own], sizes[own], 1,
+            each[j] = flags_of(mean_of_block(tensor + places[own] + skipped, sizes[own], 1,
                                              reciprocal(sizes[own], last_reciprocal)));
     }
     return gather_ints(each);

@@ -29,16 +29,20 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
             PASS(clear_lanes)(sums);
         const ulong next = next_lines(ahead, PASS_TILE_STEPS);
         ulong at = place + (ulong)l * stride;
+        PASS(tensors) own = *tensors;
+        PASS(skip)(&own, l);
         uint i = l;
         if (n >= TILE_ROWS && inside)
 #pragma unroll
             for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES, at += (ulong)LANES * stride) {
-                PASS(prefetch)(tensors, next + k * WIDTH);
-                PASS(add)(sums, tensors, at, pivot, mean);
+                PASS(prefetch)(&own, next + k * WIDTH);
+                PASS(add)(sums, &own, at, pivot, mean);
+                PASS(skip)(&own, LANES);
             }
         for (; i < n; i += LANES, at += (ulong)LANES * stride) {
-            PASS(prefetch)(tensors, next + (i >> LOG2_LANES) * WIDTH);
-            PASS(add_row)(sums, tensors, at, pivot, mean);
+            PASS(prefetch)(&own, next + (i >> LOG2_LANES) * WIDTH);
+            PASS(add_row)(sums, &own, at, pivot, mean);
+            PASS(skip)(&own, LANES);
         }
         PASS(keep_sums)(lanes, size, l, sums);
     }
@@ -59,20 +63,23 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
         rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
         tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
         private tile_lines *lines = r + rows < n ? &own : ahead;
+        PASS(tensors) of_tile = *tensors;
+        PASS(skip)(&of_tile, r);
         for (uint v = 0; v * WIDTH < width; ++v) {
             if (!(mask >> v & 1))
                 continue;
             const ulong at = place + (ulong)r * stride + v * WIDTH;
-            const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
-                                tensors->summed_end;
+            const uint inside = of_tile.summed + at + (rows - 1) * (stride + of_tile.summed_gap) +
+                                    WIDTH <=
+                                of_tile.summed_end;
             if (r == 0) {
                 if (!again)
-                    pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
-                                              tensors->summed_end);
+                    pivots[v] = pivot_of_rows(of_tile.summed + at, n, stride + of_tile.summed_gap,
+                                              last_reciprocal, of_tile.summed_end);
                 PASS(clear)(&sums[v]);
             }
             PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
+            PASS(sum_tile)(&of_tile, at, rows, stride, pivots[v], means[v], inside, r > 0,
                            lanes + v * LANES, &own_sums, lines);
             sums[v] = own_sums;
         }
@@ -109,8 +116,9 @@ static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, u
         const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
                                              means[v], &sums[v]);
         if (ANY(unknown))
-            flags[v] |= flags_of_rows(unknown, tensors->summed + place + v * WIDTH, n, stride,
-                                      last_reciprocal, tensors->summed_end);
+            flags[v] |= flags_of_rows(unknown, tensors->summed + place + v * WIDTH, n,
+                                      stride + tensors->summed_gap, last_reciprocal,
+                                      tensors->summed_end);
     }
 }
 
@@ -122,24 +130,28 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
     for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
         const ulong from = place + (ulong)row * stride;
         const uint count = min((uint)ONES_AT_ONCE, rows - row);
-        PASS(touch_rows)(tensors, from, count, width, stride);
+        PASS(tensors) of_rows = *tensors;
+        PASS(skip)(&of_rows, row);
+        PASS(touch_rows)(&of_rows, from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = limbs + v * PASS_LIMBS;
             int added = 0;
 #if DOUBLES
-            added = PASS(add_ones)(own, flags + v, tensors, means[v], from + v * WIDTH, count,
+            added = PASS(add_ones)(own, flags + v, &of_rows, means[v], from + v * WIDTH, count,
                                    stride);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
-                const real pivot = load_row(tensors->summed + at, tensors->summed_end);
+                PASS(tensors) of_row = of_rows;
+                PASS(skip)(&of_row, i);
+                const real pivot = load_row(of_row.summed + at, of_row.summed_end);
                 PASS(sums) sums;
                 PASS(clear)(&sums);
-                PASS(add_row)(&sums, tensors, at, pivot, means[v]);
+                PASS(add_row)(&sums, &of_row, at, pivot, means[v]);
                 const ints unknown = PASS(add_block)(own, flags + v, 1, pivot, means[v], &sums);
                 if (ANY(unknown))
-                    flags[v] |= flags_of_rows(unknown, tensors->summed + at, 1, stride, 1.0f,
-                                              tensors->summed_end);
+                    flags[v] |= flags_of_rows(unknown, of_row.summed + at, 1, stride, 1.0f,
+                                              of_row.summed_end);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }
@@ -162,15 +174,19 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
         flags[v] = 0;
         means[v] = PASS(row_means)(tensors, c + v * WIDTH, channels);
     }
+    PASS(tensors) own = *tensors;
+    PASS(skip)(&own, begin);
     if (plane == 1)
-        PASS(sum_rows_of_one)(limbs, flags, tensors, means, (ulong)begin * channels + c,
+        PASS(sum_rows_of_one)(limbs, flags, &own, means, (ulong)begin * channels + c,
                               stop - begin, width, channels);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
-        const ulong place = ((ulong)sample * plane + start) * channels + c;
+        const ulong row = (ulong)sample * plane + start, place = row * channels + c;
+        own = *tensors;
+        PASS(skip)(&own, row);
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
-        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
+        PASS(sum_block)(&own, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
                         flags);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
@@ -193,7 +209,7 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);
+    const PASS(tensors) tensors = PASS_TENSORS((ulong)channels, (ulong)samples * plane);
     PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
                     partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }

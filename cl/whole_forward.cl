@@ -10,8 +10,8 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *x, ulong x_offset, global stored *y,
-                   ulong y_offset, global const float *restrict weights, ulong weight_offset,
+void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
+                   ulong y_offset, ulong y_gap, global const float *restrict weights, ulong weight_offset,
                    global const float *restrict biases, ulong bias_offset, uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
@@ -23,7 +23,7 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (!NONE_REPEATS(c, width)) {
-        const forward_tensors tensors = {x + x_offset, x + x_offset + row * samples};
+        const forward_tensors tensors = FORWARD_TENSORS(last ? channels : row, last ? count : samples);
         global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
         if (last)
             forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
@@ -36,13 +36,14 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
                         moments);
         const bool applies = WIDE || none_repeats(repeat, c, width);
         if (last && applies)
-            forward_apply_tile(x + x_offset, y + y_offset, 0, count, c, width, coefficients,
+            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                                non_temporal);
         /* The sample that was read last is still in the cache. */
         for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
-            forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
+            forward_apply_run(x + x_offset + run + (s - 1) * x_gap,
+                              y + y_offset + run + (s - 1) * y_gap, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,
                               biases + bias_offset + c, affine, 0, 0, 0, non_temporal);
         }

@@ -12,9 +12,9 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_planes(global const stored *restrict x, ulong x_offset,
-                           global const stored *dy, ulong dy_offset,
-                           global stored *dx, ulong dx_offset,
+void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                           global const stored *dy, ulong dy_offset, ulong dy_gap,
+                           global stored *dx, ulong dx_offset, ulong dx_gap,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
                            global const float *restrict weights, ulong weight_offset, uint affine,
@@ -27,9 +27,11 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
     const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
-    global const stored *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
-    global stored *pdx = dx + dx_offset + begin;
-    if (are_aligned(x_offset | dx_offset, dy_offset, plane, range)) {
+    const ulong sample = plane_sample(), gaps = x_gap | dy_gap | dx_gap;
+    global const stored *px = x + x_offset + begin + sample * x_gap;
+    global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
+    global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
+    if (are_aligned(x_offset | dx_offset, dy_offset | gaps, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -61,21 +63,22 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset,
-                         global const stored *dy, ulong dy_offset,
-                         global stored *dx, ulong dx_offset,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                         global const stored *dy, ulong dy_offset, ulong dy_gap,
+                         global stored *dx, ulong dx_offset, ulong dx_gap,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset, uint affine,
                          uint channels, uint plane, ulong rows, uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | dx_offset, dy_offset, width, 0);
+    const bool aligned = are_aligned(x_offset | dx_offset, dy_offset | x_gap | dy_gap | dx_gap, width, 0);
     const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
-    const ulong place = begin * width + element;
-    global const stored *px = x + x_offset + place, *pdy = dy + dy_offset + place;
-    global stored *pdx = dx + dx_offset + place;
+    const ulong x_pitch = width + x_gap, dy_pitch = width + dy_gap, dx_pitch = width + dx_gap;
+    global const stored *px = x + x_offset + begin * x_pitch + element;
+    global const stored *pdy = dy + dy_offset + begin * dy_pitch + element;
+    global stored *pdx = dx + dx_offset + begin * dx_pitch + element;
     uint cs[4];
     float means[4], gs[4], ps[4], qs[4], rs[4];
     channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
@@ -98,20 +101,20 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
         const float4 r = (float4)(rs[0], rs[1], rs[2], rs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
-            UNROLL for (uint k = 0; k < VECTORS; ++k, px += width, pdy += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch, pdy += dy_pitch)
             {
                 xs[k] = load_four(px, 0);
                 dys[k] = load_four(pdy, 0);
             }
-            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += dx_pitch)
                 store_four(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, 0);
         }
-        for (; row < end; ++row, px += width, pdy += width, pdx += width)
+        for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch)
             store_four(backward_vector(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r),
                          pdx, 0);
         return;
     }
-    for (; row < end; ++row, px += width, pdy += width, pdx += width) {
+    for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {

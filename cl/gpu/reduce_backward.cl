@@ -15,12 +15,13 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
-        ulong dy_offset, global const float *restrict coefficients
+    global const stored *restrict x, ulong x_offset, ulong x_gap, \
+        global const stored *restrict dy, ulong dy_offset, ulong dy_gap, \
+        global const float *restrict coefficients
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS {dy + dy_offset, x + x_offset, coefficients}
+#define PASS_TENSORS {dy + dy_offset, dy_gap, x + x_offset, x_gap, coefficients}
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2
@@ -29,7 +30,9 @@
 
 typedef struct backward_tensors {
     global const stored *summed; /* dy */
+    ulong summed_gap;
     global const stored *x;
+    ulong x_gap;
     global const float *means; /* upper floats */
 } backward_tensors;
 
@@ -42,10 +45,10 @@ typedef struct backward_sums {
 } backward_sums;
 
 static void backward_load(private backward_elements *elements, uint k,
-                          private const backward_tensors *tensors, ulong at)
+                          private const backward_tensors *tensors, ulong at, ulong row)
 {
-    elements->summed[k] = load_element(tensors->summed, at);
-    elements->x[k] = load_element(tensors->x, at);
+    elements->summed[k] = load_element(tensors->summed, at + row * tensors->summed_gap);
+    elements->x[k] = load_element(tensors->x, at + row * tensors->x_gap);
 }
 
 static float backward_mean(private const backward_tensors *tensors, uint c)

@@ -13,8 +13,8 @@
  * The files with the kernels follow this one and use the names that it defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
-#define PASS_TENSORS {x + x_offset}
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
+#define PASS_TENSORS {x + x_offset, x_gap}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
@@ -23,6 +23,7 @@
 
 typedef struct forward_tensors {
     global const stored *summed; /* x */
+    ulong summed_gap;
 } forward_tensors;
 
 /* Elements that a work-item has loaded. */
@@ -35,10 +36,11 @@ typedef struct forward_sums {
     float a, q;
 } forward_sums;
 
+/* `at` counts the elements of rows alone; there are `row` gaps before it. */
 static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, ulong at)
+                         private const forward_tensors *tensors, ulong at, ulong row)
 {
-    elements->summed[k] = load_element(tensors->summed, at);
+    elements->summed[k] = load_element(tensors->summed, at + row * tensors->summed_gap);
 }
 
 /* The forward pass reads no means. */

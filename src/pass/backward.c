@@ -14,11 +14,15 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     const sbn_shard *shard = &layer_pass->shards[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
-    sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
+    const sbn_shape *g = &chunk->shapes[r];
+    enum { OWN_ARGUMENTS = 7 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
+        SBN_ARG(g->x_gap),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
+        SBN_ARG(g->dy_gap),
         SBN_ARG(coefficients->device[r].mem),
     };
     sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type];
@@ -27,7 +31,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
                                     &kernels->backward_reduce[plan->reduction][format], arguments,
-                                    5, plan, &all, event);
+                                    OWN_ARGUMENTS, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
@@ -56,13 +60,17 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
     const cl_uint affine = (cl_uint)layer_pass->layer->affine;
     const cl_mem weight = affine ? shard->weight.mem : coefficients->device[r].mem;
-    sbn_argument arguments[11 + SBN_WALK_ARGUMENTS] = {
+    enum { OWN_ARGUMENTS = 14 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
+        SBN_ARG(g->x_gap),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
+        SBN_ARG(g->dy_gap),
         SBN_ARG(shard->dx.mem),
         SBN_ARG(dx_offset),
+        SBN_ARG(g->dx_gap),
         SBN_ARG(coefficients->device[r].mem),
         SBN_ARG(gradients->device[r].mem),
         SBN_ARG(weight),
@@ -76,7 +84,7 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels[g->type].backward_apply, g, arguments,
-                                   11, &wait, event);
+                                   OWN_ARGUMENTS, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     if (!status)

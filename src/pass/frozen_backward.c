@@ -17,10 +17,13 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     }
     if (!sbn__backward_has_dx(layer_pass, chunk, r))
         return SBN_SUCCESS;
+    sbn_shape shape = chunk->shapes[r];
     shard.x = shard.dy;
     shard.y = shard.dx;
+    shape.x_gap = shape.dy_gap;
+    shape.y_gap = shape.dx_gap;
     sbn__release_event(&layer_pass->last[r]);
-    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->shapes[r],
+    return sbn__forward_launch(replica, layer_pass->layer, &shard, &shape,
                                &layer_pass->saved->table, SBN_SCALE_ONLY, layer_pass->ready[r],
                                &layer_pass->last[r]);
 }

@@ -10,40 +10,49 @@ static int is_same(const sbn_buffer *a, const sbn_buffer *b)
     return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
-static int is_y_over_x(const sbn_shard *shard, unsigned needs)
+static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
 {
-    return needs & SBN_MAY_REPLACE_X && is_same(&shard->x, &shard->y);
+    return needs & SBN_MAY_REPLACE_X && is_same(&shard->x, &shard->y) &&
+           shape->x_gap == shape->y_gap;
 }
 
-static int is_dx_over_dy(const sbn_shard *shard, unsigned needs)
+static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
 {
-    return needs & SBN_MAY_DX && is_same(&shard->dy, &shard->dx);
+    return needs & SBN_MAY_DX && is_same(&shard->dy, &shard->dx) && shape->dy_gap == shape->dx_gap;
+}
+
+static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
+                      cl_ulong gap, int written, int optional)
+{
+    return (sbn_use){name,    *buffer,  shape->elements, shape->type,
+                     written, optional, shape->rows,     gap};
 }
 
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
 {
-    const size_t whole = shape->elements, channels = shape->channels;
-    const int replaces_x = is_y_over_x(shard, needs), replaces_dy = is_dx_over_dy(shard, needs);
+    const size_t channels = shape->channels;
+    const int replaces_x = is_y_over_x(shard, shape, needs);
+    const int replaces_dy = is_dx_over_dy(shard, shape, needs);
     size_t count = 0;
-    if (whole > 0) {
+    if (shape->elements > 0) {
         if (needs & SBN_NEEDS_X && !replaces_x)
-            uses[count++] = (sbn_use){"x", shard->x, whole, shape->type, 0, 0};
+            uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_Y)
-            uses[count++] = (sbn_use){"y", shard->y, whole, shape->type, 1, 0};
+            uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
         if (needs & SBN_NEEDS_DY && !replaces_dy)
-            uses[count++] = (sbn_use){"dy", shard->dy, whole, shape->type, 0, 0};
+            uses[count++] = tensor("dy", &shard->dy, shape, shape->dy_gap, 0, 0);
         if (needs & SBN_MAY_DX)
-            uses[count++] = (sbn_use){"dx", shard->dx, whole, shape->type, 1, 1};
+            uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0};
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0};
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0};
     }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1};
-        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1};
+        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0};
     }
     return count;
 }
@@ -82,6 +91,17 @@ int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_repli
     return status;
 }
 
+/* Elements from the first to behind the last. */
+static size_t extent(const sbn_use *u)
+{
+    return u->elements + (u->rows - 1) * u->gap;
+}
+
+static size_t pitch_of(const sbn_use *u)
+{
+    return u->elements / u->rows + u->gap;
+}
+
 static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica *replica,
                      const char *who)
 {
@@ -91,13 +111,15 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
     const int status = measure(u->buffer.mem, u->type, replica, who, u->name, &held);
     if (status)
         return status;
-    if (u->buffer.offset > held || held - u->buffer.offset < u->elements) {
-        char shape[128];
+    if (u->buffer.offset > held || held - u->buffer.offset < extent(u)) {
+        char shape[128], pitch[48] = "";
         sbn__print_shape(shard, shape, sizeof shape);
+        if (u->gap > 0)
+            snprintf(pitch, sizeof pitch, " and pitch %zu", pitch_of(u));
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
-            "%s: %s: expected %zu %s from offset %zu for shape %s, got a buffer of %zu", who,
-            u->name, u->elements, sbn__type_plural(u->type), u->buffer.offset, shape, held);
+            "%s: %s: expected %zu %s from offset %zu for shape %s%s, got a buffer of %zu", who,
+            u->name, extent(u), sbn__type_plural(u->type), u->buffer.offset, shape, pitch, held);
     }
     return SBN_SUCCESS;
 }
@@ -109,13 +131,55 @@ size_t sbn__use_begin(const sbn_use *u)
 
 size_t sbn__use_end(const sbn_use *u)
 {
-    return (u->buffer.offset + u->elements) * sbn__type_size(u->type);
+    return (u->buffer.offset + extent(u)) * sbn__type_size(u->type);
+}
+
+int sbn__uses_meet(const sbn_use *a, const sbn_use *b)
+{
+    return a->buffer.mem && a->buffer.mem == b->buffer.mem && sbn__use_begin(a) < sbn__use_end(b) &&
+           sbn__use_begin(b) < sbn__use_end(a);
+}
+
+/* Bytes from one row to the next of those with gaps; 0: one run. */
+static size_t pitch_in_bytes(const sbn_use *u)
+{
+    return u->gap > 0 ? pitch_of(u) * sbn__type_size(u->type) : 0;
+}
+
+static int pitches_differ(const sbn_use *a, const sbn_use *b)
+{
+    const size_t of_a = pitch_in_bytes(a), of_b = pitch_in_bytes(b);
+    return of_a > 0 && of_b > 0 && of_a != of_b;
+}
+
+static size_t run_in_bytes(const sbn_use *u)
+{
+    return (u->gap > 0 ? u->elements / u->rows : u->elements) * sbn__type_size(u->type);
+}
+
+/* Whether the rows of each lie within the gaps of the other. */
+static int interleave(const sbn_use *a, const sbn_use *b)
+{
+    const size_t pitch = pitch_in_bytes(pitch_in_bytes(a) > 0 ? a : b);
+    const size_t at_a = sbn__use_begin(a), at_b = sbn__use_begin(b);
+    if (pitch == 0 || pitches_differ(a, b))
+        return 0;
+    /* From a row of a to the next row of b. */
+    const size_t apart = at_b >= at_a ? (at_b - at_a) % pitch
+                                      : (pitch - (at_a - at_b) % pitch) % pitch;
+    return run_in_bytes(a) <= apart && run_in_bytes(b) <= pitch - apart;
 }
 
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b)
 {
-    return a->buffer.mem && a->buffer.mem == b->buffer.mem && sbn__use_begin(a) < sbn__use_end(b) &&
-           sbn__use_begin(b) < sbn__use_end(a);
+    return sbn__uses_meet(a, b) && !interleave(a, b);
+}
+
+const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b)
+{
+    return pitches_differ(a, b) ? "; between first and last element, tensors of different pitches "
+                                  "count as overlapping"
+                                : "";
 }
 
 static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
@@ -123,8 +187,9 @@ static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j)
             if (i != j && uses[i].written && sbn__uses_overlap(&uses[i], &uses[j]))
-                return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s is written and must not overlap %s",
-                                 who, uses[i].name, uses[j].name);
+                return sbn__fail(SBN_INVALID_ARGUMENT,
+                                 "%s: %s is written and must not overlap %s%s", who, uses[i].name,
+                                 uses[j].name, sbn__overlap_note(&uses[i], &uses[j]));
     return SBN_SUCCESS;
 }
 
@@ -149,6 +214,42 @@ static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, 
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s: shape: expected %s for a layer in %d dimension%s, got %s", who,
                      shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
+}
+
+static int set_gap(cl_ulong *gap, const sbn_shape *shape, size_t pitch, const char *who,
+                   const char *name)
+{
+    *gap = 0;
+    if (pitch == 0 || shape->elements == 0)
+        return SBN_SUCCESS;
+    const char *const row = shape->layout == SBN_LAYOUT_NCHW || shape->plane == 1 ? "sample"
+                                                                                  : "pixel";
+    if (pitch < shape->row)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected 0 or at least the %zu elements of a %s, got %zu", who,
+                         name, shape->row, row, pitch);
+    if (pitch > ((size_t)1 << 56) / shape->rows)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected less than 2^56 elements in %zu %ss, got %zu each", who,
+                         name, shape->rows, row, pitch);
+    /* Of a single row the pitch does not matter. */
+    *gap = shape->rows > 1 ? pitch - shape->row : 0;
+    return SBN_SUCCESS;
+}
+
+/* The pitches of the tensors that a pass accesses. */
+static int set_gaps(sbn_shape *shape, const sbn_shard *shard, unsigned needs, const char *who)
+{
+    int status = SBN_SUCCESS;
+    if (needs & SBN_NEEDS_X)
+        status = set_gap(&shape->x_gap, shape, shard->x_pitch, who, "x_pitch");
+    if (!status && needs & SBN_NEEDS_Y)
+        status = set_gap(&shape->y_gap, shape, shard->y_pitch, who, "y_pitch");
+    if (!status && needs & SBN_NEEDS_DY)
+        status = set_gap(&shape->dy_gap, shape, shard->dy_pitch, who, "dy_pitch");
+    if (!status && needs & SBN_MAY_DX && shard->dx.mem)
+        status = set_gap(&shape->dx_gap, shape, shard->dx_pitch, who, "dx_pitch");
+    return status;
 }
 
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
@@ -176,9 +277,12 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (!status && shard->num_wait > 0 && !shard->wait_list)
             status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL",
                                who, shard->num_wait);
+        if (!status)
+            status = set_gaps(&shapes[r], shard, needs, who);
         if (status)
             return status;
-        shapes[r].in_place = is_y_over_x(shard, needs) || is_dx_over_dy(shard, needs);
+        shapes[r].in_place = is_y_over_x(shard, &shapes[r], needs) ||
+                             is_dx_over_dy(shard, &shapes[r], needs);
         sbn_use uses[SBN_MAX_USES];
         const size_t count = sbn__list_uses(uses, shard, &shapes[r], needs, layer->affine);
         status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);

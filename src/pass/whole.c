@@ -72,6 +72,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     sbn_running *running = layer->running;
     sbn_channel_table *table = &lp->saved->table;
     const sbn_shard *shard = &lp->shards[r];
+    const sbn_shape *g = lp->shapes;
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
@@ -94,11 +95,11 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
     const cl_long batches = tracking ? running->batches : 0;
     const sbn_argument arguments[] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),      SBN_ARG(shard->y.mem), SBN_ARG(y_offset),
-        SBN_ARG(weight),       SBN_ARG(weight_offset), SBN_ARG(bias),         SBN_ARG(bias_offset),
-        SBN_ARG(affine),       WALK_ARGUMENTS(walk),   SBN_ARG(coefficients), SBN_ARG(moments),
-        SBN_ARG(updated),      SBN_ARG(tracks),        SBN_ARG(share),        SBN_ARG(unbiased),
-        SBN_ARG(batches),
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),    SBN_ARG(g->x_gap), SBN_ARG(shard->y.mem),
+        SBN_ARG(y_offset),     SBN_ARG(g->y_gap),    SBN_ARG(weight),   SBN_ARG(weight_offset),
+        SBN_ARG(bias),         SBN_ARG(bias_offset), SBN_ARG(affine),   WALK_ARGUMENTS(walk),
+        SBN_ARG(coefficients), SBN_ARG(moments),     SBN_ARG(updated),  SBN_ARG(tracks),
+        SBN_ARG(share),        SBN_ARG(unbiased),    SBN_ARG(batches),
     };
     if (tracking)
         sbn__wait_add(wait, running->last);
@@ -114,6 +115,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &lp->shards[r];
+    const sbn_shape *g = lp->shapes;
     sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
@@ -144,10 +146,13 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const sbn_argument arguments[] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
+        SBN_ARG(g->x_gap),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
+        SBN_ARG(g->dy_gap),
         SBN_ARG(dx),
         SBN_ARG(dx_offset),
+        SBN_ARG(g->dx_gap),
         SBN_ARG(has_dx),
         SBN_ARG(weight),
         SBN_ARG(weight_offset),
