@@ -18,8 +18,8 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, ulong pitch,
-                                   float last_reciprocal)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
+                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
 {
     const float share = reciprocal(n, last_reciprocal);
     float sums[LANES];
@@ -28,19 +28,21 @@ static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, 
     for (uint i = 0; i < n; i += LANES)
         UNROLL for (uint l = 0; l < LANES; ++l)
         {
-            const float v = load_element(p, place + min(i + l, n - 1) * pitch);
+            const float v = PASS(summed)(tensors, place + (ulong)min(i + l, n - 1) * channels,
+                                         row + min(i + l, n - 1), line);
             sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
         }
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, ulong pitch,
-                                   float last_reciprocal)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
+                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
 {
     float lanes[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = load_element(p, place + min(l, n - 1) * pitch);
+        lanes[l] = PASS(summed)(tensors, place + (ulong)min(l, n - 1) * channels,
+                                row + min(l, n - 1), line);
     UNROLL for (uint l = 0; l < LANES; ++l)
         lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
     return fold_lanes(lanes);
@@ -71,8 +73,10 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS;
-    const float mean = PASS(mean)(&tensors, min(c, channels - 1));
+    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    PASS(line) line;
+    PASS(line_of)(&tensors, min(c, channels - 1), &line);
+    const float mean = PASS(mean)(line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
@@ -81,7 +85,6 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
     ulong first_row;
-    const ulong pitch = channels + tensors.summed_gap;
     ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n,
                                         &first_row);
     ulong next_place, next_first_row;
@@ -91,7 +94,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
         PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
-                   first_row + min(k, n - 1));
+                   first_row + min(k, n - 1), line);
     for (uint unit = from, added = 0; unit < stop;) {
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
                                          last_channel, &next_n, &next_first_row);
@@ -101,8 +104,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(tensors.summed + first_row * tensors.summed_gap, place,
-                                          n, pitch, last_reciprocal);
+            pivot = PASS(pivot_of_column)(&tensors, place, first_row, n, channels, last_reciprocal, line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
@@ -123,7 +125,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                     PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
                               pivot, mean);
                     PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels,
-                               next_row + min(k, last));
+                               next_row + min(k, last), line);
                 }
             }
         PASS(fold_lanes)(&sums, lanes);
@@ -132,7 +134,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
                 PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
-                   first_row + min(k, n - 1));
+                   first_row + min(k, n - 1), line);
             continue;
         }
 #endif
@@ -142,8 +144,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
             PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                            &sums);
         if (unknown)
-            flags |= flags_of_elements(tensors.summed + place + first_row * tensors.summed_gap, n,
-                                       pitch);
+            flags |= PASS(flags_of_elements)(&tensors, place, first_row, n, channels, 1, line);
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;

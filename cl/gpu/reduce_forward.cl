@@ -14,7 +14,7 @@
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
-#define PASS_TENSORS {x + x_offset, x_gap}
+#define PASS_TENSORS(total) {x + x_offset, x_gap}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
@@ -36,17 +36,32 @@ typedef struct forward_sums {
     float a, q;
 } forward_sums;
 
-/* `at` counts the elements of rows alone; there are `row` gaps before it. */
-static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, ulong at, ulong row)
+/* What a channel's elements are summed with, besides pivots: in the backward pass. */
+typedef float forward_line;
+
+static void forward_line_of(private const forward_tensors *tensors, uint c,
+                            private forward_line *line)
 {
-    elements->summed[k] = load_element(tensors->summed, at + row * tensors->summed_gap);
+    *line = 0.0f;
 }
 
-/* The forward pass reads no means. */
-static float forward_mean(private const forward_tensors *tensors, uint c)
+static float forward_mean(forward_line line)
 {
-    return 0.0f;
+    return line;
+}
+
+/* An element that is summed. `at` counts the elements of rows alone; `row` gaps are before it. */
+static float forward_summed(private const forward_tensors *tensors, ulong at, ulong row,
+                            forward_line line)
+{
+    return load_element(tensors->summed, at + row * tensors->summed_gap);
+}
+
+static void forward_load(private forward_elements *elements, uint k,
+                         private const forward_tensors *tensors, ulong at, ulong row,
+                         forward_line line)
+{
+    elements->summed[k] = forward_summed(tensors, at, row, line);
 }
 
 static void forward_clear(private forward_sums *sums)

@@ -17,6 +17,7 @@ typedef struct sbn_shape {
     cl_ulong x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
     sbn_type type;
     int in_place;             /* the output lies over an input */
+    int samples_apart;        /* work-groups of step 3 must not take parts of several samples */
     cl_uint blocks;           /* per plane */
     cl_uint channel_blocks;   /* of a channel in all samples */
     cl_float last_reciprocal; /* 1 / elements of a plane's last block */
