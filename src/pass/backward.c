@@ -120,7 +120,8 @@ int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn
     sbn_fusion fused;
     const size_t count = fusion ? sbn__fuse_backward(&fused, layer, shard,
                                                      &layer_pass->saved->masks[r], outputs,
-                                                     coefficients->device[r].mem, arguments, OWN_ARGUMENTS)
+                                                     coefficients->device[r].mem, arguments,
+                                                     OWN_ARGUMENTS)
                                 : OWN_ARGUMENTS;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
