@@ -12,26 +12,46 @@
 
 #include "support/fixture.h"
 
-enum { X, Y, DY, DX, TENSORS, PARAMETERS = 4, MOST_REPLICAS = 2, GUARD = 0x2a };
+enum {
+    X,
+    Y,
+    DY,
+    DX,
+    VIEWED,
+    RESIDUAL = VIEWED,
+    RESIDUAL_GRAD,
+    TENSORS,
+    PARAMETERS = 4,
+    MOST_REPLICAS = 2,
+    GUARD = 0x2a
+};
 
 typedef struct problem {
     size_t samples, channels, plane;
     sbn_layout layout;
     sbn_type type;
+    sbn_activation activation;
+    int residual;
 } problem;
 
 static const problem problems[] = {
-    {5, 37, 64, SBN_LAYOUT_NCHW, SBN_F32},   {3, 33, 300, SBN_LAYOUT_NCHW, SBN_F16},
-    {2, 7, 1104, SBN_LAYOUT_NCHW, SBN_BF16}, {6, 19, 9, SBN_LAYOUT_NCHW, SBN_F32},
-    {6, 20, 4, SBN_LAYOUT_NCHW, SBN_BF16},   {3, 33, 35, SBN_LAYOUT_NHWC, SBN_F32},
-    {2, 64, 300, SBN_LAYOUT_NHWC, SBN_BF16}, {4, 130, 7, SBN_LAYOUT_NHWC, SBN_F16},
-    {150, 37, 1, SBN_LAYOUT_NCHW, SBN_F32},  {9, 40, 1, SBN_LAYOUT_NHWC, SBN_F16},
+    {5, 37, 64, SBN_LAYOUT_NCHW, SBN_F32, SBN_IDENTITY, 0},
+    {3, 33, 300, SBN_LAYOUT_NCHW, SBN_F16, SBN_RELU, 0},
+    {2, 7, 1104, SBN_LAYOUT_NCHW, SBN_BF16, SBN_IDENTITY, 0},
+    {6, 19, 9, SBN_LAYOUT_NCHW, SBN_F32, SBN_IDENTITY, 0},
+    {4, 21, 35, SBN_LAYOUT_NCHW, SBN_F32, SBN_RELU, 1},
+    {6, 20, 4, SBN_LAYOUT_NCHW, SBN_BF16, SBN_IDENTITY, 0},
+    {3, 33, 35, SBN_LAYOUT_NHWC, SBN_F32, SBN_IDENTITY, 0},
+    {2, 64, 300, SBN_LAYOUT_NHWC, SBN_BF16, SBN_IDENTITY, 0},
+    {4, 130, 7, SBN_LAYOUT_NHWC, SBN_F32, SBN_RELU, 1},
+    {150, 37, 1, SBN_LAYOUT_NCHW, SBN_F32, SBN_IDENTITY, 0},
+    {9, 40, 1, SBN_LAYOUT_NHWC, SBN_F16, SBN_RELU, 0},
 };
 
 /* Elements of others between rows, of x, y, dy and dx: none, few, and whole vectors. */
 typedef struct gaps {
     const char *name;
-    size_t of[TENSORS];
+    size_t of[VIEWED];
 } gaps;
 
 static const gaps dense = {"dense", {0, 0, 0, 0}};
@@ -126,7 +146,17 @@ static void fill(const problem *p, unsigned seed, unsigned char *to)
 }
 
 /* What the passes leave: y, dx, y of evaluation in place, dx in place, y and dx of a frozen layer. */
-enum { FORWARD, BACKWARD, EVALUATED, RECOMPUTED, IN_PLACE, FROZEN, FROZEN_BACK, OUTPUTS };
+enum {
+    FORWARD,
+    BACKWARD,
+    RESIDUAL_BACK,
+    EVALUATED,
+    RECOMPUTED,
+    IN_PLACE,
+    FROZEN,
+    FROZEN_BACK,
+    OUTPUTS
+};
 
 typedef struct outcome {
     unsigned char *of[OUTPUTS];
@@ -174,7 +204,7 @@ static void open_session(session *s, const gaps *g, cl_mem parameters)
     const problem *p = s->p;
     const size_t rows_of_sample = p->layout == SBN_LAYOUT_NCHW ? 1 : p->plane;
     unsigned char *values[TENSORS] = {NULL};
-    for (int i = X; i <= DY; i += DY - X) {
+    for (int i = X; i <= RESIDUAL; i += DY - X) {
         values[i] = malloc(sizeof(float) * elements_of(p));
         must(!values[i], "malloc");
         fill(p, 7 + (unsigned)i, values[i]);
@@ -183,7 +213,8 @@ static void open_session(session *s, const gaps *g, cl_mem parameters)
     for (size_t r = 0; r < s->replicas; ++r) {
         const size_t rows = s->samples[r] * rows_of_sample, bytes = sbn__type_size(p->type);
         sbn_shard *shard = &s->shards[r];
-        sbn_buffer *const buffers[] = {&shard->x, &shard->y, &shard->dy, &shard->dx};
+        sbn_buffer *const buffers[] = {&shard->x,  &shard->y,        &shard->dy,
+                                       &shard->dx, &shard->residual, &shard->residual_grad};
         size_t *const pitches[] = {&shard->x_pitch, &shard->y_pitch, &shard->dy_pitch,
                                    &shard->dx_pitch};
         *shard = (sbn_shard){.size = sizeof *shard,
@@ -191,9 +222,11 @@ static void open_session(session *s, const gaps *g, cl_mem parameters)
                              .shape = {s->samples[r], p->channels, p->plane}};
         for (int i = 0; i < TENSORS; ++i) {
             tensor *t = &s->tensors[r][i];
-            tensor_open(t, p, rows, g->of[i], values[i] ? values[i] + from * bytes : NULL);
+            tensor_open(t, p, rows, i < VIEWED ? g->of[i] : 0,
+                        values[i] ? values[i] + from * bytes : NULL);
             *buffers[i] = (sbn_buffer){t->mem, t->offset};
-            *pitches[i] = g->of[i] ? t->pitch : 0;
+            if (i < VIEWED)
+                *pitches[i] = g->of[i] ? t->pitch : 0;
         }
         shard->weight = (sbn_buffer){parameters, 0};
         shard->bias = (sbn_buffer){parameters, p->channels};
@@ -222,6 +255,7 @@ static void run_passes(session *s, sbn_batchnorm *layer, sbn_saved *saved)
     collect(s, Y, FORWARD);
     must(sbn_backward(layer, s->shards, saved, 0, NULL), sbn_last_error());
     collect(s, DX, BACKWARD);
+    collect(s, RESIDUAL_GRAD, RESIDUAL_BACK);
     must(sbn_recompute(layer, s->shards, saved), sbn_last_error());
     collect(s, Y, RECOMPUTED);
     must(sbn_batchnorm_set_frozen(layer, 1), sbn_last_error());
@@ -263,6 +297,8 @@ static void run(const problem *p, const gaps *g, int way, sbn_kernel_form form, 
     settings.channels = p->channels;
     settings.layout = p->layout;
     settings.type = p->type;
+    settings.activation = p->activation;
+    settings.residual = p->residual;
     must(sbn_batchnorm_create(group, &settings, &layer), sbn_last_error());
     must(sbn_saved_create(layer, &saved), sbn_last_error());
     for (size_t i = 0; i < 2 * p->channels; ++i)
@@ -302,10 +338,11 @@ static void check(const problem *p, int way, sbn_kernel_form form)
         if (memcmp(got.gradients, right.gradients, sizeof got.gradients) != 0)
             wrong = wrong ? wrong : "the gradients of weight and bias";
         tap_ok(!wrong && got.guards && right.guards,
-               "%s, (%zu,%zu,%zu) of %s, channels %s, %s, %s form: bits of %s, guards %s",
+               "%s, (%zu,%zu,%zu) of %s, channels %s%s%s, %s, %s form: bits of %s, guards %s",
                views[v].name, p->samples, p->channels, p->plane, sbn__type_name(p->type),
-               p->layout == SBN_LAYOUT_NHWC ? "last" : "first", ways[way],
-               form == SBN_FORM_GPU ? "GPU" : "CPU", wrong ? wrong : "dense tensors",
+               p->layout == SBN_LAYOUT_NHWC ? "last" : "first",
+               p->activation == SBN_RELU ? ", ReLU" : "", p->residual ? ", residual" : "",
+               ways[way], form == SBN_FORM_GPU ? "GPU" : "CPU", wrong ? wrong : "dense tensors",
                got.guards ? "whole" : "written");
         outcome_close(&got);
     }
