@@ -13,11 +13,12 @@ static sbn_batchnorm *layer;
 static sbn_saved *saved, *other;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
-static size_t replicas;
+static size_t replicas, channels;
 
 static void begin(size_t count)
 {
     replicas = count;
+    channels = CHANNELS;
     stand_reset(count);
     for (size_t r = 0; r < count; ++r) {
         shards[r] = at.slices[r].shard;
@@ -74,11 +75,20 @@ static int with_events(int status)
     return status;
 }
 
+static int make_layer(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.name = "layer";
+    config.channels = channels;
+    config.momentum = 0.25;
+    return sbn_batchnorm_create(group, &config, &layer);
+}
+
 static int make(void)
 {
     int status = group ? SBN_SUCCESS : stand_group(replicas, NULL, &group);
     if (!status && !layer)
-        status = stand_layer(group, "layer", &layer);
+        status = make_layer();
     if (!status && !saved)
         status = sbn_saved_create(layer, &saved);
     if (!status && !other)
@@ -93,13 +103,6 @@ static int set_running(void)
     return sbn_batchnorm_set_running_stats(layer, mean, var, &batches);
 }
 
-/* A lone replica's outputs are undefined after an error, gradients that are added to as well. */
-static void restore_gradients(void)
-{
-    buffer_fill(&at.slices[0], &shards[0].weight_grad, CHANNELS, 0.5f);
-    buffer_fill(&at.slices[0], &shards[0].bias_grad, CHANNELS, 0.25f);
-}
-
 enum { STEPS = 11 };
 
 static int step(int number)
@@ -108,8 +111,6 @@ static int step(int number)
     /* All write the same tensors. */
     wraps_pause();
     stand_finish();
-    if (number == 5 && replicas == 1)
-        restore_gradients();
     wraps_resume();
     switch (number) {
     case 0: return make();
@@ -154,17 +155,27 @@ static uint64_t result(void)
     return layer ? stand_running(stand_outputs(DIGEST_START, replicas), layer) : 0;
 }
 
+static uint64_t gradients(uint64_t digest)
+{
+    const slice *s = &at.slices[0];
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
+    return digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
+}
+
 /*
- * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing, or
- * is of a replica alone, for it may work in chunks or have written outputs with its first launch.
+ * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing. A
+ * replica alone may work in chunks or write y and dx with its first launch; its gradients come last.
  */
 static uint64_t kept(int number)
 {
     stand_finish();
     if (!layer || !stand_usable(group))
         return 0;
-    const int alone = number == 3 || number == 4 || number > 8;
-    return alone || replicas == 1 ? stand_running(DIGEST_START, layer) : result();
+    const int combines = number != 3 && number != 4 && number <= 8;
+    if (combines && replicas > 1)
+        return result();
+    const uint64_t running = stand_running(DIGEST_START, layer);
+    return combines ? gradients(running) : running;
 }
 
 /* --- a few channels at a time ----------------------------------------------------------- */
