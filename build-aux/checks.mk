@@ -117,7 +117,8 @@ check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 # corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
 FUZZ_SECONDS = 10
 fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
-	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls
+	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
+	tuning=tests/fuzz/corpus/tuning
 check-fuzz:
 	@test '$(srcdir)' != . || { \
 	  echo 'make $@: needs a build directory apart from the source:' \

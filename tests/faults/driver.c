@@ -13,6 +13,7 @@ enum { HOLDINGS = WRAPS_KINDS + 1 };
 static const int seconds[] = {1, 2, 3, 5, 8, 13, WRAPS_ALL};
 
 const int survived_releases[] = {SURVIVED_RELEASES, -1};
+const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 typedef struct holdings {
     long of[HOLDINGS];
