@@ -21,6 +21,13 @@ static int folder = -1;
 static char name[SBN_TUNING_NAME], head[MOST];
 static size_t head_size;
 
+/* A device without a name. */
+static void name_nothing(void)
+{
+    static const uint8_t nothing;
+    driver_answers(&nothing, 0);
+}
+
 static void remove_folder(void)
 {
     unlinkat(folder, name, 0);
@@ -50,7 +57,7 @@ static void open_folder(void)
     folder = sbn__cache_open(fuzz_path());
     fuzz_must(folder >= 0);
     atexit(remove_folder);
-    driver_answers(NULL, 0);
+    name_nothing();
     fuzz_must(sbn__tuning_keep(folder, NULL, SBN_FORM_CPU, &none, name));
     const size_t size = read_file(head);
     fuzz_must(size > 1 + CHECKSUM);
@@ -130,7 +137,7 @@ static void check_file(const char *text, size_t size, unsigned right)
     sbn_tuning tuning;
     const size_t whole = compose(file, text, size, right);
     write_file(file, whole);
-    driver_answers(NULL, 0);
+    name_nothing();
     if (sbn__tuning_load(folder, NULL, SBN_FORM_CPU, &tuning))
         check_taken(file, whole, &tuning);
     else
