@@ -212,7 +212,7 @@ soak: $(check_PROGRAMS)
 
 # --- make check-faults ------------------------------------------------------------------
 # Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
-# a quarter of an hour. make check tries FAULT_POINTS.
+# half an hour. make check tries FAULT_POINTS.
 FAULTS = 0
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
