@@ -20,6 +20,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/ranks.h \
 	tests/support/refused.c \
 	tests/support/refused.h \
+	tests/support/sample.c \
+	tests/support/sample.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
 	tests/support/storage.c \
