@@ -55,6 +55,7 @@ pass_tests = \
 	tests/pass/events \
 	tests/pass/faults \
 	tests/pass/fold \
+	tests/pass/fusion \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
