@@ -124,7 +124,8 @@ check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 # corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
 FUZZ_SECONDS = 10
 fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
-	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls
+	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
+	tuning=tests/fuzz/corpus/tuning
 check-fuzz:
 	@test '$(srcdir)' != . || { \
 	  echo 'make $@: needs a build directory apart from the source:' \
@@ -218,7 +219,7 @@ soak: $(check_PROGRAMS)
 
 # --- make check-faults ------------------------------------------------------------------
 # Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
-# a quarter of an hour. make check tries FAULT_POINTS.
+# half an hour. make check tries FAULT_POINTS.
 FAULTS = 0
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
