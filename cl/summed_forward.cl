@@ -12,8 +12,8 @@ static void forward_skip(private forward_tensors *tensors, ulong rows)
 }
 
 /*
- * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the backward
- * pass.
+ * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the
+ * backward pass.
  */
 typedef real forward_line;
 

@@ -15,9 +15,9 @@
  * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it is
  * dense.
  *
- * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a work-item
- * loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or neighbours
- * too, one by one, where a word of a mask has their bits.
+ * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a
+ * work-item loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or
+ * neighbours too, one by one, where a word of a mask has their bits.
  */
 #if MASKED
 #define FIRST_ELEMENT(item) (4 * (item))

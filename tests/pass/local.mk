@@ -9,6 +9,9 @@ tests_pass_bits_SOURCES = \
 dist_check_SCRIPTS += tests/pass/golden.sh
 EXTRA_DIST += tests/pass/golden
 TESTS += tests/pass/bits_controls tests/pass/golden.sh
+# Not of golden.sh, as make's own rule for scripts would have it.
+tests/pass/golden: ;
+TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
 # element at the ends of what doubles and integers add exactly, a large mean, poor pivots.
@@ -55,6 +58,7 @@ pass_tests = \
 	tests/pass/events \
 	tests/pass/faults \
 	tests/pass/fold \
+	tests/pass/fusion \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
