@@ -22,6 +22,9 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     sbn_type type;
+    sbn_activation activation;
+    double slope; /* as configured; kernels have the nearest float */
+    int residual;
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */
