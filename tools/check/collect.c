@@ -152,7 +152,7 @@ int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queu
     if (!status) {
         float *z = fused->out->preactivation = out.of[OUT_Y].data;
         out.of[OUT_Y].data = NULL;
-        for (size_t i = 0; j.in->residual && i < j.g->elements; ++i)
+        for (size_t i = 0; fused->p->residual && i < j.g->elements; ++i)
             z[i] += j.in->residual[i];
     }
     outputs_free(&out);

@@ -49,7 +49,7 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
                                   tolerance_dx(j->ref, ch, b, weight, x, dy));
                 } else {
                     const double z = reference_y(&by, weight, bias, x) +
-                                     (j->in->residual ? j->in->residual[i] : 0);
+                                     (j->p->residual ? j->in->residual[i] : 0);
                     const double off = batch_statistics
                                            ? tolerance_y(ch, b, weight, bias, x)
                                            : tolerance_apply(weight * by.invstd, x - by.mean, bias);

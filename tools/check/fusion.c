@@ -5,6 +5,12 @@
 
 #include "check/bounds.h"
 
+const char *const activation_names[SBN_LEAKY_RELU + 1] = {
+    [SBN_IDENTITY] = "none",
+    [SBN_RELU] = "relu",
+    [SBN_LEAKY_RELU] = "leaky",
+};
+
 double fusion_activation(const problem *p, double z)
 {
     const double slope = (float)p->slope;

@@ -7,6 +7,9 @@
 
 #include "check/problem.h"
 
+/* "none", "relu", "leaky": indexed by sbn_activation. */
+extern const char *const activation_names[SBN_LEAKY_RELU + 1];
+
 /* The activation of z, in float64. NaN stays NaN. */
 double fusion_activation(const problem *p, double z);
 
