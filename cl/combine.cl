@@ -215,6 +215,7 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
  * The wide format is combined last. With `tracks` the running statistics of all channels of the
  * layer are updated then, each by the work-item that may just have repeated the channel.
  */
+#if !FUSED
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                      uint total, global uchar *restrict repeat, ulong count, double eps,
@@ -238,6 +239,7 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
     if (begin == 0)
         *(global long *)(running + 2 * (ulong)total) = batches;
 }
+#endif
 
 /*
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
@@ -280,6 +282,7 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
     }
 }
 
+#if !FUSED
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                       uint total, global uchar *restrict repeat, ulong count, double eps,
@@ -293,4 +296,5 @@ void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
                      channels, first, total, repeat, count, eps, clamps, moments, gradients, own,
                      own_slices, is_own);
 }
+#endif
 #endif

@@ -94,6 +94,8 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/batchnorm.h \
 	src/layer/coefficients.c \
 	src/layer/coefficients.h \
+	src/layer/mask.c \
+	src/layer/mask.h \
 	src/layer/moments.c \
 	src/layer/moments.h \
 	src/layer/running.c \
@@ -120,6 +122,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/forward.c \
 	src/pass/forward.h \
 	src/pass/frozen_backward.c \
+	src/pass/fusion.c \
+	src/pass/fusion.h \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
 	src/pass/layer_pass_prepare.c \

@@ -100,8 +100,6 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)
         status = read_config(given, config);
-    if (!status && (config->activation != SBN_IDENTITY || config->residual))
-        status = sbn__fail(SBN_INVALID_ARGUMENT, "activation, residual: not there yet");
     if (status)
         return status;
     sbn_batchnorm *made = sbn__allocate(sizeof *made);
@@ -121,9 +119,10 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->activation = config->activation;
     made->slope = config->slope;
     made->residual = config->residual;
+    made->fusion = sbn__fusion_of(config->activation, config->residual);
     made->training = 1;
     made->settings = sbn__settings_of(config);
-    status = sbn__group_load(group, config->type);
+    status = sbn__group_load(group, config->type, made->fusion);
     if (!status)
         status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
@@ -135,6 +134,16 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
         sbn_batchnorm_reset_running_stats(made);
     *layer = made;
     return SBN_SUCCESS;
+}
+
+int sbn__is_masked(const sbn_batchnorm *layer)
+{
+    return layer->residual && layer->activation != SBN_IDENTITY;
+}
+
+int sbn__recomputes(const sbn_batchnorm *layer)
+{
+    return !layer->residual && layer->activation != SBN_IDENTITY;
 }
 
 int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
