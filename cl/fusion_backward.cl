@@ -10,7 +10,7 @@ typedef struct backward_fusion {
     global stored *residual_grad;
     uint has_residual_grad;
     mask_of mask;
-    uint constant;      /* the statistics are: dx = p dy */
+    uint is_fixed;      /* the statistics are constants: dx = p dy */
     uint only_gradient; /* dx is not wanted: in its place is the gradient of the residual */
     ulong run;          /* where the run that a function is given begins in the tensor */
 } backward_fusion;
@@ -19,11 +19,11 @@ typedef struct backward_fusion {
     , global const float *restrict biases, ulong bias_offset, float slope, \
         global stored *residual_grad, ulong residual_grad_offset, uint has_residual_grad, \
         global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding, \
-        uint constant_statistics, uint only_gradient
+        uint is_fixed, uint only_gradient
 #define BACKWARD_FUSION_OF(run, first) \
     const backward_fusion own_fusion = { \
         slope, biases + bias_offset + (first), residual_grad + residual_grad_offset, \
-        has_residual_grad, {mask, mask_row, mask_reciprocal, mask_padding}, constant_statistics, \
+        has_residual_grad, {mask, mask_row, mask_reciprocal, mask_padding}, is_fixed, \
         only_gradient, run}; \
     private const backward_fusion *fusion = &own_fusion;
 #define BACKWARD_FUSION , private const backward_fusion *fusion
@@ -55,7 +55,7 @@ static real dx_of(real x, real gradient, real mean, real g, real p, real q, real
 {
     if (fusion->only_gradient)
         return plus_zero(gradient);
-    return fusion->constant ? plus_zero(p * gradient)
+    return fusion->is_fixed ? plus_zero(p * gradient)
                             : backward_value(x, gradient, mean, g, p, q, r);
 }
 
