@@ -33,7 +33,8 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
-CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-oclgrind.log
+CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
+	check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
 # The README's minimal program, built as its reader would build it.
@@ -66,15 +67,21 @@ check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 
 # --- make check-valgrind ----------------------------------------------------------
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows, and
-# without optimising, which takes half as long; it is the host's code that is watched.
-# Scripts that launch ranks put SBN_TEST_TOOL before each.
+# without optimising, which takes half as long; it is the host's code that is watched. First
+# valgrind runs without its memory checker, in which compiling takes a fifth of the time, what needs
+# most of the kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
   --suppressions=$(abs_srcdir)/tests/support/drivers.supp
+valgrind_compiles = tests/collective/agreement tests/collective/hub tests/parallel/arguments \
+	tests/pass/passes
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
 	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
+	+POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable $(check_under) TESTS='$(valgrind_compiles)' \
+	  TEST_SUITE_LOG=$@-kernels.log TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
+	  LOG_COMPILER='$(VALGRIND) --quiet --tool=none'
 	+POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable SBN_TEST_TOOL='$(under_valgrind)' \
 	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_SUITE_LOG=$@.log \
 	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
@@ -117,7 +124,8 @@ check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 # corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
 FUZZ_SECONDS = 10
 fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
-	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls
+	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
+	tuning=tests/fuzz/corpus/tuning
 check-fuzz:
 	@test '$(srcdir)' != . || { \
 	  echo 'make $@: needs a build directory apart from the source:' \
@@ -211,7 +219,7 @@ soak: $(check_PROGRAMS)
 
 # --- make check-faults ------------------------------------------------------------------
 # Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
-# a quarter of an hour. make check tries FAULT_POINTS.
+# half an hour. make check tries FAULT_POINTS.
 FAULTS = 0
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \

@@ -8,8 +8,14 @@ KERNELS = \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \
+	cl/rounding.cl \
+	cl/integers_wide.cl \
+	cl/integers_narrow.cl \
 	cl/statistics.cl \
+	cl/channel_rows.cl \
 	cl/combine.cl \
+	cl/combine_forward.cl \
+	cl/combine_backward.cl \
 	cl/reduce_batch.cl \
 	cl/reduce_rows.cl \
 	cl/reduce_rows_of_one.cl \

@@ -8,16 +8,19 @@ static void store_gradient(float gradient, global float *out, uint accumulate)
     *out = accumulate ? *out + gradient : gradient;
 }
 
-/* The same for channel c of `channels`. */
-static void store_gradients_of(uint c, uint channels, global const float *gradients,
+/* The same for channels c ... end - 1 of `channels`. */
+static void store_gradients_of(uint c, uint end, uint channels, global const float *gradients,
                                global float *weight_grad, uint has_weight_grad,
                                global float *bias_grad, uint has_bias_grad, uint accumulate)
 {
-    if (has_weight_grad)
-        store_gradient(gradients[table_row(ROW_WEIGHT_GRAD, channels) + c], weight_grad + c,
-                       accumulate);
-    if (has_bias_grad)
-        store_gradient(gradients[table_row(ROW_BIAS_GRAD, channels) + c], bias_grad + c, accumulate);
+    for (; c < end; ++c) {
+        if (has_weight_grad)
+            store_gradient(gradients[table_row(ROW_WEIGHT_GRAD, channels) + c], weight_grad + c,
+                           accumulate);
+        if (has_bias_grad)
+            store_gradient(gradients[table_row(ROW_BIAS_GRAD, channels) + c], bias_grad + c,
+                           accumulate);
+    }
 }
 
 kernel void store_gradients(global const float *restrict gradients,
@@ -25,7 +28,7 @@ kernel void store_gradients(global const float *restrict gradients,
                             uint has_weight_grad, global float *restrict bias_grad,
                             ulong bias_grad_offset, uint has_bias_grad, uint accumulate)
 {
-    store_gradients_of(get_global_id(0), get_global_size(0), gradients,
-                       weight_grad + weight_grad_offset, has_weight_grad,
-                       bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+    const uint c = get_global_id(0);
+    store_gradients_of(c, c + 1, get_global_size(0), gradients, weight_grad + weight_grad_offset,
+                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
 }

@@ -1,8 +1,8 @@
 /*
  * A whole backward pass in one launch, for a group of one replica; see whole_forward.cl. dx may be
- * written over dy; dx and the gradients of weight and bias are optional (has_*). The gradients are
- * written, or accumulated, once per channel: by the narrow format, or by the wide one if the channel
- * is repeated.
+ * written over dy; dx and the gradients of weight and bias are optional (has_*). The wide format
+ * writes or accumulates the gradients, of channels that are not repeated too: if its launch is
+ * refused, they are as they were.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -20,8 +20,11 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
-    if (NONE_REPEATS(c, width))
+    if (NONE_REPEATS(c, width)) {
+        store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
+                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
         return;
+    }
     const backward_tensors tensors = {dy + dy_offset, dy + dy_offset + row * samples, x + x_offset,
                                       x + x_offset + row * samples,
                                       coefficients ACTIVATION_OF(channels)};
@@ -35,11 +38,9 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
     combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
                      c + width, channels, 0, channels, repeat, count, eps, clamps, moments,
                      gradients, accumulators, 0, 0);
-    for (uint i = c; i < c + width; ++i)
-        if (WIDE ? repeat[i] : !repeat[i])
-            store_gradients_of(i, channels, gradients, weight_grad + weight_grad_offset,
-                               has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
-                               accumulate);
+    if (WIDE)
+        store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
+                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
     const bool applies = has_dx && (WIDE || none_repeats(repeat, c, width));
     if (last && applies) {
         BACKWARD_FUSION_OF(0, 0)

@@ -49,6 +49,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/kernels.h \
 	src/device/launch_plan.c \
 	src/device/launch_plan.h \
+	src/device/launch_plan_channels.c \
+	src/device/launch_plan_cpu.h \
 	src/device/launch_plan_gpu.c \
 	src/device/opencl.h \
 	src/device/program.c \

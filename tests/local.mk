@@ -5,10 +5,10 @@
 # valgrind and Oclgrind can run (no libtool wrapper). Its folder's local.mk names it in
 # check_PROGRAMS and TESTS; it links what tests/support/local.mk gives to all.
 #
-# Tests run beside each other when make check is given -jN. Of the WAITING_TESTS, which mostly wait
-# for deadlines, one runs at a time, beside any others. The TIMED_TESTS run alone, at the end: they
-# start more ranks than there are cores, or compare times.
-WAITING_TESTS =
+# Tests run beside each other when make check is given -jN. The TIMED_TESTS run alone, at the end:
+# they start more ranks than there are cores, or compare times.
+#
+# Long lists are sampled: CHECK=full takes all of them, as .ci/run does.
 TIMED_TESTS =
 
 # What runs under a tool: programs, and scripts that launch programs over MPI. What takes
@@ -19,7 +19,8 @@ VALGRIND_TESTS =
 OCLGRIND_TESTS =
 TSAN_TESTS =
 
-# make starts tests in this order: those that take longest come early.
+# make starts tests in this order; the one that takes longest is the first.
+TESTS += tests/pass/bits
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk
@@ -51,11 +52,8 @@ EXTRA_DIST += \
 	tests/inputs/shapes_regressions \
 	tests/inputs/shards
 
-# Both by order-only prerequisites of the tests' logs (GNU make).
+# By order-only prerequisites of the tests' logs (GNU make).
 logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))
 timed_logs = $(call logs_of,$(TIMED_TESTS))
-waiting_logs = $(call logs_of,$(WAITING_TESTS))
 ended_before := $(filter-out $(timed_logs),$(TEST_LOGS))
 $(foreach log,$(filter $(timed_logs),$(TEST_LOGS)),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
-waited_before :=
-$(foreach log,$(filter $(waiting_logs),$(TEST_LOGS)),$(eval $(log): | $(waited_before))$(eval waited_before := $(log)))

@@ -10,12 +10,12 @@
 #define SLICES_AT_ONCE 8
 
 static void add_slices_of(private long *sum, private long *flags, global const long *from,
-                          uint slices, uint first, uint at, uint total)
+                          uint slices, uint first, ulong at, ulong total)
 {
     for (uint s = first; s < slices; s += SLICE_PARTS * SLICES_AT_ONCE) {
         long each[SLICES_AT_ONCE];
         _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
-            each[k] = from[(ulong)min(s + k * SLICE_PARTS, slices - 1) * total + at];
+            each[k] = from[min(s + k * SLICE_PARTS, slices - 1) * total + at];
         _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
             if (s + k * SLICE_PARTS < slices) {
                 *sum += each[k];
@@ -27,12 +27,12 @@ static void add_slices_of(private long *sum, private long *flags, global const l
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
                 global const long *from2, uint slices2, global const long *from3, uint slices3,
-                global long *accumulators, uint per_channel, uint total)
+                global long *accumulators, uint per_channel, ulong total)
 {
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);
-    const uint i = (uint)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
-    const uint at = min(i, total - 1);
+    const ulong i = (ulong)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
+    const ulong at = min(i, total - 1);
     long sum = 0, flags = 0;
     const uint first = item >> LOG2_SLICE_WORDS;
     add_slices_of(&sum, &flags, from0, slices0, first, at, total);
@@ -49,5 +49,6 @@ void add_slices(global const long *from0, uint slices0, global const long *from1
         }
     }
     if (item < SLICE_WORDS && i < total)
-        accumulators[i] = quotient(i + 1, per_channel) * per_channel == i + 1 ? all_flags[item] : sums[item];
+        accumulators[i] = quotient_long(i + 1, per_channel) * per_channel == i + 1 ? all_flags[item]
+                                                                                   : sums[item];
 }

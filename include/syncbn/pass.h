@@ -181,9 +181,9 @@ SBN_API int sbn_pass_end(sbn_pass *pass, sbn_result *result);
  * For a single replica on a CPU the pass may do all steps in one launch, or, of a tensor
  * that is much larger than the cache, work on a few channels at a time. An error of the
  * device before the last channels are combined, or a command that it refuses, then
- * leaves `saved` and the outputs undefined, gradients that are accumulated included. It
- * changes nothing else, but for the running statistics as said above; the group stays
- * usable.
+ * leaves `saved`, y and dx undefined. It changes nothing else: weight_grad and bias_grad
+ * are written by the last command, as the running statistics are, and what is said above
+ * of those holds for all three. The group stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);

@@ -1,6 +1,7 @@
 #include "device/launch_plan.h"
 
 #include "device/kernel_constants.h"
+#include "device/launch_plan_cpu.h"
 #include "device/sizes.h"
 #include "device/slices.h"
 #include "exact/format.h"
@@ -12,12 +13,10 @@
 typedef struct cpu_numbers {
     size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
     size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
-    size_t least_slice;     /* in smaller slices, adding accumulators costs more than it gains */
-    size_t flat_elements;   /* of a work-group of an apply kernel, walking flat */
-    size_t unit_cache;      /* bytes of the caches of a unit alone, at most */
-    size_t row_elements;    /* the same, walking by rows: of all its rows together */
-    size_t chunks_in_cache; /* of a pass in chunks: two of them are in use, the rest is slack */
-    size_t chunk_units;     /* with more compute units a pass is not made in chunks */
+    size_t least_slice;   /* in smaller slices, adding accumulators costs more than it gains */
+    size_t flat_elements; /* of a work-group of an apply kernel, walking flat */
+    size_t unit_cache;    /* bytes of the caches of a unit alone, at most */
+    size_t row_elements;  /* the same, walking by rows: of all its rows together */
 } cpu_numbers;
 
 /* Measured on CPUs: doc/performance.md. */
@@ -28,26 +27,13 @@ static const cpu_numbers cpu = {
     .flat_elements = 65536,
     .unit_cache = (size_t)2 << 20,
     .row_elements = 262144,
-    .chunks_in_cache = 8,
-    .chunk_units = 2,
 };
 
-/* Floats of a cache line. */
-#define CACHE_LINE 16
-
 /* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
-#define RANGE_STEP (4 * CACHE_LINE)
+#define RANGE_STEP (4 * SBN_CACHE_LINE)
 
 /* Accumulators of slices: half a percent of a tensor, or what stays in a cache. */
 static const sbn_slice_limits slice_limits = {.fraction = 200, .few_bytes = (size_t)1 << 19};
-
-/* A work-group that does a whole pass reads this at most, but one channel at least; ... */
-#define WHOLE_BYTES ((size_t)1 << 20)
-/* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
-#define WHOLE_GROUPS 8
-#define WHOLE_ROW 64
-/* Bytes that one work-group reads in less time than launches take. */
-#define WHOLE_LITTLE ((size_t)1 << 16)
 
 /* Some devices allow at most 65535 work-groups in the second dimension. */
 #define MOST_ROWS_OF_WORK_GROUPS 32768
@@ -82,7 +68,7 @@ static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
     const size_t least = most / 4;
     size_t strip = sbn__at_most(most, shape->channels);
     while (strip > least && sbn__ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
-        strip = sbn__round_up(strip / 2, CACHE_LINE);
+        strip = sbn__round_up(strip / 2, SBN_CACHE_LINE);
     return strip;
 }
 
@@ -165,18 +151,17 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     };
 }
 
-/* Planes may begin at any element: a vector may span two of them, but not three. */
-static int is_flat(const sbn_shape *shape)
+int sbn__walks_flat(const sbn_shape *shape)
 {
     return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= (size_t)sbn__kernel_sizes()->width;
 }
 
 /*
- * Bytes of a result beyond which it is stored past the caches. A store into them first reads the
- * line; below this that costs less than reading the result from memory later. The last-level cache
- * that a device tells of may be that of a whole host, of which other guests have most.
+ * A store into the caches first reads the line; for small results that costs less than reading the
+ * result from memory later. The last-level cache that a device tells of may be that of a whole host,
+ * of which other guests have most.
  */
-static size_t cached_result(const sbn_replica *replica)
+size_t sbn__cached_result(const sbn_replica *replica)
 {
     return sbn__at_most(sbn__tuned(&replica->tuning, SBN_TUNED_CACHE,
                                    cpu.unit_cache * replica->compute_units),
@@ -187,94 +172,11 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
 {
     if (replica->form == SBN_FORM_GPU)
         return sbn__plan_apply_gpu(shape, replica);
-    sbn_apply_plan plan = is_flat(shape) ? plan_flat(shape, replica) : plan_rows(shape, replica);
+    sbn_apply_plan plan = sbn__walks_flat(shape) ? plan_flat(shape, replica)
+                                                 : plan_rows(shape, replica);
     /* Lines of an output in place are in the caches already: its stores cost no reading. */
     plan.non_temporal = !shape->in_place &&
                         shape->values * shape->total * sbn__type_size(shape->type) >
-                            cached_result(replica);
+                            sbn__cached_result(replica);
     return plan;
-}
-
-/* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
-static size_t channels_of_lines(size_t plane)
-{
-    size_t channels = CACHE_LINE;
-    while (channels > 1 && channels / 2 * plane % CACHE_LINE == 0)
-        channels /= 2;
-    return channels;
-}
-
-/*
- * Not for channels last, where chunks would be short runs far apart, and not for tensors of less
- * than two last-level caches, where a chunk's five commands cost more than it saves. With more
- * compute units commands weigh more; the limit has not been measured.
- */
-size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
-{
-    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
-    if (replica->form == SBN_FORM_GPU || replica->compute_units > cpu.chunk_units ||
-        !is_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
-        return shape->channels;
-    const size_t step = channels_of_lines(shape->plane);
-    const size_t most = replica->cache_size / cpu.chunks_in_cache / bytes / step * step;
-    if (most == 0)
-        return shape->channels;
-    /* Chunks of equal size. */
-    const size_t count = sbn__ceil_div(shape->channels, most);
-    return sbn__round_up(sbn__ceil_div(shape->channels, count), step);
-}
-
-/* Neighbouring channels whose blocks of a sample fill batches. */
-static size_t channels_of_batches(size_t blocks, size_t batch)
-{
-    size_t channels = batch;
-    while (channels > 1 && channels / 2 * blocks % batch == 0)
-        channels /= 2;
-    return channels;
-}
-
-/*
- * Channels first: as many channels as keep what is read in a unit's own caches, so that a
- * work-group's start costs little; their blocks of a sample have integers of their own, fill
- * batches and begin at a cache line's beginning, where the tensor does. Else a single channel, whose
- * blocks are numbered over all samples, or the fewest that begin so, if there is room for their blocks.
- */
-static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
-{
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
-    const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
-    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
-    const size_t line = channels_of_lines(shape->plane);
-    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
-    const size_t fits = sbn__tuned(&replica->tuning, SBN_TUNED_CACHE, WHOLE_BYTES) / bytes;
-    size_t strip = sbn__at_most(fits, components / shape->blocks);
-    strip = sbn__at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
-    if (!is_flat(shape) || shape->channels < 2 * replica->compute_units)
-        return 0;
-    if (strip >= step)
-        return strip / step * step;
-    return line == 1 || line * shape->blocks <= components ? line : 0;
-}
-
-/*
- * Channels last: pieces of rows far apart, which pays only where launches weigh more: in tensors that
- * the units' own caches hold. A little one is a single work-group's.
- */
-static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
-{
-    const size_t most = (size_t)sbn__kernel_sizes()->nhwc_strip;
-    const size_t fair = shape->channels / replica->compute_units / CACHE_LINE * CACHE_LINE;
-    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->elements;
-    if (bytes <= WHOLE_LITTLE)
-        return sbn__at_most(shape->channels, most);
-    return fair >= WHOLE_ROW && bytes <= cached_result(replica) ? sbn__at_most(fair, most) : 0;
-}
-
-/* The CPU form has such kernels, where it has doubles to combine by. */
-size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
-{
-    if (replica->form != SBN_FORM_CPU || !replica->sum_kernels.combine)
-        return 0;
-    return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
-                                            : whole_planes(shape, replica, tensors);
 }

@@ -71,16 +71,6 @@ static cl_uint log2_strip_of(const sbn_shape *shape, int reduction)
     return log2;
 }
 
-static size_t slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
-                             size_t accumulator_length, size_t strips)
-{
-    const size_t bytes = shape->channels * accumulator_length * sizeof(int64_t);
-    /* The words of a slice are counted in 32 bits. */
-    if (bytes / sizeof(int64_t) > INT32_MAX)
-        return 1;
-    return sbn__slices_allowed(shape, replica, &slice_limits, bytes, strips);
-}
-
 sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
                                      size_t accumulator_length)
 {
@@ -96,7 +86,9 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     size_t per_slice = sbn__ceil_div(strips * units, wanted);
     per_slice = sbn__at_most(per_slice, sbn__at_least(most >> log2_strip, 1));
     per_slice = sbn__at_least(per_slice, sbn__at_least(least >> log2_strip, 1));
-    const size_t allowed = slices_allowed(shape, replica, accumulator_length, strips);
+    const size_t allowed =
+        sbn__slices_allowed(shape, replica, &slice_limits,
+                            shape->channels * accumulator_length * sizeof(int64_t), strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     /* All slices alike, and items that take blocks at once all busy. */
     per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));

@@ -16,7 +16,7 @@
 enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 
 /* Texts that are compiled together. */
-enum { SBN_MAX_SOURCES = 36 };
+enum { SBN_MAX_SOURCES = 48 };
 
 typedef struct sbn_sources {
     const char *texts[SBN_MAX_SOURCES];

@@ -63,8 +63,8 @@ int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_form
     arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
     const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
     if (replica->form == SBN_FORM_GPU) {
-        const cl_uint total = (cl_uint)(per_channel * chunk->channels);
-        const size_t groups = ((size_t)total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
+        const cl_ulong total = (cl_ulong)per_channel * chunk->channels;
+        const size_t groups = (total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
         arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
         arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
         return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1,

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "support/ranks.h"
-#include "support/stalls.h"
 
 static fixture device;
 
@@ -305,10 +304,5 @@ static void checks(void)
 
 int main(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    expect_leaks();
-    stalls_excuse(checks, 0.1);
-    fixture_close(&device);
-    return tap_done();
+    return fixture_main_waits(&device, checks);
 }

@@ -21,8 +21,6 @@ tests_collective_request_LDFLAGS = $(wraps)
 tests_collective_sockets_SOURCES = tests/collective/hub.c tests/support/transport_sockets.c
 tests_collective_sockets_LDFLAGS = $(wraps)
 TESTS += $(collective_tests)
-WAITING_TESTS += tests/collective/abort tests/collective/broken_transport \
-	tests/collective/hub_timeout tests/collective/memory tests/collective/request
 ASAN_TESTS += $(collective_tests)
 VALGRIND_TESTS += tests/collective/agreement tests/collective/hub
 TSAN_TESTS += tests/collective/hub tests/collective/hub_threads

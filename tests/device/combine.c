@@ -1,5 +1,5 @@
 /*
- * The kernels that combine (cl/combine.cl) against the host (src/exact/statistics.h): accumulators
+ * The kernels that combine (cl/combine_*.cl) against the host (src/exact/statistics.h): accumulators
  * of all kinds, in both formats and both forms of the kernels, must give the host's bits.
  */
 #include <math.h>

@@ -99,8 +99,6 @@ static uint64_t kept(int number)
     return number > 0 && stand_usable(group) ? result() : 0;
 }
 
-static const int survived[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
-
 const scenario branch_scenarios[] = {
     {.name = "passes of three layers",
      .may_track = 2,
@@ -110,6 +108,6 @@ const scenario branch_scenarios[] = {
      .kept = kept,
      .result = result,
      .end = end,
-     .survived = survived},
+     .survived = survived_waits},
     {.name = NULL},
 };

@@ -1,4 +1,4 @@
-/* A layer moves from one replica to three and back, and is folded. */
+/* A layer moves from one replica to three and back, and is folded; one loads kernels of its type. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
 #include "support/wraps.h"
@@ -97,16 +97,69 @@ static uint64_t kept(int number)
     return digest_of(stand_running(DIGEST_START, layer), &where, sizeof where);
 }
 
-static const int survived[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+/* --- the first layer of its type ---------------------------------------------------------- */
+
+static void begin_first(void)
+{
+    must(stand_group(REPLICAS, NULL, &groups[1]), "sbn_group_create");
+}
+
+static void end_first(void)
+{
+    end();
+    groups[1] = NULL;
+}
+
+static int make_first(int step)
+{
+    (void)step;
+    return stand_layer_of(groups[1], "layer", CHANNELS, SBN_BF16, &layer);
+}
+
+/* Of a forward pass: the kernels work. */
+static uint64_t first_result(void)
+{
+    sbn_shard shards[REPLICAS];
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        slice_reset(&at.narrow[r]);
+        shards[r] = at.narrow[r].shard;
+        shards[r].x.offset *= 2;
+        shards[r].y.offset *= 2;
+    }
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
+    sbn_saved_destroy(saved);
+    saved = NULL;
+    return stand_outputs_of(DIGEST_START, at.narrow, REPLICAS);
+}
+
+/* The device's name, for a sentence that is not needed then. */
+static const int no_name[] = {WRAP_DEVICE_INFO, SURVIVED_RELEASES, -1};
+
+static uint64_t no_layer(int number)
+{
+    (void)number;
+    return 1 + (layer != NULL);
+}
 
 const scenario layer_scenarios[] = {
     {.name = "moving and folding",
+     .may_track = 1,
      .begin = begin,
      .step = step,
      .steps = 8,
      .kept = kept,
      .result = result,
      .end = end,
-     .survived = survived},
+     .survived = survived_waits},
+    {.name = "the first layer of bfloat16",
+     .begin = begin_first,
+     .step = make_first,
+     .steps = 1,
+     .kept = no_layer,
+     .result = first_result,
+     .end = end_first,
+     .survived = no_name,
+     .slow = 1},
     {.name = NULL},
 };

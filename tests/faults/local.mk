@@ -17,6 +17,7 @@ faults_programs = tests/faults/faults tests/faults/faults_ranks
 check_PROGRAMS += $(faults_programs)
 tests_faults_faults_SOURCES = \
 	tests/faults/branches.c \
+	tests/faults/chunks.c \
 	tests/faults/files.c \
 	tests/faults/group.c \
 	tests/faults/layer.c \
@@ -30,7 +31,6 @@ tests_faults_faults_ranks_SOURCES = tests/faults/ranks.c $(faults_here)
 faults_wraps = $(wraps) $(query_wraps) $(system_wraps) $(file_wraps)
 tests_faults_faults_LDFLAGS = $(faults_wraps)
 tests_faults_faults_ranks_LDFLAGS = $(faults_wraps)
-WAITING_TESTS += tests/faults/faults_ranks
 ASAN_TESTS += $(faults_programs)
 
 # Calls into MPI, and allocations of the transport over it: on two ranks.

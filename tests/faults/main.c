@@ -26,13 +26,17 @@ static void checks(void)
     for (size_t f = 0; scenario_lists[f]; ++f) {
         for (const scenario *s = scenario_lists[f]; s->name; ++s) {
             sbn_group *keeper = NULL;
+            sbn_batchnorm *layer = NULL;
             if (!strstr(s->name, wanted))
                 continue;
-            if (!s->alone)
+            if (!s->alone) {
                 must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
+                must(stand_layer_of(keeper, "keeper", 1, s->type, &layer), "sbn_batchnorm_create");
+            }
             const totals t = try_scenario(s, points);
             all.points += t.points;
             all.pairs += t.pairs;
+            sbn_batchnorm_destroy(layer);
             sbn_group_destroy(keeper);
         }
     }

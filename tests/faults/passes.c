@@ -1,7 +1,4 @@
-/*
- * The life of a layer: passes of every kind, on one replica and on three, in chunks, begun and
- * ended.
- */
+/* The life of a layer: passes of every kind, on one replica and on three, begun and ended. */
 #include <stdio.h>
 
 #include "faults/scenario.h"
@@ -14,29 +11,50 @@ static sbn_saved *saved, *other;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
 static size_t replicas;
+static sbn_type type;
+static const slice *slices;
 
-static void begin(size_t count)
+/* The same bytes in elements of half the size. */
+static void halve(sbn_shard *shard)
+{
+    sbn_buffer *const tensors[] = {&shard->x, &shard->y, &shard->dy, &shard->dx};
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
+        tensors[i]->offset *= 2;
+}
+
+static void begin(size_t count, sbn_type of)
 {
     replicas = count;
-    stand_reset(count);
+    type = of;
+    slices = of == SBN_F32 ? at.slices : at.narrow;
     for (size_t r = 0; r < count; ++r) {
-        shards[r] = at.slices[r].shard;
+        slice_reset(&slices[r]);
+        shards[r] = slices[r].shard;
         huge[r] = shards[r];
         huge[r].x = at.huge[r].shard.x;
         huge[r].dy = at.huge[r].shard.dy;
         beside[r] = at.huge[r].shard;
+        if (type != SBN_F32) {
+            halve(&shards[r]);
+            halve(&huge[r]);
+        }
         shards[r].event = &events[r];
     }
 }
 
 static void begin_one(void)
 {
-    begin(1);
+    begin(1, SBN_F32);
 }
 
 static void begin_three(void)
 {
-    begin(REPLICAS);
+    begin(REPLICAS, SBN_F32);
+}
+
+static void begin_narrow(void)
+{
+    begin(1, SBN_BF16);
 }
 
 static void end(void)
@@ -78,7 +96,7 @@ static int make(void)
 {
     int status = group ? SBN_SUCCESS : stand_group(replicas, NULL, &group);
     if (!status && !layer)
-        status = stand_layer(group, "layer", &layer);
+        status = stand_layer_of(group, "layer", CHANNELS, type, &layer);
     if (!status && !saved)
         status = sbn_saved_create(layer, &saved);
     if (!status && !other)
@@ -93,13 +111,6 @@ static int set_running(void)
     return sbn_batchnorm_set_running_stats(layer, mean, var, &batches);
 }
 
-/* A lone replica's outputs are undefined after an error, gradients that are added to as well. */
-static void restore_gradients(void)
-{
-    buffer_fill(&at.slices[0], &shards[0].weight_grad, CHANNELS, 0.5f);
-    buffer_fill(&at.slices[0], &shards[0].bias_grad, CHANNELS, 0.25f);
-}
-
 enum { STEPS = 11 };
 
 static int step(int number)
@@ -108,8 +119,6 @@ static int step(int number)
     /* All write the same tensors. */
     wraps_pause();
     stand_finish();
-    if (number == 5 && replicas == 1)
-        restore_gradients();
     wraps_resume();
     switch (number) {
     case 0: return make();
@@ -151,39 +160,31 @@ static int side_by_side(int number)
 
 static uint64_t result(void)
 {
-    return layer ? stand_running(stand_outputs(DIGEST_START, replicas), layer) : 0;
+    return layer ? stand_running(stand_outputs_of(DIGEST_START, slices, replicas), layer) : 0;
+}
+
+static uint64_t gradients(uint64_t digest)
+{
+    const slice *s = slices;
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
+    return digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
 }
 
 /*
- * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing, or
- * is of a replica alone, for it may work in chunks or have written outputs with its first launch.
+ * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing. A
+ * replica alone may work in chunks or write y and dx with its first launch; its gradients come last.
  */
 static uint64_t kept(int number)
 {
     stand_finish();
     if (!layer || !stand_usable(group))
         return 0;
-    const int alone = number == 3 || number == 4 || number > 8;
-    return alone || replicas == 1 ? stand_running(DIGEST_START, layer) : result();
+    const int combines = number != 3 && number != 4 && number <= 8;
+    if (combines && replicas > 1)
+        return result();
+    const uint64_t running = stand_running(DIGEST_START, layer);
+    return combines ? gradients(running) : running;
 }
-
-/* --- a few channels at a time ----------------------------------------------------------- */
-
-static void begin_chunks(void)
-{
-    static const cl_ulong cache = 1600;
-    static const cl_uint units = 2;
-    begin(1);
-    wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
-    wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
-    must(stand_group(1, NULL, &group), "sbn_group_create");
-    wraps_device_says(0, NULL, 0);
-}
-
-/*
- * What waits for an earlier pass before it uses its memory again finds it ended, if with an error.
- */
-static const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario pass_scenarios[] = {
     {.name = "passes of one replica",
@@ -211,11 +212,12 @@ const scenario pass_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived_waits},
-    {.name = "passes in chunks",
+    {.name = "passes of bfloat16",
+     .type = SBN_BF16,
      .may_track = 1,
-     .begin = begin_chunks,
+     .begin = begin_narrow,
      .step = step,
-     .steps = 3,
+     .steps = STEPS,
      .kept = kept,
      .result = result,
      .end = end,

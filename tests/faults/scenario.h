@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <syncbn.h>
+
 typedef struct scenario {
     const char *name;
     /* What the steps need; nothing fails here. */
@@ -33,18 +35,20 @@ typedef struct scenario {
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
     /*
-     * Running statistics may be updated by a pass that fails (pass.h): then bits are not compared. 1:
-     * where the driver has no memory for the event of its last command or refuses to flush it; 2: a
-     * pass of several layers, at any failure.
+     * Running statistics and gradients may be updated by a pass that fails (pass.h): then bits are
+     * not compared. 1: where the driver has no memory for the event of its last command or refuses
+     * to flush it; 2: a pass of several layers, at any failure.
      */
     int may_track;
     /* Programs are not kept by another group: each point loads or compiles them. */
     int alone;
+    /* Else those of this type are kept, too. */
+    sbn_type type;
 } scenario;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */
-extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], layer_scenarios[],
-    model_scenarios[], file_scenarios[], parallel_scenarios[], rank_scenarios[];
+extern const scenario group_scenarios[], pass_scenarios[], chunk_scenarios[], branch_scenarios[],
+    layer_scenarios[], model_scenarios[], file_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
 
 /* Do these scenarios call every function that is wrapped? */
@@ -55,5 +59,8 @@ extern const int scenarios_reach_all;
     WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL, \
         WRAP_RELEASE_PROGRAM
 extern const int survived_releases[];
+
+/* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
+extern const int survived_waits[];
 
 #endif

@@ -1,6 +1,26 @@
 #include "faults/stand.h"
 
+#include "support/storage.h"
+
 stand at;
+
+/* The first values as bfloat16s, at the same byte of the buffer; the others stay as they are. */
+static void make_narrow(const slice *s, sbn_buffer *buffer)
+{
+    float values[SAMPLES * CHANNELS * PLANE];
+    uint16_t narrow[SAMPLES * CHANNELS * PLANE];
+    buffer_read(s, buffer, s->elements, values);
+    for (size_t i = 0; i < s->elements; ++i)
+        storage_put(SBN_BF16, narrow, i, storage_round(SBN_BF16, values[i]));
+    must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                              sizeof *narrow * s->elements, narrow, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
+}
+
+static void open_slice(slice *s, size_t r)
+{
+    slice_open(s, &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE, 4);
+}
 
 int stand_open(void)
 {
@@ -8,9 +28,11 @@ int stand_open(void)
         return 1;
     for (size_t r = 0; r < REPLICAS; ++r) {
         at.queues[r] = fixture_queue(&at.device, r == 1);
-        slice_open(&at.slices[r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE,
-                   4);
-        slice_open(&at.huge[r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE, 4);
+        open_slice(&at.slices[r], r);
+        open_slice(&at.huge[r], r);
+        open_slice(&at.narrow[r], r);
+        make_narrow(&at.narrow[r], &at.narrow[r].shard.x);
+        make_narrow(&at.narrow[r], &at.narrow[r].shard.dy);
         buffer_fill(&at.huge[r], &at.huge[r].shard.x, PLANE, 3e30f);
         buffer_fill(&at.huge[r], &at.huge[r].shard.dy, PLANE, 3e30f);
     }
@@ -22,6 +44,7 @@ void stand_close(void)
     for (size_t r = 0; r < REPLICAS; ++r) {
         slice_close(&at.slices[r]);
         slice_close(&at.huge[r]);
+        slice_close(&at.narrow[r]);
         clReleaseCommandQueue(at.queues[r]);
     }
     fixture_close(&at.device);
@@ -36,13 +59,20 @@ int stand_group(size_t replicas, const char *folder, sbn_group **group)
     return sbn_group_create(&config, group);
 }
 
-int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
+int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type type,
+                   sbn_batchnorm **layer)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     config.name = name;
-    config.channels = CHANNELS;
+    config.channels = channels;
     config.momentum = 0.25;
+    config.type = type;
     return sbn_batchnorm_create(group, &config, layer);
+}
+
+int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
+{
+    return stand_layer_of(group, name, CHANNELS, SBN_F32, layer);
 }
 
 void stand_finish(void)
@@ -59,13 +89,18 @@ void stand_reset(size_t replicas)
 
 uint64_t stand_outputs(uint64_t digest, size_t replicas)
 {
+    return stand_outputs_of(digest, at.slices, replicas);
+}
+
+uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas)
+{
     stand_finish();
     for (size_t r = 0; r < replicas; ++r) {
-        const slice *s = &at.slices[r];
+        const slice *s = &slices[r];
         digest = digest_buffer(digest, s, &s->shard.y, s->elements);
         digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-        digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
-        digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
+        digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+        digest = digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
     }
     return digest;
 }

@@ -11,7 +11,8 @@ typedef struct stand {
     fixture device;
     cl_command_queue queues[REPLICAS]; /* the second is out of order */
     slice slices[REPLICAS];
-    slice huge[REPLICAS]; /* whose sums need the wide format */
+    slice huge[REPLICAS];   /* whose sums need the wide format */
+    slice narrow[REPLICAS]; /* whose x and dy are bfloat16s, with room for as many floats */
 } stand;
 
 extern stand at;
@@ -23,7 +24,9 @@ void stand_close(void);
 /* A group of the first queues; `folder` as in sbn_group_config. */
 int stand_group(size_t replicas, const char *folder, sbn_group **group);
 
-/* A layer of CHANNELS channels with the usual settings. */
+/* A layer with the usual settings; of CHANNELS channels and floats. */
+int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type type,
+                   sbn_batchnorm **layer);
 int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer);
 
 /* Waits for all queues, of which nothing counts or fails. */
@@ -32,8 +35,9 @@ void stand_finish(void);
 /* Outputs of the first replicas to the pattern. */
 void stand_reset(size_t replicas);
 
-/* Digests: of the outputs, and of a layer's running statistics. */
+/* Digests: of the outputs, of those of other slices, and of a layer's running statistics. */
 uint64_t stand_outputs(uint64_t digest, size_t replicas);
+uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas);
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer);
 
 /* Has the group not failed? */

@@ -5,7 +5,8 @@ fuzz_programs = \
 	tests/fuzz/checkpoint \
 	tests/fuzz/header \
 	tests/fuzz/options \
-	tests/fuzz/problem
+	tests/fuzz/problem \
+	tests/fuzz/tuning
 EXTRA_PROGRAMS += $(fuzz_programs)
 fuzz_flags = -fsanitize=fuzzer
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
@@ -41,5 +42,7 @@ tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen
 tests_fuzz_options_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)
 tests_fuzz_problem_SOURCES = tests/fuzz/problem.c $(fuzz_common)
 tests_fuzz_problem_LDFLAGS = $(fuzz_flags)
+tests_fuzz_tuning_SOURCES = tests/fuzz/tuning.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)
+tests_fuzz_tuning_LDFLAGS = $(fuzz_flags)
 
-EXTRA_DIST += tests/fuzz/header.dict tests/fuzz/options.dict tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/header.dict tests/fuzz/options.dict tests/fuzz/tuning.dict tests/fuzz/corpus

@@ -13,7 +13,6 @@ check_PROGRAMS += $(parallel_tests)
 tests_parallel_faults_LDFLAGS = $(wraps)
 tests_parallel_refused_LDFLAGS = $(wraps)
 TESTS += $(parallel_tests)
-WAITING_TESTS += tests/parallel/faults tests/parallel/timeout
 ASAN_TESTS += $(parallel_tests)
 VALGRIND_TESTS += tests/parallel/arguments tests/parallel/average tests/parallel/sampler
 TSAN_TESTS += tests/parallel/exchange tests/parallel/refused

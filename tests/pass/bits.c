@@ -143,7 +143,7 @@ static size_t judge(const machine *m)
         if (strcmp(configurations[c].machine, m->name))
             continue;
         for (size_t s = 0; s < subject_count; ++s)
-            if (subjects[s].tiny || !m->under_oclgrind) {
+            if (bits_runs(m, c, s)) {
                 ++wanted;
                 same += (size_t)agrees(at(c, s), c, s);
             }

@@ -1,6 +1,6 @@
 /*
  * What tests/pass/bits compares: problems, and the configurations each is computed in. A line of
- * either is in the problem language of cli/problem.h; a configuration's settings are appended.
+ * either is in the problem language of check/problem.h; a configuration's settings are appended.
  */
 #ifndef TESTS_PASS_BITS_H
 #define TESTS_PASS_BITS_H
@@ -31,6 +31,9 @@ extern const configuration configurations[];
 extern const size_t configuration_count;
 extern const subject subjects[];
 extern const size_t subject_count;
+
+/* Whether this problem runs in this configuration. */
+int bits_runs(const machine *m, size_t c, size_t s);
 
 /* The process of one machine: prints a line for each configuration and subject. */
 int bits_worker(const char *machine_name);

@@ -1,5 +1,9 @@
 #include "pass/bits.h"
 
+#include <string.h>
+
+#include "support/sample.h"
+
 #define POCL "Portable Computing Language"
 #define RUSTICL "rusticl"
 
@@ -113,3 +117,23 @@ const subject subjects[] = {
     {"mb8ic37,leaky,add,global", 1, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
+
+/* Whether kernels are compiled for another type of storage. */
+static int is_half(const subject *s)
+{
+    return strstr(s->line, "f16") != NULL;
+}
+
+/*
+ * A sample is all problems in the first configuration, which all others must equal, and a third of
+ * them, in turn, in each other one; storage in 16 bits on the first machine alone, because each machine
+ * compiles its kernels anew (tests/pass/golden.sh has them on all devices).
+ */
+int bits_runs(const machine *m, size_t c, size_t s)
+{
+    if (strcmp(configurations[c].machine, m->name) || (m->under_oclgrind && !subjects[s].tiny))
+        return 0;
+    if (!sample_only() || c == 0)
+        return 1;
+    return (c + s) % 3 == 0 && (m == machines || !is_half(&subjects[s]));
+}

@@ -36,8 +36,7 @@ int bits_worker(const char *machine_name)
     }
     for (size_t c = 0; c < configuration_count; ++c)
         for (size_t s = 0; s < subject_count; ++s)
-            if (!strcmp(configurations[c].machine, m->name) &&
-                (subjects[s].tiny || !m->under_oclgrind))
+            if (bits_runs(m, c, s))
                 run(r, c, s);
     runner_destroy(r);
     return 0;

@@ -8,6 +8,9 @@ tests_pass_bits_SOURCES = \
 	tests/pass/bits_worker.c
 dist_check_SCRIPTS += tests/pass/golden.sh
 EXTRA_DIST += tests/pass/golden
+TESTS += tests/pass/bits_controls tests/pass/golden.sh
+# Not of golden.sh, as make's own rule for scripts would have it.
+tests/pass/golden: ;
 TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
@@ -59,6 +62,7 @@ pass_tests = \
 	tests/pass/events \
 	tests/pass/faults \
 	tests/pass/fold \
+	tests/pass/fusion \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
@@ -84,10 +88,15 @@ TSAN_TESTS += tests/pass/engine tests/pass/frozen tests/pass/soak
 
 # What takes too long under most tools: sixteen threads, and the memory of large passes; and
 # elements beyond 2^32, in address space that they do not have.
-check_PROGRAMS += tests/pass/memory tests/pass/soak_sixteen tests/pass/wide_index
+check_PROGRAMS += tests/pass/large_tensors tests/pass/memory tests/pass/soak_sixteen \
+	tests/pass/wide_index \
+	tests/pass/wide_index_sums
+tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
-TESTS += tests/pass/memory tests/pass/soak_sixteen tests/pass/wide_index
+TESTS += tests/pass/large_tensors tests/pass/memory tests/pass/soak_sixteen \
+	tests/pass/wide_index \
+	tests/pass/wide_index_sums
 TSAN_TESTS += tests/pass/soak_sixteen
 
 # Programs of other versions of the structs, on the library as it is installed.

@@ -1,64 +1,33 @@
 /*
- * Elements and channels beyond 2^32 in the apply kernels, without the 16 GB that a tensor of them
- * takes: the kernels themselves on a few tiles of rows, far apart in address space that is reserved
- * and hardly touched, and the functions that locate a tile on the last of 2^21 tiles.
- *
- * The buffers name the first pages only. A driver for CPUs hands kernels the host's address, and
- * none takes buffers of such a size.
+ * Elements and channels beyond 2^32 in the apply kernels of both forms, without the 16 GB that a
+ * tensor of them takes: the kernels themselves on a few tiles or planes, far apart in reserved
+ * addresses, and the functions that locate a tile on the last of 2^21 tiles. wide_index_sums.c does
+ * the same for the reductions.
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "device/kernel_constants.h"
 #include "device/kernels.h"
 #include "group/group.h"
 #include "pass/apply.h"
 
+#include "support/address_space.h"
 #include "support/fixture.h"
 
-enum { TILE = 2048, PAGES = 1 << 20 };
+enum { TILE = 2048 };
 
 static fixture device;
 static cl_command_queue queue;
 static sbn_replica *replica;
 
-/* Reserved addresses whose first bytes are a buffer. */
-typedef struct field {
-    float *at;
-    size_t floats;
-    cl_mem mem;
-} field;
-
-static int field_open(field *f, size_t floats)
+static void launch(sbn_kernel *kernel, const sbn_argument *arguments, size_t count,
+                   cl_uint dimensions, const size_t *groups)
 {
-    cl_int code;
-    void *at = mmap(NULL, sizeof(float) * floats, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *f = (field){NULL, floats, NULL};
-    if (at == MAP_FAILED)
-        return 0;
-    f->at = at;
-    f->mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, PAGES, at,
-                            &code);
-    must(code, "clCreateBuffer");
-    return 1;
-}
-
-static void field_close(field *f)
-{
-    if (f->mem)
-        clReleaseMemObject(f->mem);
-    if (f->at)
-        munmap(f->at, sizeof(float) * f->floats);
-}
-
-static void launch(sbn_kernel *kernel, const sbn_argument *arguments, size_t count, size_t rows)
-{
-    const size_t groups[] = {1, rows};
     const sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    must(sbn__launch(replica, kernel, arguments, count, 2, groups, &wait, &event), "launch");
+    must(sbn__launch(replica, kernel, arguments, count, dimensions, groups, &wait, &event),
+         "launch");
     must(clWaitForEvents(1, &event), "clWaitForEvents");
     sbn__release_event(&event);
 }
@@ -66,20 +35,22 @@ static void launch(sbn_kernel *kernel, const sbn_argument *arguments, size_t cou
 /* Two tensors and a result, and two tables, three rows of which the kernels read. */
 enum { X, DY, OUT, COEFFICIENTS, GRADIENTS, FIELDS };
 
-static field fields[FIELDS];
+static address_space fields[FIELDS];
 
 static int open_fields(size_t elements, size_t channels)
 {
     int opened = 1;
     for (int i = 0; i < FIELDS; ++i)
-        opened = field_open(&fields[i], i < COEFFICIENTS ? elements : 3 * channels) && opened;
+        opened = address_space_open(&fields[i], device.context,
+                                    i < COEFFICIENTS ? elements : 3 * channels) &&
+                 opened;
     return opened;
 }
 
 static void close_fields(void)
 {
     for (int i = 0; i < FIELDS; ++i)
-        field_close(&fields[i]);
+        address_space_close(&fields[i]);
 }
 
 /* x and dy from an element on are 1, 2, ... and 3, 4, ... */
@@ -97,11 +68,11 @@ static float invstd(size_t channel)
     return (float)(1 + channel % 7);
 }
 
-static void set_tables(size_t channels, size_t total)
+static void set_tables(size_t first, size_t channels, size_t total)
 {
     for (size_t c = 0; c < channels; ++c)
-        fields[COEFFICIENTS].at[SBN_ROW_INVSTD * total + c] =
-            fields[GRADIENTS].at[SBN_ROW_K * total + c] = invstd(c);
+        fields[COEFFICIENTS].at[SBN_ROW_INVSTD * total + first + c] =
+            fields[GRADIENTS].at[SBN_ROW_K * total + first + c] = invstd(c);
 }
 
 /* y = x invstd, dx = invstd dy - invstd invstd x: whole numbers. */
@@ -116,7 +87,8 @@ static int right(size_t from, size_t count, size_t plane, int back)
 }
 
 /* Both kernels of a walk; the arguments behind the tensors and tables are `walk`. */
-static void apply(int which, const sbn_argument *walk, size_t count, size_t rows, int back)
+static void apply(int which, const sbn_argument *walk, size_t count, cl_uint dimensions,
+                  const size_t *groups, int back)
 {
     const cl_ulong offset = 0;
     const cl_uint affine = 0, scale_only = 0;
@@ -147,29 +119,60 @@ static void apply(int which, const sbn_argument *walk, size_t count, size_t rows
         arguments[n++] = walk[i];
     sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
     launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments, n,
-           rows);
+           dimensions, groups);
 }
 
-/* Two rows of 2^29 channels in planes of 9: the second begins behind 2^32 elements. */
+/*
+ * Three rows of planes of 9, of which the last begins behind 2^32 elements: of 2^29 channels in the
+ * CPU form; rows of the GPU form have less than 2^31 elements.
+ */
 static void check_rows(int back)
 {
-    const cl_uint channels = 1u << 29, plane = 9, per_tile = 2, non_temporal = 0;
-    const cl_ulong rows = 2;
-    const size_t width = (size_t)channels * plane;
+    const int gpu = replica->form == SBN_FORM_GPU;
+    const cl_uint plane = 9, channels = gpu ? 0x7fffffffu / plane : 1u << 29;
+    const cl_uint per_tile = 3, non_temporal = 0;
+    const cl_ulong rows = 3;
+    const size_t width = (size_t)channels * plane, tile = gpu ? SBN_GPU_TILE : TILE;
     const sbn_argument walk[] = {SBN_ARG(channels), SBN_ARG(plane), SBN_ARG(rows),
                                  SBN_ARG(per_tile), SBN_ARG(non_temporal)};
-    const char *const name = back ? "backward" : "forward";
-    if (!open_fields(2 * width, channels)) {
-        tap_skip("38 GB of address space cannot be reserved");
+    const char *const name = back ? "backward" : "forward", *const form = gpu ? "GPU" : "CPU";
+    if (!open_fields(rows * width, channels)) {
+        tap_skip("%zu GB of address space cannot be reserved", 12 * rows * width >> 30);
         close_fields();
         return;
     }
-    set_tables(TILE / plane + 1, channels);
-    fill(0, TILE);
-    fill(width, TILE);
-    apply(SBN_WALK_ROWS, walk, 5, 1, back);
-    tap_ok(right(0, TILE, plane, back) && right(width, TILE, plane, back),
-           "%s, rows of %zu elements", name, width);
+    set_tables(0, tile / plane + 1, channels);
+    int all_right = 1;
+    for (size_t row = 0; row < rows; ++row)
+        fill(row * width, tile);
+    apply(SBN_WALK_ROWS, walk, gpu ? 4 : 5, 2, (const size_t[]){1, 1}, back);
+    for (size_t row = 0; row < rows; ++row)
+        all_right = right(row * width, tile, plane, back) && all_right;
+    tap_ok(all_right, "%s, %s form: %d rows of %zu elements", name, form, (int)rows, width);
+    close_fields();
+}
+
+/* GPU form: the last of 2^26 + 1 channels, in planes of 64, of the last of three samples. */
+static void check_planes(int back)
+{
+    enum { PLANE = 64, SAMPLES = 3 };
+    const cl_uint channels = (1u << 26) + 1, plane = PLANE, range = SBN_GPU_TILE;
+    const size_t sample = (size_t)channels * plane, last = sample - plane;
+    const sbn_argument walk[] = {SBN_ARG(channels), SBN_ARG(plane), SBN_ARG(range)};
+    if (!open_fields(SAMPLES * sample, channels)) {
+        tap_skip("%zu GB of address space cannot be reserved", 12 * SAMPLES * sample >> 30);
+        close_fields();
+        return;
+    }
+    set_tables(channels - 1, 1, channels);
+    int all_right = 1;
+    for (size_t n = 0; n < SAMPLES; ++n)
+        fill(n * sample + last, plane);
+    apply(SBN_WALK_PLANES, walk, 3, 3, (const size_t[]){1, 1, SAMPLES}, back);
+    for (size_t n = 0; n < SAMPLES; ++n)
+        all_right = right(n * sample + last, plane, plane, back) && all_right;
+    tap_ok(all_right, "%s, GPU form: planes of samples of %zu elements",
+           back ? "backward" : "forward", sample);
     close_fields();
 }
 
@@ -184,16 +187,50 @@ static void check_tables(int back)
                                  SBN_ARG(plane),       SBN_ARG(length), SBN_ARG(ahead),
                                  SBN_ARG(ahead_count), SBN_ARG(range),  SBN_ARG(non_temporal)};
     const char *const name = back ? "backward" : "forward";
-    if (!open_fields(PAGES, total)) {
+    if (!open_fields(CHANNELS * PLANE, total)) {
         tap_skip("26 GB of address space cannot be reserved");
         close_fields();
         return;
     }
-    set_tables(CHANNELS, total);
+    set_tables(0, CHANNELS, total);
     fill(0, COUNT);
-    apply(SBN_WALK_FLAT, walk, 9, 1, back);
+    apply(SBN_WALK_FLAT, walk, 9, 2, (const size_t[]){1, 1}, back);
     tap_ok(right(0, COUNT, PLANE, back), "%s, %u channels", name, (unsigned)total);
     close_fields();
+}
+
+/* GPU form: two slices of more than 2^32 words. */
+static void check_add_slices(void)
+{
+    enum { WORDS = SBN_GPU_SLICE_WORDS, SLICES = 2 };
+    const cl_ulong total = ((cl_ulong)1 << 32) + 5;
+    const cl_uint per_channel = WORDS, slices = SLICES, none = 0;
+    address_space from, sums;
+    if (!address_space_open(&from, device.context, 2 * SLICES * total)) {
+        tap_skip("%llu GB of address space cannot be reserved",
+                 (unsigned long long)(8 * SLICES * total >> 30));
+        return;
+    }
+    must(!address_space_open(&sums, device.context, 2 * WORDS), "address space");
+    cl_long *const words = (cl_long *)from.at, *const sum = (cl_long *)sums.at;
+    for (int i = 0; i < WORDS; ++i) {
+        words[i] = 1 + i;
+        words[total + (cl_ulong)i] = 100 * (1 + i);
+    }
+    const sbn_argument arguments[] = {
+        SBN_ARG(from.mem), SBN_ARG(slices),      SBN_ARG(from.mem), SBN_ARG(none),
+        SBN_ARG(from.mem), SBN_ARG(none),        SBN_ARG(from.mem), SBN_ARG(none),
+        SBN_ARG(sums.mem), SBN_ARG(per_channel), SBN_ARG(total),
+    };
+    launch(&replica->sum_kernels.add_slices, arguments, 11, 1, (const size_t[]){1});
+    int all_right = 1;
+    for (int i = 0; i < WORDS; ++i) {
+        const cl_long flags = i == WORDS - 1;
+        all_right = all_right && sum[i] == (flags ? (1 + i) | 100 * (1 + i) : 101 * (1 + i));
+    }
+    tap_ok(all_right, "GPU form: slices of %llu words are added", (unsigned long long)total);
+    address_space_close(&from);
+    address_space_close(&sums);
 }
 
 static const char tile_kernel[] =
@@ -255,19 +292,26 @@ static void check_tile(void)
 
 static void checks(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
-    config.queues = &queue;
-    config.replicas = 1;
-    config.form = SBN_FORM_CPU;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    replica = &group->replicas[0];
-    for (int back = 0; back < 2; ++back) {
-        check_rows(back);
-        check_tables(back);
+    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
+        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+        sbn_group *group;
+        config.queues = &queue;
+        config.replicas = 1;
+        config.form = (sbn_kernel_form)form;
+        must(sbn_group_create(&config, &group), "sbn_group_create");
+        replica = &group->replicas[0];
+        for (int back = 0; back < 2; ++back) {
+            check_rows(back);
+            if (form == SBN_FORM_CPU)
+                check_tables(back);
+            else
+                check_planes(back);
+        }
+        if (form == SBN_FORM_GPU)
+            check_add_slices();
+        must(sbn_group_destroy(group), "sbn_group_destroy");
     }
     check_tile();
-    must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
 int main(void)

@@ -27,6 +27,9 @@ int fixture_missing(void);
  */
 int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void));
 
+/* The same with checks of deadlines (support/stalls.h), whose errors may leave handles. */
+int fixture_main_waits(fixture *f, void (*checks)(void));
+
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
 /* Ends the program unless code is CL_SUCCESS. */

@@ -1,6 +1,8 @@
 # What the tests share. The linker takes from an archive what a program asks for.
 check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = \
+	tests/support/address_space.c \
+	tests/support/address_space.h \
 	tests/support/branch_calls.c \
 	tests/support/branch_calls.h \
 	tests/support/branch_set.c \
@@ -18,6 +20,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/ranks.h \
 	tests/support/refused.c \
 	tests/support/refused.h \
+	tests/support/sample.c \
+	tests/support/sample.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
 	tests/support/storage.c \

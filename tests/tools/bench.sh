@@ -3,41 +3,16 @@
 # bench makes of that. Nothing here looks at how long anything took. Runs in the
 # build directory. Environment: srcdir, SYNCBN (the command).
 set -u
-: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+: "${srcdir:=.}"
+. "$srcdir/tests/tools/checks.sh"
 : "${POCL_DEVICES=pthread pthread}"
 export POCL_DEVICES
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-count=0
-# check WHAT CONDITION...: the condition is a command.
-check() {
-    count=$((count + 1))
-    what=$1
-    shift
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        sed 's/^/# /' "$work/out" "$work/err"
-    fi
-}
-
-# run STATUS OPTIONS...: runs syncbn bench and says whether the status came.
-run() {
-    expected=$1
-    shift
-    "$SYNCBN" bench "$@" > "$work/out" 2> "$work/err"
-    status=$?
-    [ $status -eq "$expected" ]
-}
 
 # refuses WORDS OPTIONS...: wrong usage, with one sentence that holds the words, and no output.
 refuses() {
     words=$1
     shift
-    run 2 "$@" && grep -qF -- "$words" "$work/err" && [ "$(wc -l < "$work/err")" -eq 1 ] &&
+    run 2 bench "$@" && grep -qF -- "$words" "$work/err" && [ "$(wc -l < "$work/err")" -eq 1 ] &&
         [ ! -s "$work/out" ]
 }
 
@@ -50,7 +25,7 @@ if ! "$SYNCBN" devices | grep -q '^     usable$'; then
     exit 0
 fi
 
-check 'help' run 0 --help
+check 'help' run 0 bench --help
 check 'help names the options' says '--repeats N'
 check '--seconds that is no number' refuses '--seconds x: ' --seconds x
 check '--seconds below 0' refuses '--seconds -1: ' --seconds -1
@@ -68,7 +43,7 @@ done
 check 'an empty batch' refuses 'an empty batch' mb0ic4
 
 echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
-check 'two problems' run 0 --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
+check 'two problems' run 0 bench --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
 check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
 check 'the devices' says '^device 0: pthread'
 check 'the wire' says '^on the wire, forward: 2 messages, [0-9]+ bytes and [0-9]+ for each channel$'
@@ -87,10 +62,10 @@ check 'the JSON is well formed, with both problems' \
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' \
     eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 21 ]'
-check 'JSON to stdout' run 0 --repeats 1 --json - mb4ic8
+check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
-check 'a problem in f16 and one in bf16' run 0 --repeats 3 mb4ic8ih6iw7,f16 \
+check 'a problem in f16 and one in bf16' run 0 bench --repeats 3 mb4ic8ih6iw7,f16 \
     mb4ic8ih6iw7,bf16,last --json "$work/narrow"
 check 'both are right' [ "$(grep -c '  0.00 MB, 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
 for pass in forward backward; do
@@ -100,7 +75,7 @@ done
 check 'kernels that read floats are not among them' eval '! says "unordered|baseline"'
 check 'the JSON names the types' \
     eval 'grep -q "\"type\": \"f16\"" "$work/narrow" && grep -q "\"type\": \"bf16\"" "$work/narrow"'
-check 'a ReLU, and an addition and a ReLU' run 0 --repeats 3 mb4ic8ih6iw7,relu \
+check 'a ReLU, and an addition and a ReLU' run 0 bench --repeats 3 mb4ic8ih6iw7,relu \
     mb4ic8ih6iw7,relu,add,last --json "$work/fused"
 check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
 for pass in forward backward; do
@@ -111,7 +86,7 @@ done
 check 'kernels without an activation are not among them' eval '! says "unordered|baseline"'
 check 'the JSON names what is fused' \
     eval 'grep -q "\"activation\": \"relu\"" "$work/fused" && grep -q "\"residual\": true" "$work/fused"'
-check 'JSON that cannot be written' run 1 --repeats 1 --json "$work/none/json" mb4ic8
+check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/json" mb4ic8
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
@@ -193,4 +168,4 @@ line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"
 line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
-echo "1..$count"
+echo "1..$number"

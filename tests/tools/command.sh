@@ -4,33 +4,8 @@
 # cannot be written is refused before anything runs, and a file is replaced whole or not at all.
 # Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 set -u
-: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-
-# check WHAT CONDITION...: the condition is a command.
-check() {
-    number=$((number + 1))
-    what=$1
-    shift
-    if "$@"; then
-        echo "ok $number - $what"
-    else
-        echo "not ok $number - $what"
-        sed 's/^/# /' "$work/out" "$work/err"
-    fi
-}
-
-# run STATUS ARGUMENTS...: runs the command and says whether the status came.
-run() {
-    expected=$1
-    shift
-    "$SYNCBN" "$@" > "$work/out" 2> "$work/err" < /dev/null
-    status=$?
-    [ $status -eq "$expected" ]
-}
+: "${srcdir:=.}"
+. "$srcdir/tests/tools/checks.sh"
 
 # refuses SENTENCE ARGUMENTS...: wrong usage, with this one sentence, and no output.
 refuses() {

@@ -35,6 +35,10 @@ result 'make distdir' dist
 for file in quickstart configure README.md Makefile.in tests/pass/golden build-aux/tap-driver.sh; do
     result "$file is the source's" cmp "$srcdir/$file" "$work/syncbn/$file"
 done
+# make has a rule that makes a file of the script of its name, where that is newer: in a fresh clone
+# it may be.
+MAKEFLAGS='' MAKELEVEL='' make -n -W "$srcdir/tests/pass/golden.sh" tests/pass/golden > "$work/out" 2>&1
+result 'a list is not made of the script of its name' eval '! grep -q "^cat " "$work/out"'
 result 'quickstart can be run' [ -x "$work/syncbn/quickstart" ]
 result 'no folder of logs' [ ! -e "$work/syncbn/build" ]
 result 'it has the man pages' [ -s "$work/syncbn/doc/man/sbn_forward.3" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# In which order make -jN check runs test programs: those that wait for deadlines one at a time, and
-# the timed ones at the end, one by one. Runs in the build directory. Environment: srcdir.
+# In which order make -jN check runs test programs: the longest first, and the timed ones at the end,
+# one by one. Runs in the build directory. Environment: srcdir.
 : "${srcdir:=.}"
 unset MAKEFLAGS MAKELEVEL MFLAGS
 work=$(mktemp -d) || exit 1
@@ -28,28 +28,22 @@ waits_for() {
     sed -n "s,^$1:,,p" "$work/rules" | grep -qF " $2"
 }
 
-words=tests/exact/accumulator.log hub=tests/collective/hub_timeout.log
-parallel=tests/parallel/timeout.log timeline=tests/tools/timeline.log
+words=tests/exact/accumulator.log timeline=tests/tools/timeline.log
 # A timed test that is there with MPI only, if it is.
 groups=$(make -rpn nothing-of-that-name 2> /dev/null < /dev/null | grep -o 'tests/mpi/groups.sh' |
     sed 's/sh$/log/;q')
-read_rules $words $hub $parallel $timeline $groups
+read_rules $words $timeline $groups
 result 'a timed test waits for the others' waits_for $timeline $words
-result 'and for those that wait for deadlines' waits_for $timeline $parallel
 [ -z "$groups" ] || result 'timed tests run one by one' \
     eval 'waits_for $groups $timeline || waits_for $timeline $groups'
-result 'of two tests that wait for deadlines one waits for the other' waits_for $parallel $hub
-result 'the first does not wait for the other' eval '! waits_for $hub $parallel'
-result 'nor do they wait for those that do not' \
-    eval '! waits_for $hub $words && ! waits_for $parallel $words'
-result 'the others wait for none' \
-    eval '! waits_for $words $hub && ! waits_for $words $parallel && ! waits_for $words $timeline'
-read_rules $parallel
-result 'a test that is not run is not waited for' \
-    eval '! waits_for $parallel $hub && ! waits_for $parallel $words'
+result 'the others wait for none' eval '! waits_for $words $timeline'
+read_rules $timeline
+result 'a test that is not run is not waited for' eval '! waits_for $timeline $words'
+result 'the longest test is the first' [ "$(sed -n 's/^TESTS = //p' Makefile | sed 's/ .*//;q')" = \
+    'tests/pass/bits$(EXEEXT)' ]
 
 # A test that was renamed would run beside the others.
-for test in $(sed -n 's/^TIMED_TESTS = //p; s/^WAITING_TESTS = //p' "$work/rules"); do
+for test in $(sed -n 's/^TIMED_TESTS = //p' "$work/rules"); do
     case $test in
         *'('*) ;;
         *)

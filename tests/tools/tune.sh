@@ -3,11 +3,10 @@
 # but a gain; and that the recorded bits come whatever the numbers are, in both forms.
 # Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 set -u
-: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+: "${srcdir:=.}"
+. "$srcdir/tests/tools/checks.sh"
 unset SYNCBN_TUNING
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 XDG_CACHE_HOME=$work/cache
 export XDG_CACHE_HOME
 "$SYNCBN" devices > "$work/devices"
@@ -16,29 +15,6 @@ if ! grep -q '^     usable$' "$work/devices"; then
     echo '1..0 # SKIP there is no usable device'
     exit 0
 fi
-number=0
-
-# check WHAT CONDITION...: the condition is a command.
-check() {
-    number=$((number + 1))
-    what=$1
-    shift
-    if "$@"; then
-        echo "ok $number - $what"
-    else
-        echo "not ok $number - $what"
-        sed 's/^/# /' "$work/out" "$work/err"
-    fi
-}
-
-# run STATUS ARGUMENTS...
-run() {
-    expected=$1
-    shift
-    "$SYNCBN" "$@" > "$work/out" 2> "$work/err" < /dev/null
-    status=$?
-    [ $status -eq "$expected" ]
-}
 
 # field NAME FILE: its values in JSON, one a line.
 field() {

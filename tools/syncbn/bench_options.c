@@ -37,10 +37,7 @@ static const char help[] =
     "Exit status: 0 all right, 1 a wrong result or an error, 2 wrong usage.\n";
 
 static const char *const builtin[] = {
-    "mb32ic64ih56iw56",
-    "mb32ic64ih56iw56,last",
-    "mb32ic512ih7iw7",
-    "mb1024ic1024",
+    "mb32ic64ih56iw56", "mb32ic64ih56iw56,last", "mb32ic512ih7iw7", "mb1024ic1024", NULL,
 };
 
 static int read_option(int option, bench_options *o, sbn_kernel_form *form)
@@ -109,12 +106,7 @@ static int read_all(int argc, char **argv, bench_options *o)
         failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "bench", options)
                                                 : read_option(option, o, &form);
     }
-    for (int i = optind; i < argc && !failed; ++i) {
-        listed = 1;
-        failed = problem_list_add(&o->list, argv[i]);
-    }
-    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !listed && !failed; ++i)
-        failed = problem_list_add(&o->list, builtin[i]);
+    failed = failed ? failed : problem_list_operands(&o->list, argc, argv, listed, builtin);
     failed = failed ? failed : settle(o, form);
     return failed ? failed + 1 : 0;
 }

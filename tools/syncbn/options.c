@@ -59,6 +59,7 @@ static const char *const builtin[] = {
     "mb8ic16ih28iw28,data=exact,grad=exact",
     "mb4ic6ih9iw9,data=nan",
     "mb8ic16ih28iw28,untracked,plain",
+    NULL,
 };
 
 typedef struct overrides {
@@ -116,12 +117,7 @@ static int read_all(int argc, char **argv, check_options *o)
                                    o->format == REPORT_TAP ? "tap" : "digests");
         o->format = REPORT_NONE;
     }
-    for (int i = optind; i < argc && !failed; ++i) {
-        over.listed = 1;
-        failed = problem_list_add(&o->list, argv[i]);
-    }
-    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !over.listed && !failed; ++i)
-        failed = problem_list_add(&o->list, builtin[i]);
+    failed = failed ? failed : problem_list_operands(&o->list, argc, argv, over.listed, builtin);
     for (size_t i = 0; i < o->list.count && !failed; ++i) {
         if (over.replicas)
             problem_set_replicas(&o->list.problems[i], over.replicas);

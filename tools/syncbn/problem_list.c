@@ -2,6 +2,7 @@
 #include "syncbn/problem_list.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,17 @@ static int add(problem_list *list, const char *line, const char *words, const ch
 int problem_list_add(problem_list *list, const char *line)
 {
     return add(list, line, "", NULL, 0);
+}
+
+int problem_list_operands(problem_list *list, int argc, char **argv, int listed,
+                          const char *const *builtin)
+{
+    int failed = 0;
+    for (int i = optind; i < argc && !failed; ++i)
+        failed = problem_list_add(list, argv[i]);
+    for (; !listed && optind >= argc && *builtin && !failed; ++builtin)
+        failed = problem_list_add(list, *builtin);
+    return failed;
 }
 
 int problem_list_read(problem_list *list, const char *file)

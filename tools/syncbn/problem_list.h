@@ -18,6 +18,13 @@ typedef struct problem_list {
 int problem_list_add(problem_list *list, const char *line);
 int problem_list_read(problem_list *list, const char *file);
 
+/*
+ * Adds what getopt_long has left of a command line; where that is nothing and no file was `listed`,
+ * the command's own problems, up to NULL. Returns as above.
+ */
+int problem_list_operands(problem_list *list, int argc, char **argv, int listed,
+                          const char *const *builtin);
+
 void problem_list_free(problem_list *list);
 
 #endif

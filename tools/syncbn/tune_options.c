@@ -35,10 +35,7 @@ static const char help[] =
     "Exit status: 0 all right, 1 an error, 2 wrong usage.\n";
 
 static const char *const builtin[] = {
-    "mb32ic64ih112iw112",
-    "mb32ic256ih28iw28,last",
-    "mb8ic256ih14iw14",
-    "mb1024ic1024",
+    "mb32ic64ih112iw112", "mb32ic256ih28iw28,last", "mb8ic256ih14iw14", "mb1024ic1024", NULL,
 };
 
 static int read_option(int option, tune_options *o)
@@ -96,12 +93,7 @@ static int read_all(int argc, char **argv, tune_options *o)
         failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "tune", options)
                                                 : read_option(option, o);
     }
-    for (int i = optind; i < argc && !failed; ++i) {
-        listed = 1;
-        failed = problem_list_add(&o->list, argv[i]);
-    }
-    for (size_t i = 0; i < sizeof builtin / sizeof *builtin && !listed && !failed; ++i)
-        failed = problem_list_add(&o->list, builtin[i]);
+    failed = failed ? failed : problem_list_operands(&o->list, argc, argv, listed, builtin);
     failed = failed ? failed : check_problems(o);
     return failed ? failed + 1 : 0;
 }

@@ -6,10 +6,11 @@ set style data histograms
 set style histogram clustered gap 1.5
 set style fill solid 0.9 noborder
 set xtics rotate by -40 scale 0 nomirror
-set ytics 0.2
+set rmargin 12
+set ytics 0.5
 set grid ytics lc rgb '#dddddd'
 set yrange [0:*]
-set key top right horizontal
+set key tmargin right horizontal
 set bmargin 8
 label(row) = sprintf('%s%s', stringcolumn(1), stringcolumn(2) eq 'last' ? ' last' : '')
 set multiplot layout 2,1

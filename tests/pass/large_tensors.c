@@ -1,0 +1,228 @@
+/*
+ * Passes over more than 2^32 elements, 8.9 GB of bfloat16s in one shard, in a few megabytes: the
+ * samples are equal, and all but the first and the last of a tensor lie in the same memory, mapped
+ * again and again. The samples are a power of two, so that mean and variance are exactly those of
+ * one sample, and every output must have the bits of a batch of one.
+ *
+ * A driver for CPUs hands kernels the host's address. None takes buffers of such a size: each is
+ * told the first pages, and the library, by the wrapped query, the size of the whole.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support/fixture.h"
+
+/* 2^32 elements are no whole number of samples: an index that wraps meets another channel. */
+enum { CHANNELS = 33, SIDE = 128, PLANE = SIDE * SIDE, SAMPLE = CHANNELS * PLANE, SAMPLES = 8192 };
+enum { NAMED = 1 << 20, TYPE_SIZE = 2 };
+static const size_t sample_bytes = (size_t)TYPE_SIZE * SAMPLE;
+
+typedef struct tensor {
+    unsigned char *at;
+    size_t samples;
+    cl_mem mem;
+} tensor;
+
+enum { X, Y, DY, DX, TENSORS };
+
+static fixture device;
+static cl_command_queue queue;
+static tensor large[TENSORS], one[TENSORS];
+
+cl_int __real_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
+                                 size_t *needed);
+cl_int __wrap_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
+                                 size_t *needed);
+
+cl_int __wrap_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
+                                 size_t *needed)
+{
+    const cl_int code = __real_clGetMemObjectInfo(mem, what, size, value, needed);
+    for (int i = 0; i < TENSORS && what == CL_MEM_SIZE && code == CL_SUCCESS; ++i)
+        if (mem == large[i].mem || mem == one[i].mem)
+            *(size_t *)value = sample_bytes * (mem == one[i].mem ? 1 : large[i].samples);
+    return code;
+}
+
+/* Of a file without a name: sample 0 of the tensor, all between, and the last one. */
+static int tensor_open(tensor *t, size_t samples)
+{
+    char name[] = "/tmp/syncbn-large-XXXXXX";
+    const size_t parts = samples > 2 ? 3 : samples;
+    cl_int code;
+    *t = (tensor){NULL, samples, NULL};
+    unsigned char *at = mmap(NULL, samples * sample_bytes, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return 0;
+    t->at = at;
+    const int file = mkstemp(name);
+    must(file < 0, "mkstemp");
+    unlink(name);
+    must(ftruncate(file, (off_t)(parts * sample_bytes)), "ftruncate");
+    for (size_t n = 0; n < samples; ++n) {
+        const size_t part = n == 0 ? 0 : n + 1 < samples ? 1 : parts - 1;
+        if (mmap(at + n * sample_bytes, sample_bytes, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED, file, (off_t)(part * sample_bytes)) == MAP_FAILED) {
+            close(file);
+            return 0;
+        }
+    }
+    close(file);
+    t->mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, NAMED, at,
+                            &code);
+    must(code, "clCreateBuffer");
+    return 1;
+}
+
+static void tensor_close(tensor *t)
+{
+    if (t->mem)
+        clReleaseMemObject(t->mem);
+    if (t->at)
+        munmap(t->at, t->samples * sample_bytes);
+    *t = (tensor){NULL, 0, NULL};
+}
+
+/* Values of bfloat16s between 1/4 and 4, of either sign. */
+static void fill(tensor *t, unsigned seed)
+{
+    const size_t parts[] = {0, t->samples / 2, t->samples - 1};
+    for (int p = 0; p < 3; ++p) {
+        uint16_t *values = (uint16_t *)(void *)(t->at + parts[p] * sample_bytes);
+        unsigned state = seed;
+        for (size_t i = 0; i < SAMPLE; ++i) {
+            state = 1664525 * state + 1013904223;
+            values[i] = (uint16_t)(0x3e80u + (state >> 23) + (state >> 8 << 15));
+        }
+    }
+}
+
+static int is_sample(const tensor *t, size_t n, const tensor *of)
+{
+    return memcmp(t->at + n * sample_bytes, of->at, sample_bytes) == 0;
+}
+
+static void clear(const tensor *t)
+{
+    memset(t->at, 0, sample_bytes);
+    memset(t->at + t->samples / 2 * sample_bytes, 0, sample_bytes);
+    memset(t->at + (t->samples - 1) * sample_bytes, 0, sample_bytes);
+}
+
+/* The shards of a call: `samples` of the tensors, from `first` on. */
+typedef struct part {
+    const tensor *tensors;
+    size_t first, samples;
+} part;
+
+/* A group of two replicas, of which one has no samples, is not reduced and applied in one launch. */
+static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
+{
+    const cl_command_queue queues[] = {queue, queue};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    config.queues = queues;
+    config.replicas = replicas;
+    config.form = form;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    settings.channels = CHANNELS;
+    settings.layout = layout;
+    settings.type = SBN_BF16;
+    settings.affine = 0;
+    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    const size_t offset = of.first * SAMPLE;
+    sbn_shard shards[2] = {{
+        .size = sizeof(sbn_shard),
+        .dims = 4,
+        .shape = {of.samples, CHANNELS, SIDE, SIDE},
+        .x = {of.tensors[X].mem, offset},
+        .y = {of.tensors[Y].mem, offset},
+        .dy = {of.tensors[DY].mem, offset},
+        .dx = {of.tensors[DX].mem, offset},
+    }};
+    shards[1] = shards[0];
+    shards[1].shape[0] = 0;
+    must(sbn_forward(layer, shards, saved, 0, NULL), sbn_last_error());
+    must(sbn_backward(layer, shards, saved, 0, NULL), sbn_last_error());
+    must(clFinish(queue), "clFinish");
+    sbn_saved_destroy(saved);
+    sbn_batchnorm_destroy(layer);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+}
+
+static int open_all(tensor *tensors, size_t samples)
+{
+    int opened = 1;
+    for (int i = 0; i < TENSORS; ++i)
+        opened = tensor_open(&tensors[i], samples) && opened;
+    if (opened) {
+        fill(&tensors[X], 1);
+        fill(&tensors[DY], 2);
+    }
+    return opened;
+}
+
+static void clear_outputs(void)
+{
+    for (int i = Y; i <= DX; i += DX - Y) {
+        clear(&large[i]);
+        clear(&one[i]);
+    }
+}
+
+static void check(sbn_layout layout, size_t replicas)
+{
+    static const char *const names[] = {[Y] = "y", [DX] = "dx"};
+    clear_outputs();
+    run(SBN_FORM_CPU, layout, replicas, (part){large, 0, SAMPLES});
+    run(SBN_FORM_CPU, layout, replicas, (part){one, 0, 1});
+    for (int i = Y; i <= DX; i += DX - Y)
+        tap_ok(is_sample(&large[i], 0, &one[i]) && is_sample(&large[i], SAMPLES / 2, &one[i]) &&
+                   is_sample(&large[i], SAMPLES - 1, &one[i]),
+               "%s of %d samples of %d elements, channels %s, %zu replicas: as of one", names[i],
+               SAMPLES, SAMPLE, layout == SBN_LAYOUT_NHWC ? "last" : "first", replicas);
+}
+
+/* A small tensor that begins behind 2^32 elements of its buffers. */
+static void check_offset(sbn_kernel_form form, sbn_layout layout)
+{
+    const size_t last = SAMPLES - 1;
+    clear_outputs();
+    run(form, layout, 1, (part){large, last, 1});
+    run(form, layout, 1, (part){one, 0, 1});
+    tap_ok(is_sample(&large[Y], last, &one[Y]) && is_sample(&large[DX], last, &one[DX]),
+           "%s form, channels %s: a sample at offset %zu", form == SBN_FORM_GPU ? "GPU" : "CPU",
+           layout == SBN_LAYOUT_NHWC ? "last" : "first", last * SAMPLE);
+}
+
+static void checks(void)
+{
+    if (open_all(large, SAMPLES) && open_all(one, 1)) {
+        check(SBN_LAYOUT_NCHW, 1);
+        check(SBN_LAYOUT_NHWC, 2);
+        for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
+            check_offset((sbn_kernel_form)form, SBN_LAYOUT_NCHW);
+            check_offset((sbn_kernel_form)form, SBN_LAYOUT_NHWC);
+        }
+    } else {
+        tap_skip("%zu GB of address space cannot be mapped",
+                 TENSORS * SAMPLES * sample_bytes >> 30);
+    }
+    for (int i = 0; i < TENSORS; ++i) {
+        tensor_close(&large[i]);
+        tensor_close(&one[i]);
+    }
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
+}

@@ -1,0 +1,23 @@
+/*
+ * Floats far apart, without the memory between them: addresses are reserved, and pages come when
+ * they are touched. The buffer names the first pages only: a driver for CPUs hands kernels the
+ * host's address, and none takes buffers of such a size.
+ */
+#ifndef TESTS_SUPPORT_ADDRESS_SPACE_H
+#define TESTS_SUPPORT_ADDRESS_SPACE_H
+
+#include <stddef.h>
+
+#include "device/opencl.h"
+
+typedef struct address_space {
+    float *at; /* zeros */
+    size_t bytes;
+    cl_mem mem;
+} address_space;
+
+/* 0: so many addresses cannot be reserved. */
+int address_space_open(address_space *space, cl_context context, size_t floats);
+void address_space_close(address_space *space);
+
+#endif
