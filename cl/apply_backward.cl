@@ -26,7 +26,8 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
                 prefetch_ahead(px, i, ahead, ahead_count);
                 prefetch_ahead(pdy, i, ahead, ahead_count);
                 const real x = load_elements(px + i), dy = load_elements(pdy + i);
-                STORE_NON_TEMPORAL(BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, WIDTH), pdx + i);
+                const real v = BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, WIDTH);
+                STORE_NON_TEMPORAL(v, pdx + i);
             }
         else
             for (; i + WIDTH <= stop; i += WIDTH) {

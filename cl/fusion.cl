@@ -3,13 +3,14 @@
  *
  *   z = a (x - mean) + b + residual,  y = act(z)
  *
- * and in the backward pass the gradient of z, and of the residual, in the place of dy. RESIDUAL, RELU
- * and LEAKY_RELU come from src/device/program_text.c: 1 of what the program is for, else 0. A program
- * without any of them is as if this file, fusion_forward.cl and fusion_backward.cl were not there.
+ * and in the backward pass the gradient of z, and of the residual, in the place of dy. RESIDUAL,
+ * RELU and LEAKY_RELU come from src/device/program_text.c: 1 of what the program is for, else 0. A
+ * program without any of them is as if this file, fusion_forward.cl and fusion_backward.cl were not
+ * there.
  *
  * The backward pass needs the sign of z. Without a residual it computes z again from x, by the
- * operations of the forward pass (RECOMPUTES); else the forward pass leaves a mask (MASKED), because
- * a bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i,
+ * operations of the forward pass (RECOMPUTES); else the forward pass leaves a mask (MASKED), as a
+ * bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i,
  * and rows are padded to whole words of MASK_BITS elements, of which no two work-items write one.
  */
 #define ACTIVATES (RELU || LEAKY_RELU)
@@ -129,9 +130,9 @@ typedef struct activation_of {
 } activation_of;
 
 #define ACTIVATION_PARAMETERS \
-    , global const float *restrict weights, ulong weight_offset, global const float *restrict biases, \
-        ulong bias_offset, uint affine, float slope, global mask_word *restrict mask, \
-        ulong mask_row, ulong mask_reciprocal, uint mask_padding
+    , global const float *restrict weights, ulong weight_offset, \
+        global const float *restrict biases, ulong bias_offset, uint affine, float slope, \
+        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding
 #define ACTIVATION_OF(total) \
     , { \
         slope, weights + weight_offset, biases + bias_offset, affine, total, \

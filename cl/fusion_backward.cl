@@ -1,7 +1,8 @@
 /*
- * Step 3 of the backward pass, both forms: what is fused into it (fusion.cl), and the arguments that
- * kernels and functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the place of
- * dy; that of the residual is stored besides. z is p (x - mean) + b, as p is the forward pass's a.
+ * Step 3 of the backward pass, both forms: what is fused into it (fusion.cl), and the arguments
+ * that kernels and functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the
+ * place of dy; that of the residual is stored besides. z is p (x - mean) + b, as p is the forward
+ * pass's a.
  */
 #if FUSED
 typedef struct backward_fusion {
@@ -106,8 +107,9 @@ static float4 backward_finished_four(float4 x, float4 dy, float4 mean, float4 g,
 #define BACKWARD_FINISHED_FOUR(x, dy, mean, g, p, q, r, b, i) \
     backward_finished_four(x, dy, mean, g, p, q, r, b, fusion, i)
 
-static float backward_finished_one(float x, float dy, float mean, float g, float p, float q, float r,
-                                   float b, private const backward_fusion *fusion, ulong i)
+static float backward_finished_one(float x, float dy, float mean, float g, float p, float q,
+                                   float r, float b, private const backward_fusion *fusion,
+                                   ulong i)
 {
     const ulong place = fusion->run + i;
     const float gradient = gradient_of(x, dy, mean, p, b, fusion, place);

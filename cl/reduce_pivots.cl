@@ -44,8 +44,8 @@ static float PASS(pivot_of)(private const PASS(tensors) *tensors, ulong place, u
 }
 
 /*
- * Flags of the blocks under the mask, whose elements may not be finite. They begin with block t, and
- * belong to channels as in PASS(sum_batch).
+ * Flags of the blocks under the mask, whose elements may not be finite. They begin with block t,
+ * and belong to channels as in PASS(sum_batch).
  */
 static ints PASS(flags_of_batch)(ints unknown, private const PASS(tensors) *tensors, uint t, uint c,
                                  uint blocks, float last_reciprocal, private const ulong *places,

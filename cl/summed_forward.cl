@@ -4,8 +4,8 @@ typedef struct forward_tensors {
 } forward_tensors;
 
 /*
- * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the backward
- * pass.
+ * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the
+ * backward pass.
  */
 typedef real forward_line;
 

@@ -86,7 +86,8 @@ typedef struct sbn_pass sbn_pass;
  * mean and var those of the whole group's x; plus the residual, through the activation,
  * where the layer has them. Reads x, weight, bias, residual; writes y. Fills
  * `saved`, which backward and recomputation read; x must stay as it is until they
- * have run, the residual until recomputation has. Updates the running statistics unless SBN_KEEP_RUNNING_STATS is given.
+ * have run, the residual until recomputation has. Updates the running statistics unless
+ * SBN_KEEP_RUNNING_STATS is given.
  *
  * Few values. One value per channel over the whole group is SBN_TOO_FEW_VALUES; no
  * values change nothing and succeed.
@@ -134,7 +135,8 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn
  *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
  *
  * Ioffe & Szegedy 2015, section 3. Of a layer with an activation dy stands here for dy times
- * the activation's derivative; residual_grad is that product. Where SBN_EPS_CLAMP replaced the variance by eps,
+ * the activation's derivative; residual_grad is that product. Where SBN_EPS_CLAMP replaced the
+ * variance by eps,
  * the variance is a constant and the last term is 0. If `saved` holds running
  * statistics (of a forward pass in evaluation, or frozen) mean and variance are
  * constants:

@@ -29,11 +29,12 @@ typedef enum sbn_layout {
 } sbn_layout;
 
 /*
- * How the elements of x, y, dy, dx, the residual and its gradient are stored. All arithmetic is that of floats: an element is
- * widened exactly when it is read, and a result is rounded once, to the nearest, ties to even, when
- * it is written. Subnormal halves keep their values; subnormal bfloat16s are denormal floats, which
- * some devices flush. NaN stays NaN (its payload may change), and a result beyond the largest finite
- * element becomes an infinity, as IEEE 754 says. No device needs cl_khr_fp16.
+ * How the elements of x, y, dy, dx, the residual and its gradient are stored. All arithmetic is
+ * that of floats: an element is widened exactly when it is read, and a result is rounded once, to
+ * the nearest, ties to even, when it is written. Subnormal halves keep their values; subnormal
+ * bfloat16s are denormal floats, which some devices flush. NaN stays NaN (its payload may change),
+ * and a result beyond the largest finite element becomes an infinity, as IEEE 754 says. No device
+ * needs cl_khr_fp16.
  */
 typedef enum sbn_type {
     SBN_F32 = 0, /* float: IEEE 754 binary32 */

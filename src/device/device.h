@@ -32,8 +32,8 @@ void sbn__replica_close(sbn_replica *replica);
 
 /*
  * Makes the kernels for tensors of a type with a fusion, unless they are there: floats' without one
- * first, with which those come that do not touch tensors, and a type's without one before those with
- * one. `folder`: as of sbn__program_acquire.
+ * first, with which those come that do not touch tensors, and a type's without one before those
+ * with one. `folder`: as of sbn__program_acquire.
  */
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, const char *options,
                       const char *folder);

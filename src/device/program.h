@@ -48,8 +48,8 @@ typedef struct sbn_sum_kernels {
 } sbn_sum_kernels;
 
 /*
- * The programs of a device in a context, shared by all groups (src/device/programs.c). Those of step 1
- * may be missing where they have no kernel that a fusion changes.
+ * The programs of a device in a context, shared by all groups (src/device/programs.c). Those of
+ * step 1 may be missing where they have no kernel that a fusion changes.
  */
 typedef struct sbn_program {
     cl_context context;

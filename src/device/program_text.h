@@ -10,8 +10,8 @@
 #include "device/opencl.h"
 
 /*
- * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the kernels
- * that differ by it.
+ * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the
+ * kernels that differ by it.
  */
 enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 

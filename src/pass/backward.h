@@ -25,16 +25,16 @@ void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chun
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
 /*
- * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; of its chunk; 1 if there are
- * gradients of weight or bias to store.
+ * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; of its chunk; 1 if there
+ * are gradients of weight or bias to store.
  */
 int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica);
 int sbn__backward_applies(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
 int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica);
 
 /*
- * The shard as step 3 is to see it, and what it writes: where dx is not wanted, the residual's gradient
- * takes its place.
+ * The shard as step 3 is to see it, and what it writes: where dx is not wanted, the residual's
+ * gradient takes its place.
  */
 sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, sbn_shard *shard);
 

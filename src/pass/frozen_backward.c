@@ -1,7 +1,7 @@
 /*
  * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
- * forward kernel applied to dy, with the coefficients that the forward pass left on the device. With
- * a fusion the backward kernel does it.
+ * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
+ * With a fusion the backward kernel does it.
  */
 #include "pass/backward.h"
 #include "pass/forward.h"

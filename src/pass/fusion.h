@@ -1,4 +1,4 @@
-/* The arguments of kernels with a fusion: cl/fusion.cl, fusion_forward.cl and fusion_backward.cl. */
+/* The arguments of kernels with a fusion: cl/fusion.cl, cl/fusion_forward.cl, cl/fusion_backward.cl. */
 #ifndef SBN_PASS_FUSION_H
 #define SBN_PASS_FUSION_H
 

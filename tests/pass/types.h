@@ -1,7 +1,7 @@
 /*
- * Two layers side by side, one of halves or bfloat16s, or with a fusion, and one of floats without that
- * holds the same values widened: tests/pass/types.c and tests/pass/activation.c compare what they
- * write.
+ * Two layers side by side, one of halves or bfloat16s, or with a fusion, and one of floats without
+ * that holds the same values widened: tests/pass/types.c and tests/pass/activation.c compare what
+ * they write.
  */
 #ifndef TESTS_PASS_TYPES_H
 #define TESTS_PASS_TYPES_H
@@ -38,8 +38,8 @@ typedef struct side {
 } side;
 
 /*
- * Makes the layer, `fused` with what the case says, and its buffers; x, dy and the residual hold the
- * same values in any type.
+ * Makes the layer, `fused` with what the case says, and its buffers; x, dy and the residual hold
+ * the same values in any type.
  */
 void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *group,
                cl_context context, cl_command_queue queue);
