@@ -21,6 +21,10 @@ value_tests = \
 	tests/pass/planes_of_one \
 	tests/pass/whole_numbers
 check_PROGRAMS += $(value_tests)
+tests_pass_gradient_SOURCES = \
+	tests/pass/gradient.c \
+	tests/pass/gradient_terms.c \
+	tests/pass/gradient_terms.h
 TESTS += $(value_tests)
 ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
