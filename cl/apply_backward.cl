@@ -98,7 +98,8 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset, ulong 
 
 /* As forward_apply_tile. */
 static void backward_apply_tile(global const stored *x, ulong x_gap, global const stored *dy,
-                                ulong dy_gap, global stored *dx, ulong dx_gap, ulong begin, ulong end, ulong tile, uint count,
+                                ulong dy_gap, global stored *dx, ulong dx_gap, ulong begin,
+                                ulong end, ulong tile, uint count,
                                 global const float *coefficients, global const float *gradients,
                                 global const float *weight, uint affine, uint channels, uint plane,
                                 uint non_temporal BACKWARD_FUSION)
@@ -171,7 +172,8 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong 
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     BACKWARD_FUSION_OF(0, 0)
-    backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap, begin, end, tile, count,
+    backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap,
+                        begin, end, tile, count,
                         coefficients, gradients, weight, affine, channels, plane,
                         non_temporal FUSION);
 }

@@ -87,7 +87,8 @@ void forward_apply_flat(global const stored *x, ulong x_offset, ulong x_gap, glo
 
 /* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
 static void forward_apply_tile(global const stored *x, ulong x_gap, global stored *y, ulong y_gap,
-                               ulong begin, ulong end, ulong tile, uint count, global const float *coefficients,
+                               ulong begin, ulong end, ulong tile, uint count,
+                               global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
                                uint scale_only, uint channels, uint plane,
                                uint non_temporal FORWARD_FUSION)
@@ -144,6 +145,7 @@ void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, glo
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     FORWARD_FUSION_OF(0)
-    forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count, coefficients, weight,
+    forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count,
+                       coefficients, weight,
                        bias, affine, scale_only, channels, plane, non_temporal FUSION);
 }

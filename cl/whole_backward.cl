@@ -43,7 +43,8 @@ void backward_whole(global const stored *restrict x, ulong x_offset, ulong x_gap
     const bool applies = has_dx && (WIDE || none_repeats(repeat, c, width));
     if (last && applies) {
         BACKWARD_FUSION_OF(0, 0)
-        backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap, 0, count, c, width,
+        backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
+                            dx_gap, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
                             non_temporal FUSION);
     }

@@ -37,7 +37,8 @@ void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global s
         const bool applies = WIDE || none_repeats(repeat, c, width);
         if (last && applies) {
             FORWARD_FUSION_OF(0)
-            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width, coefficients,
+            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c,
+                               width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                                non_temporal FUSION);
         }

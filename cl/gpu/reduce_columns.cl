@@ -104,7 +104,8 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(&tensors, place, first_row, n, channels, last_reciprocal, line);
+            pivot = PASS(pivot_of_column)(&tensors, place, first_row, n, channels, last_reciprocal,
+                                          line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
