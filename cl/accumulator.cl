@@ -121,23 +121,6 @@ static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
     }
 }
 
-/*
- * The mean of a block, in lane order. It cannot overflow: it is finite if and only if all elements
- * are.
- */
-static float mean_of_block(global const stored *p, uint n, ulong stride, float reciprocal)
-{
-    float s[LANES];
-    for (uint l = 0; l < LANES; ++l)
-        s[l] = 0.0f;
-    for (uint i = 0; i < n; ++i)
-        s[i & (LANES - 1)] = fma(load_element(p, i * stride), reciprocal, s[i & (LANES - 1)]);
-    for (uint half_way = LANES >> 1; half_way > 0; half_way >>= 1)
-        for (uint l = 0; l < half_way; ++l)
-            s[l] += s[l + half_way];
-    return s[0];
-}
-
 /* A block's flags, from its mean. */
 static int flags_of(float mean)
 {

@@ -12,7 +12,8 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
                               ulong run_length, uint at, uint within, uint channels, uint plane,
                               global const float *coefficients, uint total,
                               global const float *weight, global const float *bias, uint affine,
-                              uint scale_only, ulong ahead, ulong ahead_count, uint non_temporal)
+                              uint scale_only, ulong ahead, ulong ahead_count,
+                              uint non_temporal FORWARD_FUSION)
 {
     const uint skips_caches = is_non_temporal(py + begin, non_temporal);
     float mean = apply_mean(coefficients, scale_only, total, at);
@@ -25,12 +26,12 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
             for (; i + WIDTH <= stop; i += WIDTH) {
                 prefetch_ahead(px, i, ahead, ahead_count);
                 const real d = load_elements(px + i) - mean;
-                STORE_NON_TEMPORAL(plus_zero(fma((real)a, d, (real)b)), py + i);
+                STORE_NON_TEMPORAL(FINISHED(fma((real)a, d, (real)b), i, WIDTH), py + i);
             }
         else
             for (; i + WIDTH <= stop; i += WIDTH) {
                 const real d = load_elements(px + i) - mean;
-                store_elements(plus_zero(fma((real)a, d, (real)b)), py + i);
+                store_elements(FINISHED(fma((real)a, d, (real)b), i, WIDTH), py + i);
             }
         const uint left = (uint)(stop - i);
         const float mean_before = mean, a_before = a, b_before = b;
@@ -47,7 +48,7 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
         const real shift = select((real)b, (real)b_before, before);
         const uint count = (uint)min((ulong)WIDTH, end - i);
         const real d = load_edge(px + i, 0, count, px + run_length, 0.0f) - m;
-        const real v = plus_zero(fma(scale, d, shift));
+        const real v = FINISHED(fma(scale, d, shift), i, count);
         if (count < WIDTH)
             store_edge(v, py + i, count);
         else if (skips_caches)
@@ -63,7 +64,8 @@ void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y
                         ulong y_offset, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint first, uint total, uint plane,
+                        uint scale_only FORWARD_FUSION_PARAMETERS,
+                        uint channels, uint first, uint total, uint plane,
                         ulong run_length, ulong ahead, ulong ahead_count, uint range,
                         uint non_temporal)
 {
@@ -77,15 +79,18 @@ void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y
     global const float *weight = weights + weight_offset + first;
     global const float *bias = biases + bias_offset + first;
     global stored *py = y + y_offset + run;
+    FORWARD_FUSION_OF(run)
     forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
-                      total, weight, bias, affine, scale_only, ahead, ahead_count, non_temporal);
+                      total, weight, bias, affine, scale_only, ahead, ahead_count,
+                      non_temporal FUSION);
 }
 
 /* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
 static void forward_apply_tile(global const stored *x, global stored *y, ulong begin, ulong end,
                                ulong tile, uint count, global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
-                               uint scale_only, uint channels, uint plane, uint non_temporal)
+                               uint scale_only, uint channels, uint plane,
+                               uint non_temporal FORWARD_FUSION)
 {
     const ulong width = row_width(channels, plane);
     float means[TILE], as[TILE], bs[TILE];
@@ -97,22 +102,31 @@ static void forward_apply_tile(global const stored *x, global stored *y, ulong b
         c = next_channel(c, plane, &within);
     }
     for (ulong row = begin; row < end; ++row) {
-        global const stored *px = x + row * width + tile;
-        global stored *py = y + row * width + tile;
+        const ulong place = row * width + tile;
+        global const stored *px = x + place;
+        global stored *py = y + place;
         uint i = 0;
         const uint skips_caches = is_non_temporal(py, non_temporal);
         for (; i + WIDTH <= count; i += WIDTH) {
             const real d = load_elements(px + i) - LOAD(means + i);
-            const real v = plus_zero(fma(LOAD(as + i), d, LOAD(bs + i)));
+            const real v = FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, WIDTH);
             if (skips_caches)
                 STORE_NON_TEMPORAL(v, py + i);
             else
                 store_elements(v, py + i);
         }
+#if FUSED
+        if (i < count) {
+            const real d = load_edge(px + i, 0, count - i, px + count, 0.0f) - LOAD(means + i);
+            store_edge(FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, count - i), py + i,
+                       count - i);
+        }
+#else
         for (; i < count; ++i) {
             const float v = fma(as[i], load_element(px, i) - means[i], bs[i]);
             store_element(v == 0.0f ? 0.0f : v, py, i);
         }
+#endif
     }
 }
 
@@ -121,13 +135,15 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint scale_only FORWARD_FUSION_PARAMETERS,
+                        uint channels, uint plane, ulong rows, uint rows_per_tile,
                         uint non_temporal)
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     const ulong width = row_width(channels, plane), tile = rows_tile();
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    FORWARD_FUSION_OF(0)
     forward_apply_tile(x + x_offset, y + y_offset, begin, end, tile, count, coefficients, weight,
-                       bias, affine, scale_only, channels, plane, non_temporal);
+                       bias, affine, scale_only, channels, plane, non_temporal FUSION);
 }

@@ -73,6 +73,7 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
  * The wide format is combined last. With `tracks` the running statistics of all channels of the
  * layer are updated then, each by the work-item that may just have repeated the channel.
  */
+#if !FUSED
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                      uint total, global uchar *restrict repeat, ulong count, double eps,
@@ -96,4 +97,5 @@ void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, 
     if (begin == 0)
         *(global long *)(running + 2 * (ulong)total) = batches;
 }
+#endif
 #endif

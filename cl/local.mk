@@ -4,6 +4,7 @@ KERNELS = \
 	cl/common.cl \
 	cl/pivots.cl \
 	cl/storage.cl \
+	cl/fusion.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \
@@ -18,14 +19,19 @@ KERNELS = \
 	cl/reduce_batch.cl \
 	cl/reduce_rows.cl \
 	cl/reduce_rows_of_one.cl \
+	cl/summed_forward.cl \
+	cl/summed_backward.cl \
 	cl/reduce_forward.cl \
 	cl/reduce_backward.cl \
+	cl/reduce_pivots.cl \
 	cl/reduce_nchw.cl \
 	cl/reduce_nhwc.cl \
 	cl/reduce_slices.cl \
 	cl/coefficients.cl \
 	cl/coefficients_forward.cl \
 	cl/coefficients_backward.cl \
+	cl/fusion_forward.cl \
+	cl/fusion_backward.cl \
 	cl/apply_walk.cl \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
@@ -37,6 +43,7 @@ KERNELS = \
 	cl/gpu/work_group.cl \
 	cl/gpu/reduce_forward.cl \
 	cl/gpu/reduce_backward.cl \
+	cl/gpu/block_flags.cl \
 	cl/gpu/large_planes.cl \
 	cl/gpu/small_planes.cl \
 	cl/gpu/reduce_planes.cl \

@@ -13,19 +13,20 @@
  * Here mean is the upper float of the mean; step 2 subtracts mean_low sum dy. The largest |e| shows
  * how far the block lies above the format's lowest bit, which the sums do not: they may cancel.
  *
- * reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it defines.
+ * reduce_pivots.cl, reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it
+ * defines.
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
     global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
-        ulong dy_offset, global const float *restrict coefficients
+        ulong dy_offset, global const float *restrict coefficients ACTIVATION_PARAMETERS
 /* For any number of channels: */
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS(elements) \
+#define PASS_TENSORS(total, elements) \
     {dy + dy_offset, dy + dy_offset + (elements), x + x_offset, x + x_offset + (elements), \
-     coefficients}
+     coefficients ACTIVATION_OF(total)}
 #define PASS_FOLD(sum, largest, lanes, size) \
     {sum(lanes), sum((lanes) + (size)), sum((lanes) + 2 * (size)), largest((lanes) + 3 * (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
@@ -33,14 +34,9 @@
 #define PASS_READS_MEANS 1
 #define PASS_TILE_STEPS 2
 #define PASS_LANE_SUMS 3
+#define PASS_REDUCES (ACTIVATES || !FUSED)
 #define PASS_LIMBS1 BACKWARD_LIMBS1
 #define PASS_LIMBS2 BACKWARD_LIMBS2
-
-typedef struct backward_tensors {
-    global const stored *summed, *summed_end; /* dy */
-    global const stored *x, *x_end;
-    global const float *means; /* upper floats */
-} backward_tensors;
 
 /* The sums of a lane, or of a block. */
 typedef struct backward_sums {
@@ -84,25 +80,20 @@ static void backward_prefetch(private const backward_tensors *tensors, ulong pla
     PREFETCH(tensors->x + place);
 }
 
-static float backward_mean(private const backward_tensors *tensors, uint c)
-{
-    return tensors->means[c];
-}
-
 /* The functions below: as in reduce_forward.cl. */
 static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
-                         ulong place, real pivot, real mean)
+                         ulong place, real pivot, backward_line line)
 {
-    backward_add_terms(sums, load_elements(tensors->summed + place) - pivot,
-                       load_elements(tensors->x + place) - mean);
+    backward_add_terms(sums, backward_summed(tensors, place, line) - pivot,
+                       load_elements(tensors->x + place) - backward_mean(line));
 }
 
 static void backward_add_edge(private backward_sums *sums, private const backward_tensors *tensors,
-                              ulong place, uint i, uint n, float pivot, float mean)
+                              ulong place, uint i, uint n, float pivot, backward_line line)
 {
-    backward_add_terms(
-        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot,
-        load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
+    const float mean = backward_mean(line).s0;
+    backward_add_terms(sums, backward_summed_edge(tensors, place, i, n, pivot, line) - pivot,
+                       load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
 }
 
 #if SUMS_AGAIN
@@ -141,16 +132,11 @@ static void backward_fold_lanes(private const real *lanes, uint size, private ba
     sums->product = fold_column(lanes + 2 * size);
 }
 
-static real backward_row_means(private const backward_tensors *tensors, uint c, uint channels)
-{
-    return load_table(tensors->means + c, tensors->means + channels);
-}
-
 static void backward_add_row(private backward_sums *sums, private const backward_tensors *tensors,
-                             ulong place, real pivot, real mean)
+                             ulong place, real pivot, backward_line line)
 {
-    backward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot,
-                       load_row(tensors->x + place, tensors->x_end) - mean);
+    backward_add_terms(sums, backward_summed_row(tensors, place, line) - pivot,
+                       load_row(tensors->x + place, tensors->x_end) - backward_mean(line));
 }
 
 static void backward_touch_rows(private const backward_tensors *tensors, ulong place, uint count,
@@ -185,8 +171,8 @@ static bool backward_fits_doubles(real pivot, real e, real d, real product)
  * lowest bit is up to 46 below its highest.
  */
 static int backward_add_ones(private wides *limbs, private ints *flags,
-                             private const backward_tensors *tensors, real mean, ulong place,
-                             uint rows, uint stride)
+                             private const backward_tensors *tensors, backward_line line,
+                             ulong place, uint rows, uint stride)
 {
     /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(BACKWARD_LOW1 - LIMB_BITS - 4, 0);
@@ -195,8 +181,8 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
     ints stray = 0, some = 0;
     for (uint i = 0; i < rows; ++i) {
         const ulong at = place + (ulong)i * stride;
-        const real g = load_row(tensors->summed + at, tensors->summed_end);
-        const real d = load_row(tensors->x + at, tensors->x_end) - mean;
+        const real g = backward_summed_row(tensors, at, line);
+        const real d = load_row(tensors->x + at, tensors->x_end) - backward_mean(line);
         const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
         const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
         first_high += as_ulong16(sum1);

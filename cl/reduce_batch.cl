@@ -92,27 +92,6 @@ FOLD_BATCH(largest_of_batch, larger)
 #define FOLD_BATCH_LARGEST(v) zero_where(largest_of_batch(v), none)
 
 /*
- * A block's pivot, from its first LANES elements, or from all of them in the wide format. It is
- * computed just before the block is summed, so that memory is read sequentially.
- */
-#define FIND_PIVOTS(tensor, count, last_reciprocal, places, sizes, pivots)
-
-static float pivot_of(global const stored *p, uint n, float last_reciprocal,
-                      global const stored *end, private float *pivot)
-{
-#if WIDE
-    *pivot = mean_of_block(p, n, 1, reciprocal(n, last_reciprocal));
-#else
-    const real lanes = load_edge(p, 0, n, end, 0.0f) * pivot_reciprocal(n, last_reciprocal);
-    const float8 eight = lanes.lo + lanes.hi;
-    const float4 four = eight.lo + eight.hi;
-    const float2 two = four.lo + four.hi;
-    *pivot = two.lo + two.hi;
-#endif
-    return *pivot;
-}
-
-/*
  * `places` has two halves, of the current batch (at `now`) and of the next. The index of the block
  * to prefetch while block j is summed: a batch ahead if blocks are short, else half a batch (8 kB).
  * After the last batch the result is an index of any block.
@@ -144,21 +123,6 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
     vstore16(select(all, moved_pivot(all, sums, reciprocals), mask), 0, pivots);
 }
 #endif
-
-/* Flags of the blocks under the mask, whose elements may not be finite. */
-static ints flags_of_batch(ints unknown, global const stored *tensor, float last_reciprocal,
-                           SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
-{
-    int each[WIDTH];
-    spread_ints(unknown, each);
-    for (uint j = 0; j < WIDTH; ++j) {
-        const uint own = own_block() + j;
-        if (each[j])
-            each[j] = flags_of(mean_of_block(tensor + places[own], sizes[own], 1,
-                                             reciprocal(sizes[own], last_reciprocal)));
-    }
-    return gather_ints(each);
-}
 
 /*
  * Writes the accumulators of the work-group's channels to `out`. A channel's is the sum of

@@ -13,23 +13,21 @@
  * with the same A in both, so that its rounding error nearly cancels in the variance. doc/order.md
  * explains why a pivot from so few elements suffices.
  *
- * reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it defines.
+ * reduce_pivots.cl, reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it
+ * defines.
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
-#define PASS_TENSORS(elements) {x + x_offset, x + x_offset + (elements)}
+#define PASS_TENSORS(total, elements) {x + x_offset, x + x_offset + (elements)}
 #define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0
 #define PASS_TILE_STEPS 4
 #define PASS_LANE_SUMS 2
+#define PASS_REDUCES (!FUSED)
 #define PASS_LIMBS1 FORWARD_LIMBS1
 #define PASS_LIMBS2 FORWARD_LIMBS2
-
-typedef struct forward_tensors {
-    global const stored *summed, *summed_end; /* x */
-} forward_tensors;
 
 /* The sums of a lane, or of a block. Never a return value, which Oclgrind cannot run. */
 typedef struct forward_sums {
@@ -63,25 +61,18 @@ static void forward_prefetch(private const forward_tensors *tensors, ulong place
     PREFETCH(tensors->summed + place);
 }
 
-/* The forward pass reads no means. */
-static float forward_mean(private const forward_tensors *tensors, uint c)
-{
-    return 0.0f;
-}
-
 /* Adds the vector at `place`. */
 static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
-                        ulong place, real pivot, real mean)
+                        ulong place, real pivot, forward_line line)
 {
-    forward_add_terms(sums, load_elements(tensors->summed + place) - pivot);
+    forward_add_terms(sums, forward_summed(tensors, place, line) - pivot);
 }
 
 /* Adds the elements from i on of the block of n at `place`, less than a vector. */
 static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
-                             ulong place, uint i, uint n, float pivot, float mean)
+                             ulong place, uint i, uint n, float pivot, forward_line line)
 {
-    forward_add_terms(
-        sums, load_edge(tensors->summed + place, i, n, tensors->summed_end, pivot) - pivot);
+    forward_add_terms(sums, forward_summed_edge(tensors, place, i, n, pivot, line) - pivot);
 }
 
 #if SUMS_AGAIN
@@ -116,16 +107,11 @@ static void forward_fold_lanes(private const real *lanes, uint size, private for
     sums->q = fold_column(lanes + size);
 }
 
-static real forward_row_means(private const forward_tensors *tensors, uint c, uint channels)
-{
-    return 0.0f;
-}
-
 /* Adds WIDTH channels of a row. */
 static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
-                            ulong place, real pivot, real mean)
+                            ulong place, real pivot, forward_line line)
 {
-    forward_add_terms(sums, load_row(tensors->summed + place, tensors->summed_end) - pivot);
+    forward_add_terms(sums, forward_summed_row(tensors, place, line) - pivot);
 }
 
 static void forward_touch_rows(private const forward_tensors *tensors, ulong place, uint count,
@@ -163,8 +149,8 @@ static bool forward_fits_doubles(real pivot, real a, real q)
  * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
  */
 static int forward_add_ones(private wides *limbs, private ints *flags,
-                            private const forward_tensors *tensors, real mean, ulong place,
-                            uint rows, uint stride)
+                            private const forward_tensors *tensors, forward_line line,
+                            ulong place, uint rows, uint stride)
 {
     const double splitter = SPLITTER(FORWARD_LOW2, 1);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;

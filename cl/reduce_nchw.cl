@@ -22,25 +22,26 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
+        PASS(line) line;
+        PASS(line_of)(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
         const float pivot = again ? pivots[j]
-                                  : pivot_of(tensors->summed + place, n, last_reciprocal,
-                                             tensors->summed_end, pivots + j);
-        const float mean = PASS(mean)(tensors, blocks ? c + quotient(t + j, blocks) : c);
+                                  : PASS(pivot_of)(tensors, place, n, last_reciprocal, line,
+                                                   pivots + j);
         PASS(sums) sums;
         PASS(clear)(&sums);
         uint i = 0;
         const uint steps = steps_of(n);
         for (uint step = 0; step < steps; ++step, i += LANES) {
             PASS(prefetch)(tensors, ahead + i);
-            PASS(add)(&sums, tensors, place + i, pivot, mean);
+            PASS(add)(&sums, tensors, place + i, pivot, line);
         }
         if (i < n) {
             PASS(prefetch)(tensors, ahead + i);
-            PASS(add_edge)(&sums, tensors, place, i, n, pivot, mean);
+            PASS(add_edge)(&sums, tensors, place, i, n, pivot, line);
         }
         PASS(keep_lanes)(lanes, LANES_SIZE, j, &sums);
         if (PASS_READS_MEANS)
-            means[j] = mean;
+            means[j] = PASS(mean)(line).s0;
     }
 }
 
@@ -100,8 +101,8 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
                 limbs + set * PASS_LIMBS, flags + set, own, own_values(pivots, count),
                 PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
             if (ANY(unknown))
-                flags[set] |= flags_of_batch(unknown, tensors->summed, last_reciprocal,
-                                             places + now, sizes + now);
+                flags[set] |= PASS(flags_of_batch)(unknown, tensors, t, c, single ? 0 : blocks,
+                                                   last_reciprocal, places + now, sizes + now);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
@@ -113,6 +114,7 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
                 components, out);
 }
 
+#if PASS_REDUCES
 kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
 void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
                        uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
@@ -123,7 +125,8 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     if (NONE_REPEATS(c, strip_channels))
         return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS((ulong)total * plane * samples);
+    const PASS(tensors) tensors = PASS_TENSORS(total, (ulong)total * plane * samples);
     PASS(sum_planes)(&tensors, first + c, strip_channels, total, plane, blocks, single, begin, stop,
                      last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
+#endif

@@ -18,8 +18,9 @@
  * what is not kept per lane. `inside`: all rows can be read as whole vectors.
  */
 static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
-                           real pivot, real mean, uint inside, uint started, private real *lanes,
-                           private PASS(sums) *sums, private tile_lines *ahead)
+                           real pivot, PASS(line) line, uint inside, uint started,
+                           private real *lanes, private PASS(sums) *sums,
+                           private tile_lines *ahead)
 {
     const uint size = VECTORS * LANES;
     for (uint l = 0; l < LANES; ++l) {
@@ -34,11 +35,11 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
 #pragma unroll
             for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES, at += (ulong)LANES * stride) {
                 PASS(prefetch)(tensors, next + k * WIDTH);
-                PASS(add)(sums, tensors, at, pivot, mean);
+                PASS(add)(sums, tensors, at, pivot, line);
             }
         for (; i < n; i += LANES, at += (ulong)LANES * stride) {
             PASS(prefetch)(tensors, next + (i >> LOG2_LANES) * WIDTH);
-            PASS(add_row)(sums, tensors, at, pivot, mean);
+            PASS(add_row)(sums, tensors, at, pivot, line);
         }
         PASS(keep_sums)(lanes, size, l, sums);
     }
@@ -50,15 +51,15 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
  */
 static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place, uint n,
                               uint stride, uint width, float last_reciprocal,
-                              private const real *means, private tile_lines *ahead, uint mask,
-                              uint again, private real *lanes, private real *pivots,
+                              private const PASS(line) *lines, private tile_lines *ahead,
+                              uint mask, uint again, private real *lanes, private real *pivots,
                               private PASS(sums) *sums)
 {
     uint poor = 0;
     for (uint r = 0, rows; r < n; r += rows) {
         rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
         tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
-        private tile_lines *lines = r + rows < n ? &own : ahead;
+        private tile_lines *next = r + rows < n ? &own : ahead;
         for (uint v = 0; v * WIDTH < width; ++v) {
             if (!(mask >> v & 1))
                 continue;
@@ -67,13 +68,13 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
                                 tensors->summed_end;
             if (r == 0) {
                 if (!again)
-                    pivots[v] = pivot_of_rows(tensors->summed + at, n, stride, last_reciprocal,
-                                              tensors->summed_end);
+                    pivots[v] = PASS(pivot_of_rows)(tensors, at, n, stride, last_reciprocal,
+                                                    lines[v]);
                 PASS(clear)(&sums[v]);
             }
             PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], means[v], inside, r > 0,
-                           lanes + v * LANES, &own_sums, lines);
+            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], lines[v], inside, r > 0,
+                           lanes + v * LANES, &own_sums, next);
             sums[v] = own_sums;
         }
     }
@@ -96,28 +97,29 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
 
 /* Sums a block of n rows and adds it to the accumulators of its `width` channels. */
 static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
-                            uint width, float last_reciprocal, private const real *means,
+                            uint width, float last_reciprocal, private const PASS(line) *lines,
                             private tile_lines *ahead, private wides *limbs, private ints *flags)
 {
     real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
     PASS(sums) sums[VECTORS];
     uint mask = ~0u;
     for (uint again = 0; mask != 0; again = 1)
-        mask = PASS(sum_vectors)(tensors, place, n, stride, width, last_reciprocal, means, ahead,
+        mask = PASS(sum_vectors)(tensors, place, n, stride, width, last_reciprocal, lines, ahead,
                                  mask, again, lanes, pivots, sums);
     for (uint v = 0; v * WIDTH < width; ++v) {
         const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
-                                             means[v], &sums[v]);
+                                             PASS(mean)(lines[v]), &sums[v]);
         if (ANY(unknown))
-            flags[v] |= flags_of_rows(unknown, tensors->summed + place + v * WIDTH, n, stride,
-                                      last_reciprocal, tensors->summed_end);
+            flags[v] |= PASS(flags_of_rows)(unknown, tensors, place + v * WIDTH, n, stride,
+                                            last_reciprocal, lines[v]);
     }
 }
 
 /* Planes of one element: adds `rows` rows of `width` channels; each element is a block. */
 static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
-                                  private const PASS(tensors) *tensors, private const real *means,
-                                  ulong place, uint rows, uint width, uint stride)
+                                  private const PASS(tensors) *tensors,
+                                  private const PASS(line) *lines, ulong place, uint rows,
+                                  uint width, uint stride)
 {
     for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
         const ulong from = place + (ulong)row * stride;
@@ -127,19 +129,20 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
             private wides *own = limbs + v * PASS_LIMBS;
             int added = 0;
 #if DOUBLES
-            added = PASS(add_ones)(own, flags + v, tensors, means[v], from + v * WIDTH, count,
+            added = PASS(add_ones)(own, flags + v, tensors, lines[v], from + v * WIDTH, count,
                                    stride);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
-                const real pivot = load_row(tensors->summed + at, tensors->summed_end);
+                const real pivot = PASS(summed_row)(tensors, at, lines[v]);
                 PASS(sums) sums;
                 PASS(clear)(&sums);
-                PASS(add_row)(&sums, tensors, at, pivot, means[v]);
-                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot, means[v], &sums);
+                PASS(add_row)(&sums, tensors, at, pivot, lines[v]);
+                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot,
+                                                     PASS(mean)(lines[v]), &sums);
                 if (ANY(unknown))
-                    flags[v] |= flags_of_rows(unknown, tensors->summed + at, 1, stride, 1.0f,
-                                              tensors->summed_end);
+                    flags[v] |= PASS(flags_of_rows)(unknown, tensors, at, 1, stride, 1.0f,
+                                                    lines[v]);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }
@@ -154,23 +157,23 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
                             uint blocks, uint c, uint width, uint begin, uint stop,
                             float last_reciprocal, global long *out)
 {
-    real means[VECTORS];
+    PASS(line) lines[VECTORS];
     wides limbs[VECTORS * PASS_LIMBS];
     ints flags[VECTORS];
     for (uint v = 0; v * WIDTH < width; ++v) {
         zero_limbs(limbs + v * PASS_LIMBS, PASS_LIMBS);
         flags[v] = 0;
-        means[v] = PASS(row_means)(tensors, c + v * WIDTH, channels);
+        PASS(lines_of)(tensors, c + v * WIDTH, channels, &lines[v]);
     }
     if (plane == 1)
-        PASS(sum_rows_of_one)(limbs, flags, tensors, means, (ulong)begin * channels + c,
+        PASS(sum_rows_of_one)(limbs, flags, tensors, lines, (ulong)begin * channels + c,
                               stop - begin, width, channels);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong place = ((ulong)sample * plane + start) * channels + c;
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
-        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, means, &ahead, limbs,
+        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
                         flags);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
@@ -183,6 +186,7 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
                    out + v * WIDTH * PASS_LENGTH);
 }
 
+#if PASS_REDUCES
 kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
 void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
                        uint strip, uint per_slice, float last_reciprocal,
@@ -193,12 +197,14 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS((ulong)samples * plane * channels);
+    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)samples * plane * channels);
     PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
                     partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
+#endif
 
 /* The other pass may follow. */
+#undef PASS_REDUCES
 #undef PASS
 #undef PASS_ARGUMENTS
 #undef PASS_TENSORS

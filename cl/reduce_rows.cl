@@ -60,42 +60,6 @@ static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint
     return lines;
 }
 
-/* The pivots of WIDTH channels. */
-static real pivot_of_rows(global const stored *p, uint n, uint stride, float last_reciprocal,
-                          global const stored *end)
-{
-#if WIDE
-    float means[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        means[j] = p + (ulong)(n - 1) * stride + j < end
-                       ? mean_of_block(p + j, n, stride, reciprocal(n, last_reciprocal))
-                       : 0.0f;
-    return vload16(0, means);
-#else
-    real s[LANES];
-    for (uint l = 0; l < LANES; ++l)
-        s[l] = 0.0f;
-    for (uint l = 0; l < LANES && l < n; ++l)
-        s[l] = load_row(p + (ulong)l * stride, end) * pivot_reciprocal(n, last_reciprocal);
-    return fold_column(s);
-#endif
-}
-
-/* Flags of the channels under the mask, whose elements may not be finite. */
-static ints flags_of_rows(ints unknown, global const stored *p, uint n, uint stride,
-                          float last_reciprocal, global const stored *end)
-{
-    int each[WIDTH];
-    spread_ints(unknown, each);
-    for (uint j = 0; j < WIDTH; ++j)
-        if (each[j])
-            each[j] = p + (ulong)(n - 1) * stride + j < end
-                          ? flags_of(mean_of_block(p + j, n, stride,
-                                                   reciprocal(n, last_reciprocal)))
-                          : 0;
-    return gather_ints(each);
-}
-
 /* Writes the accumulators of WIDTH channels, of which `count` exist. */
 static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2, uint count,
                        global long *out)

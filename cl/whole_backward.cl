@@ -16,7 +16,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
                     global const double *restrict moments, global float *restrict gradients,
                     global float *restrict weight_grad, ulong weight_grad_offset,
                     uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
-                    uint has_bias_grad, uint accumulate)
+                    uint has_bias_grad, uint accumulate BACKWARD_FUSION_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
@@ -26,7 +26,8 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
         return;
     }
     const backward_tensors tensors = {dy + dy_offset, dy + dy_offset + row * samples, x + x_offset,
-                                      x + x_offset + row * samples, coefficients};
+                                      x + x_offset + row * samples,
+                                      coefficients ACTIVATION_OF(channels)};
     global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
     if (last)
         backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
@@ -41,16 +42,19 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
                            has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
     const bool applies = has_dx && (WIDE || none_repeats(repeat, c, width));
-    if (last && applies)
+    if (last && applies) {
+        BACKWARD_FUSION_OF(0, 0)
         backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
-                            non_temporal);
+                            non_temporal FUSION);
+    }
     /* The sample that was read last is still in the cache. */
     for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+        BACKWARD_FUSION_OF(run, c)
         backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
-                           weights + weight_offset + c, affine, 0, 0, non_temporal);
+                           weights + weight_offset + c, affine, 0, 0, non_temporal FUSION);
     }
 }
 #endif

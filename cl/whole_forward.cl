@@ -18,7 +18,7 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
                    global uchar *restrict repeat, double eps, uint clamps,
                    global float *restrict coefficients, global double *restrict moments,
                    global float *restrict running, uint tracks, double weight, double unbiased,
-                   long batches)
+                   long batches FORWARD_FUSION_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
@@ -35,16 +35,19 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
                         c + width, channels, 0, channels, repeat, count, eps, clamps, coefficients,
                         moments);
         const bool applies = WIDE || none_repeats(repeat, c, width);
-        if (last && applies)
+        if (last && applies) {
+            FORWARD_FUSION_OF(0)
             forward_apply_tile(x + x_offset, y + y_offset, 0, count, c, width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
-                               non_temporal);
+                               non_temporal FUSION);
+        }
         /* The sample that was read last is still in the cache. */
         for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
+            FORWARD_FUSION_OF(run)
             forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,
-                              biases + bias_offset + c, affine, 0, 0, 0, non_temporal);
+                              biases + bias_offset + c, affine, 0, 0, 0, non_temporal FUSION);
         }
     }
     if (tracks)

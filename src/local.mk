@@ -2,6 +2,8 @@
 # link the insides statically; libsyncbn.la is that and nothing more.
 noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
+	src/base/activation.c \
+	src/base/activation.h \
 	src/base/clock.c \
 	src/base/clock.h \
 	src/base/digest.h \
@@ -94,6 +96,8 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/batchnorm.h \
 	src/layer/coefficients.c \
 	src/layer/coefficients.h \
+	src/layer/mask.c \
+	src/layer/mask.h \
 	src/layer/moments.c \
 	src/layer/moments.h \
 	src/layer/running.c \
@@ -120,6 +124,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/forward.c \
 	src/pass/forward.h \
 	src/pass/frozen_backward.c \
+	src/pass/fusion.c \
+	src/pass/fusion.h \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
 	src/pass/layer_pass_prepare.c \

@@ -44,6 +44,7 @@ EXTRA_DIST += tests/gpu.sh
 # Problems: what syncbn check, tests/mpi/problems and the benchmark's readers are given.
 EXTRA_DIST += \
 	tests/inputs/data_hard \
+	tests/inputs/fusions \
 	tests/inputs/settings \
 	tests/inputs/shapes_basic \
 	tests/inputs/shapes_hard \

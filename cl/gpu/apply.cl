@@ -13,8 +13,16 @@
  * rows.
  *
  * If the size of rows or planes and the offsets of the buffers are multiples of 4, a work-item
- * loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart.
+ * loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or
+ * neighbours too, one by one, where a word of a mask has their bits.
  */
+#if MASKED
+#define FIRST_ELEMENT(item) (4 * (item))
+#define ELEMENT_STEP 1
+#else
+#define FIRST_ELEMENT(item) (item)
+#define ELEMENT_STEP APPLY_ITEMS
+#endif
 #if TILE != 4 * APPLY_ITEMS
 #error "a work-item has 4 elements of a tile"
 #endif

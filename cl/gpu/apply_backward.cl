@@ -17,7 +17,8 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
                            global stored *dx, ulong dx_offset,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
-                           global const float *restrict weights, ulong weight_offset, uint affine,
+                           global const float *restrict weights, ulong weight_offset,
+                           uint affine BACKWARD_FUSION_PARAMETERS,
                            uint channels, uint plane, uint range)
 {
     uint c, count;
@@ -27,9 +28,11 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
     const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
+    BACKWARD_FUSION_OF(begin, 0)
+    const float b = BACKWARD_B(channels, c, p);
     global const stored *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
     global stored *pdx = dx + dx_offset + begin;
-    if (are_aligned(x_offset | dx_offset, dy_offset, plane, range)) {
+    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -39,24 +42,28 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
                 dys[k] = load_four(pdy, i + k * TILE);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_four(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, i + k * TILE);
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b,
+                                                  i + k * TILE),
+                           pdx, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(backward_vector(load_four(px, i), load_four(pdy, i), mean, g, p, q, r),
-                         pdx, i);
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, i), load_four(pdy, i), mean, g, p, q, r,
+                                              b, i),
+                       pdx, i);
         return;
     }
-    for (uint i = get_local_id(0); i < count; i += TILE) {
+    for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, min(i + k * APPLY_ITEMS, count - 1));
-            dys[k] = load_element(pdy, min(i + k * APPLY_ITEMS, count - 1));
+            xs[k] = load_element(px, min(i + k * ELEMENT_STEP, count - 1));
+            dys[k] = load_element(pdy, min(i + k * ELEMENT_STEP, count - 1));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (i + k * APPLY_ITEMS < count)
-                store_element(backward_value(xs[k], dys[k], mean, g, p, q, r), pdx,
-                              i + k * APPLY_ITEMS);
+            if (i + k * ELEMENT_STEP < count)
+                store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], mean, g, p, q, r, b,
+                                                    i + k * ELEMENT_STEP),
+                              pdx, i + k * ELEMENT_STEP);
     }
 }
 
@@ -66,19 +73,24 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
                          global stored *dx, ulong dx_offset,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
-                         global const float *restrict weights, ulong weight_offset, uint affine,
-                         uint channels, uint plane, ulong rows, uint rows_per_tile)
+                         global const float *restrict weights, ulong weight_offset,
+                           uint affine BACKWARD_FUSION_PARAMETERS,
+                         uint channels, uint plane, ulong rows,
+                         uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | dx_offset, dy_offset, width, 0);
-    const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
+    const bool aligned =
+        are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET, width, 0);
+    const uint item = get_local_id(0);
+    const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
-    const ulong place = begin * width + element;
+    ulong place = begin * width + element;
     global const stored *px = x + x_offset + place, *pdy = dy + dy_offset + place;
     global stored *pdx = dx + dx_offset + place;
+    BACKWARD_FUSION_OF(0, 0)
     uint cs[4];
-    float means[4], gs[4], ps[4], qs[4], rs[4];
-    channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
+    float means[4], gs[4], ps[4], qs[4], rs[4], bs[4];
+    channels_of(element, aligned ? 1 : ELEMENT_STEP, channels, plane, cs);
     UNROLL for (uint k = 0; k < 4; ++k)
     {
         means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + cs[k]];
@@ -86,6 +98,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
         ps[k] = backward_p(coefficients, weights + weight_offset, affine, channels, cs[k]);
         qs[k] = backward_q(gradients, channels, cs[k], ps[k]);
         rs[k] = backward_r(coefficients, gradients, channels, cs[k], ps[k], qs[k]);
+        bs[k] = BACKWARD_B(channels, cs[k], ps[k]);
     }
     if (element >= width)
         return;
@@ -96,6 +109,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
         const float4 p = (float4)(ps[0], ps[1], ps[2], ps[3]);
         const float4 q = (float4)(qs[0], qs[1], qs[2], qs[3]);
         const float4 r = (float4)(rs[0], rs[1], rs[2], rs[3]);
+        const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += width, pdy += width)
@@ -103,24 +117,27 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
                 xs[k] = load_four(px, 0);
                 dys[k] = load_four(pdy, 0);
             }
-            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width)
-                store_four(backward_vector(xs[k], dys[k], mean, g, p, q, r), pdx, 0);
+            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width, place += width)
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b, place), pdx,
+                           0);
         }
-        for (; row < end; ++row, px += width, pdy += width, pdx += width)
-            store_four(backward_vector(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r),
-                         pdx, 0);
+        for (; row < end; ++row, px += width, pdy += width, pdx += width, place += width)
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r,
+                                              b, place),
+                       pdx, 0);
         return;
     }
-    for (; row < end; ++row, px += width, pdy += width, pdx += width) {
+    for (; row < end; ++row, px += width, pdy += width, pdx += width, place += width) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, min(k * APPLY_ITEMS, width - 1 - element));
-            dys[k] = load_element(pdy, min(k * APPLY_ITEMS, width - 1 - element));
+            xs[k] = load_element(px, min(k * ELEMENT_STEP, width - 1 - element));
+            dys[k] = load_element(pdy, min(k * ELEMENT_STEP, width - 1 - element));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (k * APPLY_ITEMS < width - element)
-                store_element(backward_value(xs[k], dys[k], means[k], gs[k], ps[k], qs[k], rs[k]),
-                              pdx, k * APPLY_ITEMS);
+            if (k * ELEMENT_STEP < width - element)
+                store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], means[k], gs[k], ps[k], qs[k],
+                                                    rs[k], bs[k], place + k * ELEMENT_STEP),
+                              pdx, k * ELEMENT_STEP);
     }
 }

@@ -5,8 +5,7 @@
 static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 {
     const float4 d = x - mean;
-    return (float4)(plus_zero(fma(a.x, d.x, b.x)), plus_zero(fma(a.y, d.y, b.y)),
-                    plus_zero(fma(a.z, d.z, b.z)), plus_zero(fma(a.w, d.w, b.w)));
+    return (float4)(fma(a.x, d.x, b.x), fma(a.y, d.y, b.y), fma(a.z, d.z, b.z), fma(a.w, d.w, b.w));
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
@@ -15,7 +14,9 @@ void forward_apply_planes(global const stored *x, ulong x_offset,
                           global const float *restrict coefficients,
                           global const float *restrict weights, ulong weight_offset,
                           global const float *restrict biases, ulong bias_offset, uint affine,
-                          uint scale_only, uint channels, uint plane, uint range)
+                          uint scale_only FORWARD_FUSION_PARAMETERS,
+                          uint channels, uint plane,
+                          uint range)
 {
     uint c, count;
     const ulong begin = plane_begin(channels, plane, range, &c, &count);
@@ -25,26 +26,31 @@ void forward_apply_planes(global const stored *x, ulong x_offset,
                                   a);
     global const stored *px = x + x_offset + begin;
     global stored *py = y + y_offset + begin;
-    if (are_aligned(x_offset, y_offset, plane, range)) {
+    FORWARD_FUSION_OF(begin)
+    if (are_aligned(x_offset | FORWARD_FUSION_OFFSET, y_offset, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 each[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
                 each[k] = load_four(px, i + k * TILE);
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_four(forward_vector(each[k], mean, a, b), py, i + k * TILE);
+                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), i + k * TILE), py,
+                           i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(forward_vector(load_four(px, i), mean, a, b), py, i);
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, i), mean, a, b), i), py, i);
         return;
     }
-    for (uint i = get_local_id(0); i < count; i += TILE) {
+    for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
         float each[4];
+        uint bits = 0;
         UNROLL for (uint k = 0; k < 4; ++k)
-            each[k] = load_element(px, min(i + k * APPLY_ITEMS, count - 1));
+            each[k] = load_element(px, min(i + k * ELEMENT_STEP, count - 1));
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (i + k * APPLY_ITEMS < count)
-                store_element(plus_zero(fma(a, each[k] - mean, b)), py, i + k * APPLY_ITEMS);
+            if (i + k * ELEMENT_STEP < count)
+                store_element(FINISHED_ONE(fma(a, each[k] - mean, b), i + k * ELEMENT_STEP, k), py,
+                              i + k * ELEMENT_STEP);
+        KEEP_MASK(i);
     }
 }
 
@@ -53,17 +59,22 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
                         ulong y_offset, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only, uint channels, uint plane, ulong rows, uint rows_per_tile)
+                        uint scale_only FORWARD_FUSION_PARAMETERS,
+                        uint channels, uint plane, ulong rows,
+                        uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset, y_offset, width, 0);
-    const uint item = get_local_id(0), element = tile + (aligned ? 4 * item : item);
+    const bool aligned = are_aligned(x_offset | FORWARD_FUSION_OFFSET, y_offset, width, 0);
+    const uint item = get_local_id(0);
+    const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
-    global const stored *px = x + x_offset + begin * width + element;
-    global stored *py = y + y_offset + begin * width + element;
+    ulong place = begin * width + element;
+    global const stored *px = x + x_offset + place;
+    global stored *py = y + y_offset + place;
+    FORWARD_FUSION_OF(0)
     uint cs[4];
     float means[4], as[4], bs[4];
-    channels_of(element, aligned ? 1 : APPLY_ITEMS, channels, plane, cs);
+    channels_of(element, aligned ? 1 : ELEMENT_STEP, channels, plane, cs);
     UNROLL for (uint k = 0; k < 4; ++k)
     {
         means[k] = apply_mean(coefficients, scale_only, channels, cs[k]);
@@ -82,20 +93,23 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
             float4 each[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += width)
                 each[k] = load_four(px, 0);
-            UNROLL for (uint k = 0; k < VECTORS; ++k, py += width)
-                store_four(forward_vector(each[k], mean, a, b), py, 0);
+            UNROLL for (uint k = 0; k < VECTORS; ++k, py += width, place += width)
+                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), place), py, 0);
         }
-        for (; row < end; ++row, px += width, py += width)
-            store_four(forward_vector(load_four(px, 0), mean, a, b), py, 0);
+        for (; row < end; ++row, px += width, py += width, place += width)
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b), place), py, 0);
         return;
     }
-    for (; row < end; ++row, px += width, py += width) {
+    for (; row < end; ++row, px += width, py += width, place += width) {
         float each[4];
+        uint bits = 0;
         UNROLL for (uint k = 0; k < 4; ++k)
-            each[k] = load_element(px, min(k * APPLY_ITEMS, width - 1 - element));
+            each[k] = load_element(px, min(k * ELEMENT_STEP, width - 1 - element));
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (k * APPLY_ITEMS < width - element)
-                store_element(plus_zero(fma(as[k], each[k] - means[k], bs[k])), py,
-                              k * APPLY_ITEMS);
+            if (k * ELEMENT_STEP < width - element)
+                store_element(FINISHED_ONE(fma(as[k], each[k] - means[k], bs[k]),
+                                           place + k * ELEMENT_STEP, k),
+                              py, k * ELEMENT_STEP);
+        KEEP_MASK(place);
     }
 }

@@ -1,5 +1,6 @@
 /*
- * GPU form, step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of
+ * GPU form, step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean), with the
+ * gradient of z in the place of dy if the layer has an activation (fusion.cl). Of a block of
  * n elements, with the pivot g = the mean of the first LANES of dy (narrow format; of all in the
  * wide one), e = dy - g and d = x - mean,
  *
@@ -16,11 +17,11 @@
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
     global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
-        ulong dy_offset, global const float *restrict coefficients
+        ulong dy_offset, global const float *restrict coefficients ACTIVATION_PARAMETERS
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS {dy + dy_offset, x + x_offset, coefficients}
+#define PASS_TENSORS(total) {dy + dy_offset, x + x_offset, coefficients ACTIVATION_OF(total)}
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2
@@ -31,7 +32,19 @@ typedef struct backward_tensors {
     global const stored *summed; /* dy */
     global const stored *x;
     global const float *means; /* upper floats */
+#if ACTIVATES
+    activation_of activation;
+#endif
 } backward_tensors;
+
+/* The mean of a channel, and where z is computed again, as a (x - mean) + b, its a and b. */
+#if RECOMPUTES
+typedef struct backward_line {
+    float mean, a, b;
+} backward_line;
+#else
+typedef float backward_line;
+#endif
 
 typedef struct backward_elements {
     float summed[MOST_LOADS], x[MOST_LOADS];
@@ -41,16 +54,52 @@ typedef struct backward_sums {
     float e, d, product;
 } backward_sums;
 
-static void backward_load(private backward_elements *elements, uint k,
-                          private const backward_tensors *tensors, ulong at)
+#if RECOMPUTES
+static void backward_line_of(private const backward_tensors *tensors, uint c,
+                             private backward_line *line)
 {
-    elements->summed[k] = load_element(tensors->summed, at);
-    elements->x[k] = load_element(tensors->x, at);
+    private const activation_of *of = &tensors->activation;
+    line->mean = tensors->means[c];
+    line->a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
+    line->b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, line->a);
 }
 
-static float backward_mean(private const backward_tensors *tensors, uint c)
+static float backward_mean(backward_line line)
 {
-    return tensors->means[c];
+    return line.mean;
+}
+
+#else
+static void backward_line_of(private const backward_tensors *tensors, uint c,
+                             private backward_line *line)
+{
+    *line = tensors->means[c];
+}
+
+static float backward_mean(backward_line line)
+{
+    return line;
+}
+#endif
+
+static float backward_summed(private const backward_tensors *tensors, ulong at, backward_line line)
+{
+    const float dy = load_element(tensors->summed, at);
+#if RECOMPUTES
+    const float z = fma(line.a, load_element(tensors->x, at) - line.mean, line.b);
+    return activated(dy, passes(z), tensors->activation.slope);
+#elif MASKED
+    return activated(dy, load_mask(&tensors->activation.mask, at), tensors->activation.slope);
+#else
+    return dy;
+#endif
+}
+
+static void backward_load(private backward_elements *elements, uint k,
+                          private const backward_tensors *tensors, ulong at, backward_line line)
+{
+    elements->summed[k] = backward_summed(tensors, at, line);
+    elements->x[k] = load_element(tensors->x, at);
 }
 
 static void backward_clear(private backward_sums *sums)

@@ -18,8 +18,8 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, uint channels,
-                             float last_reciprocal)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, uint n,
+                                   uint channels, float last_reciprocal, PASS(line) line)
 {
     const float share = reciprocal(n, last_reciprocal);
     float sums[LANES];
@@ -28,19 +28,20 @@ static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, 
     for (uint i = 0; i < n; i += LANES)
         UNROLL for (uint l = 0; l < LANES; ++l)
         {
-            const float v = load_element(p, place + (ulong)min(i + l, n - 1) * channels);
+            const float v = PASS(summed)(tensors, place + (ulong)min(i + l, n - 1) * channels,
+                                         line);
             sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
         }
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(global const stored *p, ulong place, uint n, uint channels,
-                                   float last_reciprocal)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, uint n,
+                                   uint channels, float last_reciprocal, PASS(line) line)
 {
     float lanes[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = load_element(p, place + (ulong)min(l, n - 1) * channels);
+        lanes[l] = PASS(summed)(tensors, place + (ulong)min(l, n - 1) * channels, line);
     UNROLL for (uint l = 0; l < LANES; ++l)
         lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
     return fold_lanes(lanes);
@@ -70,8 +71,10 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS;
-    const float mean = PASS(mean)(&tensors, min(c, channels - 1));
+    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    PASS(line) line;
+    PASS(line_of)(&tensors, min(c, channels - 1), &line);
+    const float mean = PASS(mean)(line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
@@ -86,7 +89,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     bool again = false;
     /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
-        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
+        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels, line);
     for (uint unit = from, added = 0; unit < stop;) {
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
                                          last_channel, &next_n);
@@ -96,7 +99,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(tensors.summed, place, n, channels, last_reciprocal);
+            pivot = PASS(pivot_of_column)(&tensors, place, n, channels, last_reciprocal, line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
@@ -115,7 +118,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 {
                     PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
                               pivot, mean);
-                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels);
+                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels, line);
                 }
             }
         PASS(fold_lanes)(&sums, lanes);
@@ -123,7 +126,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
-                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels);
+                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels, line);
             continue;
         }
 #endif
@@ -133,7 +136,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
             PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                            &sums);
         if (unknown)
-            flags |= flags_of_elements(tensors.summed + place, n, channels);
+            flags |= PASS(flags_of_elements)(&tensors, place, n, channels, line);
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;

@@ -14,7 +14,7 @@
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
-#define PASS_TENSORS {x + x_offset}
+#define PASS_TENSORS(total) {x + x_offset}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
@@ -35,16 +35,30 @@ typedef struct forward_sums {
     float a, q;
 } forward_sums;
 
-static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, ulong at)
+/* What a channel's elements are summed with, besides pivots: in the backward pass. */
+typedef float forward_line;
+
+static void forward_line_of(private const forward_tensors *tensors, uint c,
+                            private forward_line *line)
 {
-    elements->summed[k] = load_element(tensors->summed, at);
+    *line = 0.0f;
 }
 
-/* The forward pass reads no means. */
-static float forward_mean(private const forward_tensors *tensors, uint c)
+static float forward_mean(forward_line line)
 {
-    return 0.0f;
+    return line;
+}
+
+/* An element that is summed. */
+static float forward_summed(private const forward_tensors *tensors, ulong at, forward_line line)
+{
+    return load_element(tensors->summed, at);
+}
+
+static void forward_load(private forward_elements *elements, uint k,
+                         private const forward_tensors *tensors, ulong at, forward_line line)
+{
+    elements->summed[k] = forward_summed(tensors, at, line);
 }
 
 static void forward_clear(private forward_sums *sums)

@@ -55,7 +55,7 @@ static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint c
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
 static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tensors) *tensors,
                             private const KIND(tasks_of) *tasks, uint task, uint channel,
-                            float pivot, float mean)
+                            float pivot, PASS(line) line)
 {
     uint n;
     const ulong place = KIND(locate)(tasks, task, channel, &n);
@@ -65,8 +65,8 @@ static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tens
     PASS(clear)(&sums);
     _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
     {
-        PASS(load)(&one, 0, tensors, place + i);
-        PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
+        PASS(load)(&one, 0, tensors, place + i, line);
+        PASS(add)(&sums, &largest, &one, 0, true, pivot, PASS(mean)(line));
     }
     PASS(keep)(lanes, LANES_SIZE, to, &sums, largest);
 }
@@ -89,7 +89,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
-    const PASS(tensors) tensors = PASS_TENSORS;
+    const PASS(tensors) tensors = PASS_TENSORS(channels);
     if (NONE_REPEATS(first, min(strip_mask + 1, channels - first)))
         return;
     const KIND(tasks_of) all = {(ulong)channels * plane, first,  channels,
@@ -98,8 +98,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);
-    const float lane_mean = PASS(mean)(&tensors, min(lane_channel, channels - 1));
-    const float task_mean = PASS(mean)(&tensors, min(task_channel, channels - 1));
+    PASS(line) lane_line, task_line;
+    PASS(line_of)(&tensors, min(lane_channel, channels - 1), &lane_line);
+    PASS(line_of)(&tensors, min(task_channel, channels - 1), &task_line);
+    const float lane_mean = PASS(mean)(lane_line), task_mean = PASS(mean)(task_line);
     PASS(elements) elements;
     uint sizes[AT_ONCE];
     long limbs[MOST_LIMBS];
@@ -121,7 +123,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         sizes[a] = exists ? n : 0;
         /* Loads past the block's end read its last element instead; the values are not used. */
         UNROLL for (uint s = 0; s < STEPS; ++s)
-            PASS(load)(&elements, a * STEPS + s, &tensors, place + min(lane + s * LANES, n - 1));
+            PASS(load)(&elements, a * STEPS + s, &tensors, place + min(lane + s * LANES, n - 1),
+                       lane_line);
     }
     for (uint from = 0, batches = 0; from < tasks; from += TASKS) {
         _Pragma("unroll 1") for (uint turn = 0; turn < TURNS && from + turn * OF_TURN < tasks; ++turn)
@@ -160,7 +163,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 PASS(add)(&sums, &largest, &elements, a * STEPS + s, lane + s * LANES < sizes[a],
                           pivot, lane_mean);
                 PASS(load)(&elements, a * STEPS + s, &tensors,
-                           place + min(lane + s * LANES, n - 1));
+                           place + min(lane + s * LANES, n - 1), lane_line);
             }
             sizes[a] = exists ? n : 0;
             PASS(keep)(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
@@ -199,7 +202,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS)
                     if (poor[at])
                         KIND(sum_again)(lanes, at * BANKS + lane, &tensors, &all, from + at,
-                                        lane_channel, pivots[at], lane_mean);
+                                        lane_channel, pivots[at], lane_line);
                 trips = 2;
             }
 #endif
@@ -216,7 +219,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
             if (part == 0)
                 flags |= of_block;
             if (part == 0 && unknown)
-                flags |= flags_of_elements(tensors.summed + place, n, 1);
+                flags |= PASS(flags_of_elements)(&tensors, place, n, 1, task_line);
         }
         if (++batches == BATCHES_TO_CARRY) {
             carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);

@@ -9,11 +9,12 @@
  */
 /* Adds one element as a block. */
 static void PASS(add_one)(private long *limbs, private int *flags,
-                          private const PASS(tensors) *tensors, ulong at, float mean)
+                          private const PASS(tensors) *tensors, ulong at, PASS(line) line)
 {
+    const float mean = PASS(mean)(line);
     PASS(elements) one;
     PASS(sums) sums;
-    PASS(load)(&one, 0, tensors, at);
+    PASS(load)(&one, 0, tensors, at, line);
     float pivot = one.summed[0], largest = 0.0f;
     PASS(clear)(&sums);
     PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
@@ -22,7 +23,7 @@ static void PASS(add_one)(private long *limbs, private int *flags,
     UNROLL for (uint part = 0; part < PARTS; ++part)
         PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
     if (unknown)
-        *flags |= flags_of_elements(tensors->summed + at, 1, 1);
+        *flags |= PASS(flags_of_elements)(tensors, at, 1, 1, line);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -38,8 +39,10 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS;
-    const float mean = PASS(mean)(&tensors, min(c, channels - 1));
+    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    PASS(line) line;
+    PASS(line_of)(&tensors, min(c, channels - 1), &line);
+    const float mean = PASS(mean)(line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
@@ -49,15 +52,16 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
     PASS(elements) elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
-        PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel);
+        PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel,
+                   line);
     for (uint row = from, added = 0; row < stop; row += step) {
         uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), mean);
         UNROLL for (uint k = 0; k < RUN; ++k)
             PASS(load)(&elements, k, &tensors,
-                       (ulong)min(row + step + k, stop - 1) * channels + last_channel);
+                       (ulong)min(row + step + k, stop - 1) * channels + last_channel, line);
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
-                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, mean);
+                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, line);
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

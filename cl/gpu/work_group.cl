@@ -42,21 +42,6 @@ static float largest_of_row(local const float *row)
     return largest;
 }
 
-/*
- * The flags of a block that may have elements that are not finite. Those of each element, joined,
- * equal those of the block's mean (flags_of in accumulator.cl), and need no order.
- */
-static int flags_of_elements(global const stored *p, uint n, ulong stride)
-{
-    int flags = 0;
-    for (uint i = 0; i < n; ++i) {
-        const float v = load_element(p, i * stride);
-        if (!isfinite(v))
-            flags |= flags_of(v);
-    }
-    return flags ? flags : FLAG_OVERFLOW;
-}
-
 /* carry_limbs for `count` limbs, which differs between work-items, at most `most`. */
 static void carry_part(private long *limbs, int count, int most)
 {

@@ -41,17 +41,17 @@ static void forward_narrow(struct device *device, const struct block *block, int
                    device_linear(device, b), device->block[b].linear);
 }
 
-/* What is left of a batch norm that was folded. */
-static void forward_bias(struct device *device, const struct block *block, int b)
+/* What is left of a batch norm that was folded, and of its ReLU. */
+static void forward_bias_relu(struct device *device, const struct block *block, int b)
 {
     const struct tensors *t = &device->block[b];
 
     if (device->images)
-        device_run(device, ADD_BIAS, block->out, block->rows * device->images, 1, "mmim",
+        device_run(device, BIAS_RELU, block->out, block->rows * device->images, 1, "mmim",
                    device_linear(device, b), device->folded, (int)block->beta, t->normed);
 }
 
-static void forward_relu_pool(struct device *device, const struct block *block, int b)
+static void forward_pool(struct device *device, const struct block *block, int b)
 {
     const size_t pool = (size_t)block->pool;
     const struct tensors *t = &device->block[b];
@@ -60,25 +60,25 @@ static void forward_relu_pool(struct device *device, const struct block *block, 
         return;
     /* What a dense block leaves is one row of one pixel. */
     if (block->convolution)
-        device_run(device, RELU_POOL, block->out, block->width / pool,
+        device_run(device, MAX_POOL, block->out, block->width / pool,
                    device->images * (block->height / pool), "miim", t->normed, (int)block->width,
                    block->pool, t->out);
     else
-        device_run(device, RELU_POOL, block->out, 1, device->images, "miim", t->normed, 1, 1,
+        device_run(device, MAX_POOL, block->out, 1, device->images, "miim", t->normed, 1, 1,
                    t->out);
 }
 
-static void backward_relu_pool(struct device *device, const struct block *block, int b)
+static void backward_pool(struct device *device, const struct block *block, int b)
 {
     const size_t pool = (size_t)block->pool;
     const struct tensors *t = &device->block[b];
 
     if (block->convolution)
-        device_run(device, RELU_POOL_GRAD, block->out, block->width / pool,
+        device_run(device, MAX_POOL_GRAD, block->out, block->width / pool,
                    device->images * (block->height / pool), "mmmiim", t->normed, t->out, t->d_out,
                    (int)block->width, block->pool, t->d_normed);
     else
-        device_run(device, RELU_POOL_GRAD, block->out, 1, device->images, "mmmiim", t->normed,
+        device_run(device, MAX_POOL_GRAD, block->out, 1, device->images, "mmmiim", t->normed,
                    t->out, t->d_out, 1, 1, t->d_normed);
 }
 
@@ -120,8 +120,8 @@ void blocks_forward(struct model *model, struct norm *norm)
             struct device *device = &model->device[d];
 
             if (!norm)
-                forward_bias(device, &model->network.block[b], b);
-            forward_relu_pool(device, &model->network.block[b], b);
+                forward_bias_relu(device, &model->network.block[b], b);
+            forward_pool(device, &model->network.block[b], b);
         }
     }
 }
@@ -131,7 +131,7 @@ void blocks_backward(struct model *model, struct norm *norm)
     for (int b = BLOCKS; b-- > 0;) {
         if (b < NORMS) {
             for (size_t d = 0; d < model->devices; ++d)
-                backward_relu_pool(&model->device[d], &model->network.block[b], b);
+                backward_pool(&model->device[d], &model->network.block[b], b);
             norm_backward(norm, b);
         }
         for (size_t d = 0; d < model->devices; ++d)

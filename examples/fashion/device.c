@@ -11,8 +11,8 @@ extern const char fashion_kernels[];
 extern const size_t fashion_kernels_length;
 
 static const char *const kernel_names[KERNELS] = {
-    "narrow",    "widen",          "gather",       "im2col",   "col2im", "add_bias",
-    "relu_pool", "relu_pool_grad", "softmax_loss", "sum_rows", "sgd",
+    "narrow",   "widen",         "gather",       "im2col",   "col2im", "bias_relu",
+    "max_pool", "max_pool_grad", "softmax_loss", "sum_rows", "sgd",
 };
 
 static void build(struct device *device)

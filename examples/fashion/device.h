@@ -3,7 +3,7 @@
  * and the tensors of all its replicas.
  *
  * Replicas of one device hold the same parameters, so what does not couple
- * images (convolution, ReLU, pooling, loss) runs as one call over the images
+ * images (convolution, pooling, loss) runs as one call over the images
  * of all of them, one replica after the other in each tensor. Only batch norm
  * is told where each replica's shard begins. Each replica has a command queue
  * of its own for it; `queue` runs the rest.
@@ -23,9 +23,9 @@ enum kernel_name {
     GATHER,
     IM2COL,
     COL2IM,
-    ADD_BIAS,
-    RELU_POOL,
-    RELU_POOL_GRAD,
+    BIAS_RELU,
+    MAX_POOL,
+    MAX_POOL_GRAD,
     SOFTMAX_LOSS,
     SUM_ROWS,
     SGD,
@@ -39,8 +39,8 @@ enum kernel_name {
 struct tensors {
     cl_mem columns; /* what the GEMM reads; for a dense block the input as it is */
     cl_mem linear;  /* what it writes, before batch norm */
-    cl_mem normed;  /* after batch norm */
-    cl_mem out;     /* after ReLU and pooling */
+    cl_mem normed;  /* after batch norm and ReLU, one pass */
+    cl_mem out;     /* after pooling, floats */
     cl_mem d_linear, d_normed, d_out;
 };
 

@@ -98,22 +98,22 @@ kernel void col2im(global const float *restrict d_columns, int height, int width
     d_in[(image + y * width + x) * channels + c] = sum;
 }
 
-/* y(row, c) = x(row, c) + bias(offset + c) */
-kernel void add_bias(global const float *restrict x, global const float *restrict bias, int offset,
-                     global element *restrict y)
+/* y(row, c) = the larger of 0 and x(row, c) + bias(offset + c) */
+kernel void bias_relu(global const float *restrict x, global const float *restrict bias, int offset,
+                      global element *restrict y)
 {
     const size_t c = get_global_id(0), at = get_global_id(1) * get_global_size(0) + c;
 
-    STORE(x[at] + bias[offset + c], y, at);
+    STORE(fmax(x[at] + bias[offset + c], 0.0f), y, at);
 }
 
 /*
- * out = the largest of max(0, y) over a window of pool x pool; pool 1 is ReLU
- * alone. `width` is y's. One item per channel and window; dimension 2 is the
- * image with its rows of windows.
+ * out = the largest y, none of which is below 0, over a window of pool x pool; pool
+ * 1 makes floats of them. `width` is y's. One item per channel and window; dimension
+ * 2 is the image with its rows of windows.
  */
-kernel void relu_pool(global const element *restrict y, int width, int pool,
-                      global float *restrict out)
+kernel void max_pool(global const element *restrict y, int width, int pool,
+                     global float *restrict out)
 {
     const size_t c = get_global_id(0), channels = get_global_size(0);
     const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
@@ -125,16 +125,16 @@ kernel void relu_pool(global const element *restrict y, int width, int pool,
     out[(row * windows + x) * channels + c] = best;
 }
 
-/* Its gradient: to the first value that is the largest, if that is above 0. */
-kernel void relu_pool_grad(global const element *restrict y, global const float *restrict out,
-                           global const float *restrict d_out, int width, int pool,
-                           global element *restrict d_y)
+/* Its gradient: to the first value that is the largest. */
+kernel void max_pool_grad(global const element *restrict y, global const float *restrict out,
+                          global const float *restrict d_out, int width, int pool,
+                          global element *restrict d_y)
 {
     const size_t c = get_global_id(0), channels = get_global_size(0);
     const size_t x = get_global_id(1), windows = get_global_size(1), row = get_global_id(2);
     const size_t at = (row * windows + x) * channels + c;
     const float best = out[at];
-    float rest = best > 0.0f ? d_out[at] : 0.0f;
+    float rest = d_out[at];
 
     for (int j = 0; j < pool; ++j) {
         for (int i = 0; i < pool; ++i) {

@@ -34,6 +34,7 @@ static void make_layers(struct norm *norm, struct norm_group *group)
         config.channels = norm->network->block[b].out;
         config.layout = SBN_LAYOUT_NHWC;
         config.type = norm->replica[0].device->type;
+        config.activation = SBN_RELU;
         /* Small batches make noisy averages: weigh many of them, in both trainings. */
         config.momentum = 0.02;
         must_sbn(sbn_batchnorm_create(group->group, &config, &group->layer[b]), "making a layer");

@@ -1,5 +1,5 @@
 /*
- * The batch norms of the network, by syncbn. Who shares statistics is a matter
+ * The batch norms of the network with their ReLUs, by syncbn. Who shares statistics is a matter
  * of grouping and of nothing else: per replica is a group for each replica,
  * synchronised is one group of them all. Everything below is the same code
  * for both.

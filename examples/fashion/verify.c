@@ -200,6 +200,7 @@ static void run_here(const struct model *model, struct captured *c, const struct
     config.channels = channels;
     config.layout = SBN_LAYOUT_NHWC;
     config.type = c->type;
+    config.activation = SBN_RELU;
     must_sbn(sbn_group_create(&group_config, &group), "making a group");
     must_sbn(sbn_batchnorm_create(group, &config, &layer), "making a layer");
     must_sbn(sbn_saved_create(layer, &saved), "making room for a layer's statistics");

@@ -5,6 +5,8 @@
  *
  *   y = (x - mean) / sqrt(var + eps) * weight + bias
  *
+ * A layer may add a residual and apply an activation in the same passes.
+ *
  * Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Mean and (biased) variance are
  * per channel, over all samples and positions of the group. Where that paper leaves
  * something open, the layer behaves as PyTorch's BatchNorm.
@@ -30,6 +32,16 @@ typedef enum sbn_average {
     SBN_AVERAGE_CUMULATIVE = 1 /* the plain mean of all batches: PyTorch's momentum=None */
 } sbn_average;
 
+/*
+ * What is applied last to what batch norm, and the residual, have made: z. NaN passes through all
+ * of them. A result of 0 is +0.
+ */
+typedef enum sbn_activation {
+    SBN_IDENTITY = 0,  /* z */
+    SBN_RELU = 1,      /* z <= 0 ? 0 : z; gradient 0 where z <= 0 */
+    SBN_LEAKY_RELU = 2 /* z > 0 ? z : slope z; gradient slope where not z > 0 */
+} sbn_activation;
+
 /* The settings of a layer. */
 typedef struct sbn_batchnorm_config {
     size_t size;      /* sizeof(sbn_batchnorm_config) */
@@ -49,15 +61,22 @@ typedef struct sbn_batchnorm_config {
     int track_running_stats; /* 0: evaluation uses batch statistics, and synchronises */
     int dimensions;          /* accepted shapes: 1 (N,C) and (N,C,L), 2 (N,C,H,W),
                                 3 (N,C,D,H,W); 0: all of them */
-    sbn_type type;           /* storage of x, y, dy and dx; all ranks agree. Weight, bias, their
-                                gradients and all statistics are floats. */
+    sbn_type type;           /* storage of x, y, dy, dx and the residual; all ranks agree. Weight,
+                                bias, their gradients and all statistics are floats. */
+    /* Fused into all passes; all ranks agree in them. */
+    sbn_activation activation;
+    double slope; /* of SBN_LEAKY_RELU: finite as a float, to which it is rounded */
+    int residual; /* 1: the shards' residual is added before the activation */
 } sbn_batchnorm_config;
 
-/* eps 1e-5, momentum 0.1, affine, tracking, NCHW, SBN_F32. Set `channels`. */
+/*
+ * eps 1e-5, momentum 0.1, affine, tracking, NCHW, SBN_F32, no activation (slope 0.01), no residual.
+ * Set `channels`.
+ */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
         sizeof(sbn_batchnorm_config), NULL, 0, SBN_LAYOUT_NCHW, 1e-5, SBN_EPS_ADD, 0.1, \
-            SBN_AVERAGE_MOMENTUM, 1, 1, 0, SBN_F32 \
+            SBN_AVERAGE_MOMENTUM, 1, 1, 0, SBN_F32, SBN_IDENTITY, 0.01, 0 \
     }
 
 /* Writes SBN_BATCHNORM_CONFIG_INIT to a struct of `size` bytes. */
@@ -143,7 +162,9 @@ SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
 /*
  * Saved statistics: what a forward pass in training keeps for its backward pass. They
  * are the group's mean, variance and count, on each device and, once they are needed
- * there, on the host, and the shapes.
+ * there, on the host, and the shapes. Of a layer with a residual and an activation they
+ * also keep a mask on each device, of where the activation passes the gradient: a bit for
+ * each element (in the GPU form two).
  *
  * Each forward pass whose backward pass is still to come needs one of its own: a
  * layer that is used twice, a GAN's two passes or micro-batches need several. A later

@@ -5,7 +5,8 @@
  *   a = norm_weight / sqrt(running_var + eps)
  *   folded_weight = a weight,  folded_bias = a (bias - running_mean) + norm_bias
  *
- * This is the formula of batchnorm.h applied to weight x + bias.
+ * This is the formula of batchnorm.h applied to weight x + bias. The layer's activation stays to be
+ * applied by the caller.
  */
 #ifndef SYNCBN_FOLD_H
 #define SYNCBN_FOLD_H
@@ -53,7 +54,7 @@ typedef struct sbn_folding {
  *
  * `foldings` has one element for each replica of this process. Nothing but the folded
  * weight and bias changes, so training can go on with the original ones.
- * SBN_INVALID_ARGUMENT for a layer without running statistics.
+ * SBN_INVALID_ARGUMENT for a layer without running statistics, or with a residual.
  */
 SBN_API int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings);
 

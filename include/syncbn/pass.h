@@ -83,9 +83,11 @@ typedef struct sbn_pass sbn_pass;
  *
  *   y = a (x - mean) + bias with a = weight / sqrt(var + eps),
  *
- * mean and var those of the whole group's x. Reads x, weight, bias; writes y. Fills
+ * mean and var those of the whole group's x; plus the residual, through the activation,
+ * where the layer has them. Reads x, weight, bias, residual; writes y. Fills
  * `saved`, which backward and recomputation read; x must stay as it is until they
- * have run. Updates the running statistics unless SBN_KEEP_RUNNING_STATS is given.
+ * have run, the residual until recomputation has. Updates the running statistics unless
+ * SBN_KEEP_RUNNING_STATS is given.
  *
  * Few values. One value per channel over the whole group is SBN_TOO_FEW_VALUES; no
  * values change nothing and succeed.
@@ -124,14 +126,17 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn
  * Begins the backward pass of the forward pass that filled `saved`. Waits for what
  * sbn_forward_begin waits for.
  *
- * Shapes are those of the forward pass. Reads x, dy, weight; writes dx (mem NULL: not
- * wanted), weight_grad and bias_grad. With sums over the n values per channel of the
+ * Shapes are those of the forward pass. Reads x, dy, weight, and the bias if the layer has
+ * an activation and no residual; writes dx and residual_grad (mem NULL: not wanted),
+ * weight_grad and bias_grad. With sums over the n values per channel of the
  * group and xhat = (x - mean) invstd, invstd = 1 / sqrt(var + eps):
  *
  *   bias_grad = sum dy,  weight_grad = sum dy xhat,
  *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
  *
- * Ioffe & Szegedy 2015, section 3. Where SBN_EPS_CLAMP replaced the variance by eps,
+ * Ioffe & Szegedy 2015, section 3. Of a layer with an activation dy stands here for dy times
+ * the activation's derivative; residual_grad is that product. Where SBN_EPS_CLAMP replaced the
+ * variance by eps,
  * the variance is a constant and the last term is 0. If `saved` holds running
  * statistics (of a forward pass in evaluation, or frozen) mean and variance are
  * constants:
@@ -139,8 +144,9 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn
  *   dx = weight invstd dy.
  *
  * Such a pass combines nothing with other ranks, unless SBN_GLOBAL_GRADIENTS is given.
- * It reads x for the gradients of weight and bias only: x may be missing where no
- * replica wants those and the flag is not given.
+ * It reads x for the gradients of weight and bias, and for an activation without a
+ * residual: x may be missing where there is neither (no replica wants those gradients and
+ * the flag is not given).
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of
  * that channel NaN; with constant statistics dx is NaN where dy is. With no values
@@ -257,7 +263,7 @@ SBN_API int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_
  * other ranks, nor for the queues, unless the running statistics have changed while an
  * earlier copy of them to a device is still under way.
  *
- * Reads x, weight, bias; writes y. Each rank calls it when it likes. A layer without
+ * Reads x, weight, bias, residual; writes y. Each rank calls it when it likes. A layer without
  * running statistics uses the batch's instead: then the call synchronises and blocks
  * as sbn_forward does, and all ranks must make it; one value per channel is enough.
  *
@@ -272,7 +278,7 @@ SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
  * Recomputation: y again from x and `saved`, with the same bits as the forward pass
  * that filled it. Waits for nothing, and communicates nothing.
  *
- * Reads x, weight, bias; writes y. No statistics are computed or updated.
+ * Reads x, weight, bias, residual; writes y. No statistics are computed or updated.
  */
 SBN_API int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved);
 

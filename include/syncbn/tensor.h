@@ -29,11 +29,12 @@ typedef enum sbn_layout {
 } sbn_layout;
 
 /*
- * How the elements of x, y, dy and dx are stored. All arithmetic is that of floats: an element is
- * widened exactly when it is read, and a result is rounded once, to the nearest, ties to even, when
- * it is written. Subnormal halves keep their values; subnormal bfloat16s are denormal floats, which
- * some devices flush. NaN stays NaN (its payload may change), and a result beyond the largest finite
- * element becomes an infinity, as IEEE 754 says. No device needs cl_khr_fp16.
+ * How the elements of x, y, dy, dx, the residual and its gradient are stored. All arithmetic is
+ * that of floats: an element is widened exactly when it is read, and a result is rounded once, to
+ * the nearest, ties to even, when it is written. Subnormal halves keep their values; subnormal
+ * bfloat16s are denormal floats, which some devices flush. NaN stays NaN (its payload may change),
+ * and a result beyond the largest finite element becomes an infinity, as IEEE 754 says. No device
+ * needs cl_khr_fp16.
  */
 typedef enum sbn_type {
     SBN_F32 = 0, /* float: IEEE 754 binary32 */
@@ -42,8 +43,8 @@ typedef enum sbn_type {
 } sbn_type;
 
 /*
- * A range of elements in an OpenCL buffer, of the same context as the replica's
- * queue: floats, or in x, y, dy and dx the layer's type. The buffer stays the caller's.
+ * A range of elements in an OpenCL buffer, of the same context as the replica's queue:
+ * floats, or in tensors of the shard's shape the layer's type. The buffer stays the caller's.
  * How many elements the range has follows from what it is used for. This struct is a part
  * of others and never grows: it has no `size`.
  */
@@ -63,10 +64,11 @@ typedef struct sbn_buffer {
  * overlap one that the pass writes: SBN_INVALID_ARGUMENT names both. (Sub-buffers of one
  * buffer count as buffers of their own.)
  *
- * In place. dx may be dy: the same buffer and offset. y may be x in sbn_evaluate, in
- * sbn_recompute, and in sbn_forward of a layer in evaluation or frozen, whose backward
- * pass then cannot read x: it must not be asked for gradients of weight and bias. The
- * results have the same bits as apart.
+ * In place. dx or residual_grad may be dy: the same buffer and offset. y may be x in
+ * sbn_evaluate, in sbn_recompute, and in sbn_forward of a layer in evaluation or frozen,
+ * whose backward pass then cannot read x: it must not be asked for gradients of weight
+ * and bias, and the layer must have no activation, or also a residual. The results have
+ * the same bits as apart.
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last
@@ -75,17 +77,20 @@ typedef struct sbn_buffer {
  * them.
  */
 typedef struct sbn_shard {
-    size_t size;            /* sizeof(sbn_shard) */
-    int dims;               /* how many numbers of `shape` count: 2 ... 5 */
-    size_t shape[5];        /* N, C, then space; N or an extent of space may be 0: no values,
+    size_t size;       /* sizeof(sbn_shard) */
+    int dims;          /* how many numbers of `shape` count: 2 ... 5 */
+    size_t shape[5];   /* N, C, then space; N or an extent of space may be 0: no values,
                                whatever the other extents are */
-    sbn_buffer x, y;        /* of `shape` and the layer's type */
-    sbn_buffer dy, dx;      /* of `shape` and the layer's type */
-    sbn_buffer weight;      /* gamma: C floats; read if the layer is affine */
-    sbn_buffer bias;        /* beta: C floats; read if the layer is affine */
-    sbn_buffer weight_grad; /* C floats; mem NULL: not wanted */
-    sbn_buffer bias_grad;   /* C floats; mem NULL: not wanted */
-    uint32_t num_wait;      /* events in wait_list */
+    sbn_buffer x, y;   /* of `shape` and the layer's type */
+    sbn_buffer dy, dx; /* of `shape` and the layer's type */
+    /* Of `shape` and the layer's type, where the layer adds a residual; else not accessed. */
+    sbn_buffer residual;
+    sbn_buffer residual_grad;           /* mem NULL: not wanted */
+    sbn_buffer weight;                  /* gamma: C floats; read if the layer is affine */
+    sbn_buffer bias;                    /* beta: C floats; read if the layer is affine */
+    sbn_buffer weight_grad;             /* C floats; mem NULL: not wanted */
+    sbn_buffer bias_grad;               /* C floats; mem NULL: not wanted */
+    uint32_t num_wait;                  /* events in wait_list */
     struct _cl_event *const *wait_list; /* a const cl_event *; not read if num_wait is 0 */
     struct _cl_event **event;           /* a cl_event *, or NULL */
 } sbn_shard;
@@ -94,7 +99,7 @@ typedef struct sbn_shard {
     { \
         sizeof(sbn_shard), 0, {0, 0, 0, 0, 0}, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
-            0, NULL, NULL \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL \
     }
 
 #ifdef __cplusplus

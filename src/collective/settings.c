@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/activation.h"
 #include "base/digest.h"
 #include "base/type.h"
 #include "exact/format.h"
@@ -25,6 +26,9 @@ sbn_settings sbn__settings_of(const sbn_batchnorm_config *config)
                              [SBN_SETTING_AFFINE] = config->affine,
                              [SBN_SETTING_TRACKING] = config->track_running_stats,
                              [SBN_SETTING_TYPE] = config->type,
+                             [SBN_SETTING_ACTIVATION] = config->activation,
+                             [SBN_SETTING_SLOPE] = word_of(config->slope),
+                             [SBN_SETTING_RESIDUAL] = config->residual,
                              [SBN_SETTING_ORDER] = SBN_ORDER_VERSION,
                              [SBN_SETTING_BLOCK] = SBN_BLOCK,
                          }};
@@ -42,6 +46,9 @@ const char *sbn__setting_name(int setting)
         [SBN_SETTING_AFFINE] = "affine",
         [SBN_SETTING_TRACKING] = "track_running_stats",
         [SBN_SETTING_TYPE] = "type",
+        [SBN_SETTING_ACTIVATION] = "activation",
+        [SBN_SETTING_SLOPE] = "slope",
+        [SBN_SETTING_RESIDUAL] = "residual",
         [SBN_SETTING_ORDER] = "order version",
         [SBN_SETTING_BLOCK] = "elements a block",
     };
@@ -66,7 +73,8 @@ void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
 {
     switch (setting) {
     case SBN_SETTING_EPS:
-    case SBN_SETTING_MOMENTUM: print_number(word, out, size); break;
+    case SBN_SETTING_MOMENTUM:
+    case SBN_SETTING_SLOPE: print_number(word, out, size); break;
     case SBN_SETTING_EPS_MODE:
         snprintf(out, size, "%s", word == SBN_EPS_CLAMP ? "SBN_EPS_CLAMP" : "SBN_EPS_ADD");
         break;
@@ -79,6 +87,12 @@ void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
         /* Another rank's word may be anything. */
         if (word >= 0 && word < SBN_TYPES)
             snprintf(out, size, "%s", sbn__type_name((sbn_type)word));
+        else
+            snprintf(out, size, "%lld", (long long)word);
+        break;
+    case SBN_SETTING_ACTIVATION:
+        if (word >= 0 && word < SBN_ACTIVATIONS)
+            snprintf(out, size, "%s", sbn__activation_name((sbn_activation)word));
         else
             snprintf(out, size, "%lld", (long long)word);
         break;

@@ -102,27 +102,38 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     return SBN_SUCCESS;
 }
 
-int sbn__replica_load(sbn_replica *replica, sbn_type type, const char *options, const char *folder)
+int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, const char *options,
+                      const char *folder)
 {
-    if (replica->programs[type])
+    sbn_program **program = &replica->programs[type][fusion];
+    sbn_kernels *kernels = &replica->kernels[type][fusion];
+    if (*program)
         return SBN_SUCCESS;
-    int status = sbn__program_acquire(replica->context, replica->device, replica->form, type,
-                                      options, folder, &replica->programs[type]);
+    const sbn_program wanted = {
+        .context = replica->context,
+        .device = replica->device,
+        .form = replica->form,
+        .type = type,
+        .fusion = fusion,
+        .half_by_bits = fusion ? replica->programs[type][0]->half_by_bits : 0,
+        .options = options,
+    };
+    int status = sbn__program_acquire(&wanted, folder, program);
     if (!status)
-        status = sbn__kernels_create(&replica->kernels[type], replica->programs[type]);
-    if (!status && type == SBN_F32)
-        status = sbn__sum_kernels_create(&replica->sum_kernels, replica->programs[type]);
+        status = sbn__kernels_create(kernels, *program);
+    if (!status && type == SBN_F32 && !fusion)
+        status = sbn__sum_kernels_create(&replica->sum_kernels, *program);
     if (status)
-        sbn__replica_unload(replica, type);
+        sbn__replica_unload(replica, type, fusion);
     return status;
 }
 
-void sbn__replica_unload(sbn_replica *replica, sbn_type type)
+void sbn__replica_unload(sbn_replica *replica, sbn_type type, int fusion)
 {
-    sbn__kernels_release(&replica->kernels[type]);
-    sbn__program_release(replica->programs[type]);
-    memset(&replica->kernels[type], 0, sizeof replica->kernels[type]);
-    replica->programs[type] = NULL;
+    sbn__kernels_release(&replica->kernels[type][fusion]);
+    sbn__program_release(replica->programs[type][fusion]);
+    memset(&replica->kernels[type][fusion], 0, sizeof replica->kernels[type][fusion]);
+    replica->programs[type][fusion] = NULL;
 }
 
 void sbn__replica_close(sbn_replica *replica)
@@ -130,7 +141,8 @@ void sbn__replica_close(sbn_replica *replica)
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
     sbn__sum_kernels_release(&replica->sum_kernels);
     for (int type = 0; type < SBN_TYPES; ++type)
-        sbn__replica_unload(replica, (sbn_type)type);
+        for (int fusion = 0; fusion < SBN_FUSIONS; ++fusion)
+            sbn__replica_unload(replica, (sbn_type)type, fusion);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "device/opencl.h"
 #include "device/self_test_rules.h"
 
 /*
@@ -38,6 +39,17 @@ int sbn__combine_span(sbn_kernel_form form)
     return form == SBN_FORM_GPU ? 1 : cpu.combine_span;
 }
 
+/* As many as a work-item stores at once. */
+int sbn__mask_bits(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? SBN_GPU_TILE / SBN_GPU_APPLY_ITEMS : cpu.width;
+}
+
+int sbn__mask_word(sbn_kernel_form form)
+{
+    return form == SBN_FORM_GPU ? sizeof(cl_uchar) : sizeof(cl_ushort);
+}
+
 static int form_macros(sbn_kernel_form form, char *out, size_t size)
 {
     if (form == SBN_FORM_GPU)
@@ -64,9 +76,10 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
                     "%s-D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
                     "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
-                    "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D CASES=%d ",
+                    "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D MASK_BITS=%d "
+                    "-D CASES=%d ",
                     own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
                     SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD,
                     SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, sbn__combine_items(form),
-                    sbn__combine_span(form), SBN_SELF_TEST_CASES);
+                    sbn__combine_span(form), sbn__mask_bits(form), SBN_SELF_TEST_CASES);
 }

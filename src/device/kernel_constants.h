@@ -67,6 +67,10 @@ const sbn_kernel_sizes *sbn__kernel_sizes(void);
 int sbn__combine_items(sbn_kernel_form form);
 int sbn__combine_span(sbn_kernel_form form);
 
+/* Elements that a word of a mask has bits for, and its bytes: cl/fusion.cl. */
+int sbn__mask_bits(sbn_kernel_form form);
+int sbn__mask_word(sbn_kernel_form form);
+
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);
 

@@ -4,6 +4,7 @@
 
 #include "device/binary.h"
 #include "device/build_options.h"
+#include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/program_text.h"
@@ -72,7 +73,7 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     if (code != CL_SUCCESS)
         return fail_build(*program, owner->device, code);
     /* Before the program is cached, so that cached programs have passed the test. */
-    if (program != &owner->apply)
+    if (program != &owner->apply || owner->fusion)
         return SBN_SUCCESS;
     const int status = sbn__self_test(owner);
     return status ? status : sbn__self_test_storage(owner);
@@ -83,8 +84,8 @@ static int build(cl_program *program, const sbn_program *owner, int which, int c
 {
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
-    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->half_by_bits,
-                                   owner->options);
+    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
+                                   owner->half_by_bits, owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
@@ -118,7 +119,7 @@ static int build_apply(sbn_program *program, int cache)
 {
     const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
     if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
-        program->form != SBN_FORM_GPU)
+        program->form != SBN_FORM_GPU || program->fusion)
         return status;
     release_program(&program->apply);
     sbn__error_clear();
@@ -126,14 +127,22 @@ static int build_apply(sbn_program *program, int cache)
     return build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
 }
 
+/* A residual alone changes whole passes, which the CPU form has. */
+int sbn__program_sums(const sbn_program *program)
+{
+    return program->form == SBN_FORM_CPU || !program->fusion ||
+           sbn__fusion_activation(program->fusion) != SBN_IDENTITY;
+}
+
 int sbn__program_build(sbn_program *program, int cache)
 {
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = build_apply(program, cache);
-    if (!status)
+    const int sums = sbn__program_sums(program);
+    if (!status && sums)
         status = build(&program->reduce[SBN_NARROW], program, SBN_PROGRAM_NARROW, cache);
-    if (!status)
+    if (!status && sums)
         status = build(&program->reduce[SBN_WIDE], program, SBN_PROGRAM_WIDE, cache);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
         return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), program->options);

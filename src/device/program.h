@@ -47,13 +47,17 @@ typedef struct sbn_sum_kernels {
     int combine; /* there are the last ones: the device has doubles */
 } sbn_sum_kernels;
 
-/* The programs of a device in a context, shared by all groups (src/device/programs.c). */
+/*
+ * The programs of a device in a context, shared by all groups (src/device/programs.c). Those of
+ * step 1 may be missing where they have no kernel that a fusion changes.
+ */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form;
     sbn_type type;
-    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
+    int fusion;       /* of base/activation.h; without self-tests, which the plain one has passed */
+    int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     cl_program reduce[SBN_FORMATS], apply;
     struct sbn_program *next;
@@ -71,14 +75,15 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
 int sbn__program_is_worth_caching(cl_device_id device);
 
 /*
- * Returns the programs of a device in a context for tensors of a type, built unless a group of the
- * process has them already; `options` may be NULL. `folder`: the configuration's program_cache. Each
+ * Returns the programs that `wanted` describes up to its options, which may be NULL; they are built
+ * unless a group of the process has them already. `folder`: the configuration's program_cache. Each
  * call needs an sbn__program_release.
  */
-int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
-                         sbn_type type, const char *options, const char *folder,
-                         sbn_program **program);
+int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program);
 void sbn__program_release(sbn_program *program);
+
+/* 1 if it has kernels of step 1. */
+int sbn__program_sums(const sbn_program *program);
 
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
 int sbn__program_build(sbn_program *program, int cache);
@@ -88,6 +93,7 @@ void sbn__program_unload(sbn_program *program);
 const char *sbn__reduction_name(int reduction, int is_backward);
 const char *sbn__walk_name(int walk, int is_backward);
 
+/* Of programs with a fusion, only those that differ by it. */
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);
 /* From the programs of any type. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/activation.h"
 #include "base/error.h"
 #include "device/kernel_constants.h"
 #include "device/kernels.h"
@@ -16,6 +17,7 @@
 static const char *const cpu_reduce_sources[] = {
     "common.cl",
     "storage.cl",
+    "fusion.cl",
     "pivots.cl",
     "accumulator.cl",
     "accumulator_doubles.cl",
@@ -28,18 +30,24 @@ static const char *const cpu_reduce_sources[] = {
     "combine.cl",
     "combine_forward.cl",
     "combine_backward.cl",
-    "reduce_batch.cl",
-    "reduce_rows.cl",
-    "reduce_rows_of_one.cl",
-    "reduce_forward.cl",
-    "reduce_nchw.cl",
-    "reduce_nhwc.cl",
-    "reduce_backward.cl",
-    "reduce_nchw.cl",
-    "reduce_nhwc.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
+    "reduce_batch.cl",
+    "reduce_rows.cl",
+    "reduce_rows_of_one.cl",
+    "summed_forward.cl",
+    "reduce_forward.cl",
+    "reduce_pivots.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "summed_backward.cl",
+    "reduce_backward.cl",
+    "reduce_pivots.cl",
+    "reduce_nchw.cl",
+    "reduce_nhwc.cl",
+    "fusion_forward.cl",
+    "fusion_backward.cl",
     "apply_walk.cl",
     "apply_forward.cl",
     "apply_backward.cl",
@@ -50,9 +58,12 @@ static const char *const cpu_reduce_sources[] = {
 static const char *const cpu_apply_sources[] = {
     "common.cl",
     "storage.cl",
+    "fusion.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
+    "fusion_forward.cl",
+    "fusion_backward.cl",
     "apply_walk.cl",
     "apply_forward.cl",
     "apply_backward.cl",
@@ -65,6 +76,7 @@ static const char *const cpu_apply_sources[] = {
 static const char *const gpu_reduce_sources[] = {
     "common.cl",
     "storage.cl",
+    "fusion.cl",
     "pivots.cl",
     "accumulator.cl",
     "channels.cl",
@@ -78,6 +90,7 @@ static const char *const gpu_reduce_sources[] = {
     "combine_backward.cl",
     "gpu/work_group.cl",
     "gpu/reduce_forward.cl",
+    "gpu/block_flags.cl",
     "gpu/large_planes.cl",
     "gpu/reduce_planes.cl",
     "gpu/small_planes.cl",
@@ -85,6 +98,7 @@ static const char *const gpu_reduce_sources[] = {
     "gpu/reduce_columns.cl",
     "gpu/reduce_rows.cl",
     "gpu/reduce_backward.cl",
+    "gpu/block_flags.cl",
     "gpu/large_planes.cl",
     "gpu/reduce_planes.cl",
     "gpu/small_planes.cl",
@@ -95,9 +109,12 @@ static const char *const gpu_reduce_sources[] = {
 static const char *const gpu_apply_sources[] = {
     "common.cl",
     "storage.cl",
+    "fusion.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
+    "fusion_forward.cl",
+    "fusion_backward.cl",
     "gpu/apply.cl",
     "gpu/apply_forward.cl",
     "gpu/apply_backward.cl",
@@ -106,6 +123,51 @@ static const char *const gpu_apply_sources[] = {
     "channels.cl",
     "self_test.cl",
     "self_test_storage.cl",
+};
+
+/* With a fusion, which the forward pass's step 1 does not know. */
+static const char *const gpu_fused_reduce_sources[] = {
+    "common.cl",
+    "storage.cl",
+    "fusion.cl",
+    "pivots.cl",
+    "accumulator.cl",
+    "coefficients_forward.cl",
+    "gpu/work_group.cl",
+    "gpu/reduce_backward.cl",
+    "gpu/block_flags.cl",
+    "gpu/large_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/small_planes.cl",
+    "gpu/reduce_planes.cl",
+    "gpu/reduce_columns.cl",
+    "gpu/reduce_rows.cl",
+};
+static const char *const cpu_fused_apply_sources[] = {
+    "common.cl",
+    "storage.cl",
+    "fusion.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "fusion_forward.cl",
+    "fusion_backward.cl",
+    "apply_walk.cl",
+    "apply_forward.cl",
+    "apply_backward.cl",
+};
+static const char *const gpu_fused_apply_sources[] = {
+    "common.cl",
+    "storage.cl",
+    "fusion.cl",
+    "coefficients.cl",
+    "coefficients_forward.cl",
+    "coefficients_backward.cl",
+    "fusion_forward.cl",
+    "fusion_backward.cl",
+    "gpu/apply.cl",
+    "gpu/apply_forward.cl",
+    "gpu/apply_backward.cl",
 };
 
 #define LIST(names) \
@@ -129,12 +191,18 @@ static const sbn_kernel_source *find_source(const char *name)
     return source;
 }
 
-static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
+static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form, int fusion)
 {
-    static const source_list reduce[] = {LIST(cpu_reduce_sources), LIST(gpu_reduce_sources)};
-    static const source_list apply[] = {LIST(cpu_apply_sources), LIST(gpu_apply_sources)};
-    const source_list *list = &(program == SBN_PROGRAM_APPLY ? apply
-                                                             : reduce)[form == SBN_FORM_GPU];
+    /* Kernels for whole passes need all of step 1. */
+    static const source_list reduce[2][2] = {{LIST(cpu_reduce_sources), LIST(gpu_reduce_sources)},
+                                             {LIST(cpu_reduce_sources),
+                                              LIST(gpu_fused_reduce_sources)}};
+    static const source_list apply[2][2] = {{LIST(cpu_apply_sources), LIST(gpu_apply_sources)},
+                                            {LIST(cpu_fused_apply_sources),
+                                             LIST(gpu_fused_apply_sources)}};
+    const int is_gpu = form == SBN_FORM_GPU, is_fused = fusion != 0;
+    const source_list *list = program == SBN_PROGRAM_APPLY ? &apply[is_fused][is_gpu]
+                                                           : &reduce[is_fused][is_gpu];
     sources->count = 0;
     for (size_t i = 0; i < list->count; ++i) {
         const sbn_kernel_source *source = find_source(list->names[i]);
@@ -144,15 +212,19 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form)
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int half_by_bits, const char *more)
+                      int fusion, int half_by_bits, const char *more)
 {
-    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[80] = "";
+    char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[160] = "";
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     const int format = program == SBN_PROGRAM_WIDE ? SBN_WIDE : SBN_NARROW;
-    add_sources(&text->sources, program, form);
-    snprintf(own, sizeof own, "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d ",
-             format, type == SBN_F16, type == SBN_BF16, half_by_bits);
+    const sbn_activation activation = sbn__fusion_activation(fusion);
+    add_sources(&text->sources, program, form, fusion);
+    snprintf(own, sizeof own,
+             "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
+             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d ",
+             format, type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);

@@ -9,7 +9,10 @@
 
 #include "device/opencl.h"
 
-/* Step 1 in the formats, in their order, and all the rest. */
+/*
+ * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the
+ * kernels that differ by it.
+ */
 enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 
 /* Texts that are compiled together. */
@@ -26,8 +29,11 @@ typedef struct sbn_program_text {
     char options[4096];
 } sbn_program_text;
 
-/* `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the library's. */
+/*
+ * `fusion`, `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the
+ * library's.
+ */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int half_by_bits, const char *more);
+                      int fusion, int half_by_bits, const char *more);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Built programs, shared by all groups of the process: one for each context, device, form, type and
- * options, released by its last user. While one thread builds a program, others that need it wait.
+ * Built programs, shared by all groups of the process: one for each context, device, form, type,
+ * fusion and options, released by its last user. While one thread builds a program, others that need it wait.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static sbn_program *find(const sbn_program *wanted)
     sbn_program *one = programs;
     while (one && (one->context != wanted->context || one->device != wanted->device ||
                    one->form != wanted->form || one->type != wanted->type ||
-                   strcmp(one->options, wanted->options) != 0))
+                   one->fusion != wanted->fusion || strcmp(one->options, wanted->options) != 0))
         one = one->next;
     return one;
 }
@@ -103,19 +103,12 @@ static int build_made(sbn_program **program, const char *folder)
     return status;
 }
 
-int sbn__program_acquire(cl_context context, cl_device_id device, sbn_kernel_form form,
-                         sbn_type type, const char *options, const char *folder,
-                         sbn_program **program)
+int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program)
 {
-    const sbn_program wanted = {
-        .context = context,
-        .device = device,
-        .form = form,
-        .type = type,
-        .options = options ? options : "",
-    };
+    sbn_program like = *wanted;
     int made;
-    *program = find_or_make(&wanted, &made);
+    like.options = wanted->options ? wanted->options : "";
+    *program = find_or_make(&like, &made);
     if (!*program)
         return sbn__fail_memory("the kernels");
     return made ? build_made(program, folder) : SBN_SUCCESS;

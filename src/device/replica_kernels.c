@@ -1,6 +1,7 @@
 /* The kernels of one replica, from the programs of its device. */
 #include <string.h>
 
+#include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/program.h"
@@ -67,9 +68,11 @@ const char *sbn__walk_name(int walk, int is_backward)
 static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_pair *pair,
                        const sbn_program *owner, cl_program program)
 {
+    int status = SBN_SUCCESS;
     if (pair->form != SBN_FORM_AUTO && pair->form != owner->form)
         return SBN_SUCCESS;
-    const int status = create_kernel(forward, program, owner->device, pair->forward);
+    if (forward)
+        status = create_kernel(forward, program, owner->device, pair->forward);
     return status ? status : create_kernel(backward, program, owner->device, pair->backward);
 }
 
@@ -100,10 +103,13 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
 {
     memset(kernels, 0, sizeof *kernels);
     int status = SBN_SUCCESS;
-    for (int r = 0; r < SBN_REDUCTIONS && !status; ++r)
+    const int plain = !program->fusion;
+    const int sums = plain || sbn__fusion_activation(program->fusion) != SBN_IDENTITY;
+    for (int r = 0; r < SBN_REDUCTIONS && !status && sums; ++r)
         for (int w = 0; w < SBN_FORMATS && !status; ++w)
-            status = create_pair(&kernels->forward_reduce[r][w], &kernels->backward_reduce[r][w],
-                                 &reductions[r], program, program->reduce[w]);
+            status = create_pair(plain ? &kernels->forward_reduce[r][w] : NULL,
+                                 &kernels->backward_reduce[r][w], &reductions[r], program,
+                                 program->reduce[w]);
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
         status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
                              &walks[walk], program, program->apply);

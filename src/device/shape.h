@@ -15,6 +15,7 @@ typedef struct sbn_shape {
     sbn_layout layout;            /* NHWC also for planes of one element */
     sbn_type type;
     int in_place;             /* the output lies over an input */
+    int samples_apart;        /* work-groups of step 3 must not take parts of several samples */
     cl_uint blocks;           /* per plane */
     cl_uint channel_blocks;   /* of a channel in all samples */
     cl_float last_reciprocal; /* 1 / elements of a plane's last block */

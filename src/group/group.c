@@ -105,20 +105,26 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (status)
             return status;
     }
-    const int status = sbn__group_load(group, SBN_F32);
+    const int status = sbn__group_load(group, SBN_F32, 0);
     group->combines = !status && can_combine(group);
     return status;
 }
 
-int sbn__group_load(sbn_group *group, sbn_type type)
+static int load(sbn_group *group, sbn_type type, int fusion)
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__replica_load(&group->replicas[r], type, group->build_options,
+        status = sbn__replica_load(&group->replicas[r], type, fusion, group->build_options,
                                    group->program_cache);
     for (size_t r = 0; r < group->replica_count && status; ++r)
-        sbn__replica_unload(&group->replicas[r], type);
+        sbn__replica_unload(&group->replicas[r], type, fusion);
     return status;
+}
+
+int sbn__group_load(sbn_group *group, sbn_type type, int fusion)
+{
+    const int status = load(group, type, 0);
+    return status || !fusion ? status : load(group, type, fusion);
 }
 
 /* Copies a string that the kernels of further types need. */

@@ -36,8 +36,11 @@ struct sbn_group {
 /* sbn_group_create of a checked configuration. */
 int sbn__group_make(const sbn_group_config *config, sbn_group **group);
 
-/* Loads the kernels for tensors of a type, which stay until the group ends; on an error none. */
-int sbn__group_load(sbn_group *group, sbn_type type);
+/*
+ * Loads the kernels for tensors of a type, without a fusion and with this one, which stay until the
+ * group ends; on an error none.
+ */
+int sbn__group_load(sbn_group *group, sbn_type type, int fusion);
 
 /* Ends a group that nothing uses. */
 void sbn__group_free(sbn_group *group);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/activation.h"
 #include "base/memory.h"
 #include "base/type.h"
 
@@ -44,10 +45,22 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
     if ((unsigned)config->type >= SBN_TYPES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "type: expected an sbn_type, got %d",
                          (int)config->type);
-    if ((config->affine | config->track_running_stats) & ~1)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d",
-                         config->affine & ~1 ? "affine" : "track_running_stats",
-                         config->affine & ~1 ? config->affine : config->track_running_stats);
+    if ((unsigned)config->activation >= SBN_ACTIVATIONS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "activation: expected an sbn_activation, got %d",
+                         (int)config->activation);
+    if (!isfinite((float)config->slope))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "slope: expected a number finite as a float, got %g",
+                         config->slope);
+    const struct {
+        const char *name;
+        int value;
+    } switches[] = {{"affine", config->affine},
+                    {"track_running_stats", config->track_running_stats},
+                    {"residual", config->residual}};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i)
+        if (switches[i].value & ~1)
+            return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", switches[i].name,
+                             switches[i].value);
     return SBN_SUCCESS;
 }
 
@@ -103,9 +116,13 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->tracks = config->track_running_stats;
     made->dimensions = config->dimensions;
     made->type = config->type;
+    made->activation = config->activation;
+    made->slope = config->slope;
+    made->residual = config->residual;
+    made->fusion = sbn__fusion_of(config->activation, config->residual);
     made->training = 1;
     made->settings = sbn__settings_of(config);
-    status = sbn__group_load(group, config->type);
+    status = sbn__group_load(group, config->type, made->fusion);
     if (!status)
         status = allocate(made, config->name ? config->name : "batchnorm");
     if (status) {
@@ -117,6 +134,16 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
         sbn_batchnorm_reset_running_stats(made);
     *layer = made;
     return SBN_SUCCESS;
+}
+
+int sbn__is_masked(const sbn_batchnorm *layer)
+{
+    return layer->residual && layer->activation != SBN_IDENTITY;
+}
+
+int sbn__recomputes(const sbn_batchnorm *layer)
+{
+    return !layer->residual && layer->activation != SBN_IDENTITY;
 }
 
 int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
@@ -142,6 +169,9 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
         .track_running_stats = layer->tracks,
         .dimensions = layer->dimensions,
         .type = layer->type,
+        .activation = layer->activation,
+        .slope = layer->slope,
+        .residual = layer->residual,
     };
     sbn__struct_put(config, 0, &settings, sizeof settings);
     return SBN_SUCCESS;

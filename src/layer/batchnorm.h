@@ -8,6 +8,7 @@
 #include "device/shape.h"
 #include "group/group.h"
 #include "layer/coefficients.h"
+#include "layer/mask.h"
 #include "layer/moments.h"
 #include "layer/running.h"
 
@@ -22,6 +23,10 @@ struct sbn_batchnorm {
     sbn_average average;
     int affine, tracks, dimensions;
     sbn_type type;
+    sbn_activation activation;
+    double slope; /* as configured; kernels have the nearest float */
+    int residual;
+    int fusion; /* both, of base/activation.h */
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */
@@ -49,7 +54,9 @@ struct sbn_saved {
     uint32_t place;      /* and the layer's place in it */
     uint64_t count;
     sbn_saved_moments *moments;
-    sbn_shape *shapes;       /* per replica */
+    sbn_shape *shapes; /* per replica */
+    sbn_mask *masks;   /* per replica; empty unless the layer needs them */
+    size_t mask_count;
     sbn_channel_table table; /* coefficients */
 };
 
@@ -58,6 +65,10 @@ int sbn__saved_follow(sbn_saved *saved);
 
 /* Brings the host's copy of what is saved up to date. */
 int sbn__saved_read(const sbn_saved *saved);
+
+/* 1 if its forward pass keeps a mask, and if its backward pass computes z again instead. */
+int sbn__is_masked(const sbn_batchnorm *layer);
+int sbn__recomputes(const sbn_batchnorm *layer);
 
 /* 1 if the layer normalises by its running statistics. */
 int sbn__is_fixed(const sbn_batchnorm *layer);

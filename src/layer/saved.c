@@ -1,8 +1,16 @@
 #include "layer/batchnorm.h"
 #include "base/memory.h"
 
+static void free_masks(sbn_mask *masks, size_t count)
+{
+    for (size_t r = 0; masks && r < count; ++r)
+        sbn__mask_destroy(&masks[r]);
+    sbn__free(masks);
+}
+
 static void free_saved(sbn_saved *saved)
 {
+    free_masks(saved->masks, saved->mask_count);
     sbn__channel_table_destroy(&saved->table);
     sbn__saved_moments_destroy(saved->moments);
     sbn__free(saved->shapes);
@@ -27,7 +35,9 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
     made->generation = layer->generation;
     made->moments = sbn__saved_moments_create(layer->channels, layer->group->replica_count);
     made->shapes = sbn__allocate(sizeof(sbn_shape) * layer->group->replica_count);
-    if (!made->moments || !made->shapes)
+    made->masks = sbn__allocate(sizeof *made->masks * layer->group->replica_count);
+    made->mask_count = layer->group->replica_count;
+    if (!made->moments || !made->shapes || !made->masks)
         status = sbn__fail_memory("saved statistics");
     else
         status = sbn__coefficients_create(&made->table, layer->group, layer->channels);
@@ -63,10 +73,13 @@ int sbn__saved_follow(sbn_saved *saved)
     sbn_channel_table table = {0};
     const size_t channels = saved->layer->channels, replicas = group->replica_count;
     sbn_shape *shapes = sbn__allocate(sizeof *shapes * replicas);
+    sbn_mask *masks = sbn__allocate(sizeof *masks * replicas);
     sbn_saved_moments *moments = sbn__saved_moments_create(channels, replicas);
-    const int status = shapes && moments ? sbn__coefficients_create(&table, group, channels)
-                                         : sbn__fail_memory("saved statistics");
+    const int status = shapes && masks && moments
+                           ? sbn__coefficients_create(&table, group, channels)
+                           : sbn__fail_memory("saved statistics");
     if (status) {
+        sbn__free(masks);
         sbn__channel_table_destroy(&table);
         sbn__saved_moments_destroy(moments);
         sbn__free(shapes);
@@ -75,6 +88,9 @@ int sbn__saved_follow(sbn_saved *saved)
     sbn__channel_table_destroy(&saved->table);
     sbn__saved_moments_destroy(saved->moments);
     sbn__free(saved->shapes);
+    free_masks(saved->masks, saved->mask_count);
+    saved->masks = masks;
+    saved->mask_count = replicas;
     saved->moments = moments;
     saved->table = table;
     saved->shapes = shapes;

@@ -14,7 +14,7 @@ static int move(sbn_batchnorm *layer, sbn_group *group)
     sbn_shape *shapes = sbn__allocate(sizeof *shapes * group->replica_count);
     int status = fresh && shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status)
-        status = sbn__group_load(group, layer->type);
+        status = sbn__group_load(group, layer->type, layer->fusion);
     if (!status && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status) {

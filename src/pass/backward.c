@@ -14,20 +14,24 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     const sbn_shard *shard = &layer_pass->shards[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
-    sbn_argument arguments[5 + SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(shard->x.mem),
-        SBN_ARG(x_offset),
-        SBN_ARG(shard->dy.mem),
-        SBN_ARG(dy_offset),
-        SBN_ARG(coefficients->device[r].mem),
+    const cl_mem table = coefficients->device[r].mem;
+    sbn_argument arguments[5 + SBN_BACKWARD_ACTIVATION + SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->dy.mem),
+        SBN_ARG(dy_offset),    SBN_ARG(table),
     };
-    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type];
+    const sbn_batchnorm *layer = layer_pass->layer;
+    /* A residual alone makes no difference here. */
+    sbn_kernels *kernels =
+        &replica->kernels[layer->type][layer->activation == SBN_IDENTITY ? 0 : layer->fusion];
+    sbn_fusion fused;
+    const size_t count = sbn__fuse_activation(&fused, layer, shard, &layer_pass->saved->masks[r],
+                                              table, arguments, 5);
     sbn_wait all = *wait;
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
                                     &kernels->backward_reduce[plan->reduction][format], arguments,
-                                    5, plan, &all, event);
+                                    count, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
@@ -39,24 +43,62 @@ int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica)
     return layer_pass->layer->affine && (shard->weight_grad.mem || shard->bias_grad.mem);
 }
 
-int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica)
+/* Over dy the gradient of a residual without an activation is there already. */
+static int wants_residual_grad(const sbn_batchnorm *layer, const sbn_shard *shard)
 {
-    return chunk->shapes[replica].elements > 0 && layer_pass->shards[replica].dx.mem;
+    return layer->residual && shard->residual_grad.mem &&
+           (layer->activation != SBN_IDENTITY ||
+            !sbn__is_same_buffer(&shard->residual_grad, &shard->dy));
 }
 
-static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
-                  cl_event *event)
+int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica)
+{
+    const sbn_shard *shard = &layer_pass->shards[replica];
+    return shard->dx.mem || wants_residual_grad(layer_pass->layer, shard);
+}
+
+int sbn__backward_applies(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica)
+{
+    return chunk->shapes[replica].elements > 0 && sbn__backward_writes(layer_pass, replica);
+}
+
+sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, sbn_shard *shard)
+{
+    sbn_backward_outputs outputs = {0};
+    const int wants = wants_residual_grad(layer_pass->layer, shard);
+    outputs.stores = wants && shard->dx.mem;
+    outputs.only = wants && !shard->dx.mem;
+    if (outputs.only)
+        shard->dx = shard->residual_grad;
+    /* Constant statistics may have no need of x. */
+    if (!shard->x.mem)
+        shard->x = shard->dy;
+    return outputs;
+}
+
+int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs outputs)
+{
+    const sbn_batchnorm *layer = layer_pass->layer;
+    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only ? layer->fusion : 0;
+}
+
+int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
+                         int constant, cl_event *event)
 {
     const size_t r = replica->index;
-    const sbn_shard *shard = &layer_pass->shards[r];
+    sbn_shard own = layer_pass->shards[r], *shard = &own;
+    const sbn_batchnorm *layer = layer_pass->layer;
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, shard);
+    outputs.constant = constant;
+    const int fusion = sbn__backward_fusion(layer_pass, outputs);
     const sbn_shape *g = &chunk->shapes[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table,
                       *gradients = &layer_pass->gradients;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
-    const cl_uint affine = (cl_uint)layer_pass->layer->affine;
+    const cl_uint affine = (cl_uint)layer->affine;
     const cl_mem weight = affine ? shard->weight.mem : coefficients->device[r].mem;
-    sbn_argument arguments[11 + SBN_WALK_ARGUMENTS] = {
+    sbn_argument arguments[11 + SBN_BACKWARD_FUSION + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
         SBN_ARG(shard->dy.mem),
@@ -69,14 +111,19 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
         SBN_ARG(weight_offset),
         SBN_ARG(affine),
     };
+    sbn_fusion fused;
+    const size_t count = fusion ? sbn__fuse_backward(&fused, layer, shard,
+                                                     &layer_pass->saved->masks[r], outputs,
+                                                     coefficients->device[r].mem, arguments, 11)
+                                : 11;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels[g->type].backward_apply, g, arguments,
-                                   11, &wait, event);
+        status = sbn__launch_apply(replica, replica->kernels[g->type][fusion].backward_apply, g,
+                                   arguments, count, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     if (!status)
@@ -87,7 +134,7 @@ static int launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replic
 static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    const int applies = sbn__backward_has_dx(layer_pass, chunk, r);
+    const int applies = sbn__backward_applies(layer_pass, chunk, r);
     int status = SBN_SUCCESS;
     if (!layer_pass->on_device && (applies || sbn__backward_stores(layer_pass, r)))
         status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
@@ -95,7 +142,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     if (status || !applies)
         return status;
     sbn__release_event(&layer_pass->last[r]);
-    return launch(layer_pass, chunk, replica, &layer_pass->last[r]);
+    return sbn__backward_launch(layer_pass, chunk, replica, 0, &layer_pass->last[r]);
 }
 
 /* Enqueued after the last command of step 3, so that its event covers all of them. */

@@ -2,6 +2,7 @@
 #ifndef SBN_PASS_BACKWARD_H
 #define SBN_PASS_BACKWARD_H
 
+#include "pass/fusion.h"
 #include "pass/layer_pass.h"
 #include "pass/shard.h"
 
@@ -23,9 +24,26 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
-/* 1 if a replica's chunk has dx to compute; 1 if there are gradients of weight or bias to store. */
-int sbn__backward_has_dx(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
+/*
+ * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; of its chunk; 1 if there
+ * are gradients of weight or bias to store.
+ */
+int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica);
+int sbn__backward_applies(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
 int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica);
+
+/*
+ * The shard as step 3 is to see it, and what it writes: where dx is not wanted, the residual's
+ * gradient takes its place.
+ */
+sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, sbn_shard *shard);
+
+/* The fusion of step 3: none where it makes no difference. */
+int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs outputs);
+
+/* Enqueues step 3 of a chunk; constant statistics: dx = weight invstd dy. */
+int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
+                         int constant, cl_event *event);
 
 /* The kind of a checked call whose saved statistics are constants. */
 const sbn_layer_pass_kind *sbn__frozen_kind(const sbn_branch *branch);

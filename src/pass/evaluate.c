@@ -17,7 +17,7 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
         status = sbn__marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
-                                     ready, &applied);
+                                     NULL, ready, &applied);
     if (!status)
         status = sbn__hand_over(replica, &shard, &applied);
     sbn__release_event(&ready);

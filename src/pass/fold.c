@@ -115,10 +115,10 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
         status = sbn__running_write(layer, replica);
     if (!status)
         status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->table,
-                                     SBN_SCALE_ONLY, ready, &weight);
+                                     SBN_SCALE_ONLY, NULL, ready, &weight);
     if (!status)
         status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->table,
-                                     SBN_NORMALISE, ready, &bias);
+                                     SBN_NORMALISE_ALONE, NULL, ready, &bias);
     if (!status) {
         const cl_event both[] = {weight, bias};
         status = sbn__marker(replica, 2, both, &done);
@@ -143,6 +143,12 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
     if (!layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics to fold",
                          layer->name);
+    if (layer->residual)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "layer \"%s\" adds a residual, which the layer before it cannot: it is not "
+            "folded",
+            layer->name);
     if (!foldings && layer->group->replica_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "folding of layer \"%s\": foldings: expected %zu, got NULL", layer->name,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pass/apply.h"
+#include "pass/fusion.h"
 #include "pass/pass.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
@@ -19,7 +20,7 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
     const sbn_shard *shard = &layer_pass->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
     sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
-    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type];
+    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type][0];
     return sbn__reduce_launch(chunk, replica, format,
                               &kernels->forward_reduce[plan->reduction][format], arguments, 2, plan,
                               wait, event);
@@ -97,7 +98,8 @@ static void commit_frozen(sbn_layer_pass *layer_pass)
 
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
                         const sbn_shape *shape, sbn_channel_table *coefficients,
-                        sbn_normalise normalise, cl_event ready, cl_event *applied)
+                        sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
+                        cl_event *applied)
 {
     const size_t r = replica->index;
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
@@ -108,18 +110,23 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     /* Without an affine part any buffer serves: the kernel does not access it. */
     const cl_mem weight = affine ? shard->weight.mem : table;
     const cl_mem bias = affine && !scale_only ? shard->bias.mem : table;
+    const int fusion = normalise == SBN_NORMALISE ? layer->fusion : 0;
     enum { OWN_ARGUMENTS = 11 };
-    sbn_argument arguments[OWN_ARGUMENTS + SBN_WALK_ARGUMENTS] = {
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_FORWARD_FUSION + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->y.mem),  SBN_ARG(y_offset),
         SBN_ARG(table),        SBN_ARG(weight),   SBN_ARG(weight_offset), SBN_ARG(bias),
         SBN_ARG(bias_offset),  SBN_ARG(affine),   SBN_ARG(scale_only),
     };
+    sbn_fusion fused;
+    const size_t count = fusion ? sbn__fuse_forward(&fused, layer, shard, mask, table, arguments,
+                                                    OWN_ARGUMENTS)
+                                : OWN_ARGUMENTS;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, ready);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels[shape->type].forward_apply, shape,
-                                   arguments, OWN_ARGUMENTS, &wait, applied);
+        status = sbn__launch_apply(replica, replica->kernels[shape->type][fusion].forward_apply,
+                                   shape, arguments, count, &wait, applied);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *applied);
     return status;
@@ -145,9 +152,12 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
                                                       chunk->channels);
     if (status)
         return status;
+    sbn_mask *mask = layer_pass->kind->keeps_mask ? &layer_pass->saved->masks[r] : NULL;
+    if (mask)
+        sbn__mask_begin(mask);
     sbn__release_event(&layer_pass->last[r]);
     return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
-                               &chunk->shapes[r], table, SBN_NORMALISE, layer_pass->ready[r],
+                               &chunk->shapes[r], table, SBN_NORMALISE, mask, layer_pass->ready[r],
                                &layer_pass->last[r]);
 }
 
@@ -156,6 +166,7 @@ static const sbn_layer_pass_kind training = {
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS,
     .fills = 1,
+    .keeps_mask = 1,
     .tracks = 1,
     .least_count = 2,
     .format = sbn__forward_format,
@@ -188,6 +199,7 @@ static const sbn_layer_pass_kind frozen = {
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .local = 1,
     .fills = 1,
+    .keeps_mask = 1,
     .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_frozen,

@@ -4,15 +4,20 @@
 
 #include "layer/batchnorm.h"
 
-/* y = weight invstd (x - mean) + bias; or y = weight invstd x, of a shard without a bias. */
-typedef enum sbn_normalise { SBN_NORMALISE, SBN_SCALE_ONLY } sbn_normalise;
+/*
+ * y = weight invstd (x - mean) + bias, with the layer's residual and activation, or without; or
+ * y = weight invstd x, of a shard without a bias.
+ */
+typedef enum sbn_normalise { SBN_NORMALISE, SBN_NORMALISE_ALONE, SBN_SCALE_ONLY } sbn_normalise;
 
 /*
  * Enqueues the computation of y from x and a table of coefficients, for a shape that is not empty.
+ * `mask`: is written, if the layer needs one; or NULL.
  */
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
                         const sbn_shape *shape, sbn_channel_table *coefficients,
-                        sbn_normalise normalise, cl_event ready, cl_event *applied);
+                        sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
+                        cl_event *applied);
 
 /* Creates the table of the running statistics if it has not been used before. */
 int sbn__running_table(sbn_batchnorm *layer);

@@ -1,6 +1,7 @@
 /*
  * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
  * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
+ * With a fusion the backward kernel does it.
  */
 #include "pass/backward.h"
 #include "pass/forward.h"
@@ -15,14 +16,16 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
         if (status)
             return status;
     }
-    if (!sbn__backward_has_dx(layer_pass, chunk, r))
+    if (!sbn__backward_applies(layer_pass, chunk, r))
         return SBN_SUCCESS;
+    sbn__release_event(&layer_pass->last[r]);
+    if (sbn__backward_fusion(layer_pass, sbn__backward_outputs_of(layer_pass, &shard)))
+        return sbn__backward_launch(layer_pass, chunk, replica, 1, &layer_pass->last[r]);
     shard.x = shard.dy;
     shard.y = shard.dx;
-    sbn__release_event(&layer_pass->last[r]);
     return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->shapes[r],
-                               &layer_pass->saved->table, SBN_SCALE_ONLY, layer_pass->ready[r],
-                               &layer_pass->last[r]);
+                               &layer_pass->saved->table, SBN_SCALE_ONLY, NULL,
+                               layer_pass->ready[r], &layer_pass->last[r]);
 }
 
 /* Only the gradients of weight and bias need sums: over the group, ... */

@@ -104,6 +104,19 @@ static int prepare_host(sbn_layer_pass *layer_pass)
     return status;
 }
 
+/* A mask is not touched before the pass writes it: this one may still fail. */
+static int prepare_masks(sbn_layer_pass *layer_pass)
+{
+    const sbn_group *group = layer_pass->group;
+    int status = SBN_SUCCESS;
+    if (!layer_pass->kind->keeps_mask || !sbn__is_masked(layer_pass->layer))
+        return status;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = sbn__mask_prepare(&layer_pass->saved->masks[r], &group->replicas[r],
+                                   &layer_pass->shapes[r]);
+    return status;
+}
+
 int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
 {
     const sbn_group *group = layer_pass->group;
@@ -116,6 +129,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
                                    layer_pass->shapes);
     if (!status && !layer_pass->kind->fills)
         status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
+    if (!status)
+        status = prepare_masks(layer_pass);
     layer_pass->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         layer_pass->own += layer_pass->shapes[r].values;

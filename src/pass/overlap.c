@@ -38,6 +38,7 @@ void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size
                             unsigned flags, const char *operation)
 {
     const sbn_group *group = claims->group;
+    needs = sbn__needs_of(layer, needs);
     const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
     for (size_t r = 0; r < group->replica_count; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);

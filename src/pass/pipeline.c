@@ -1,5 +1,6 @@
 #include "pass/pipeline.h"
 
+#include "pass/backward.h"
 #include "pass/reduce.h"
 #include "pass/shard.h"
 #include "pass/whole.h"
@@ -15,9 +16,9 @@ static size_t channels_of_chunk(const sbn_pass *pass, int at_once)
     if (!at_once || lp->next || sbn__layer_pass_has_peers(lp) || group->passes_under_way > 0 ||
         group->replica_count == 0 || !lp->kind->reduce || lp->count < lp->kind->least_count)
         return all;
-    if (!lp->kind->fills && !lp->shards->dx.mem)
+    if (!lp->kind->fills && !sbn__backward_writes(lp, 0))
         return all; /* step 3 writes no tensor */
-    const size_t tensors = lp->kind->needs & SBN_NEEDS_DY ? 2 : 1;
+    const size_t tensors = lp->kind->needs & SBN_NEEDS_DY || lp->layer->residual ? 2 : 1;
     return sbn__plan_chunk(lp->shapes, group->replicas, tensors);
 }
 

@@ -5,36 +5,57 @@
 #include "base/memory.h"
 #include "base/type.h"
 
-static int is_same(const sbn_buffer *a, const sbn_buffer *b)
+unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
+{
+    const int is_backward = (needs & SBN_NEEDS_DY) != 0;
+    if (is_backward && sbn__recomputes(layer))
+        needs |= SBN_NEEDS_X | SBN_NEEDS_BIAS;
+    if (layer->residual)
+        needs |= is_backward ? SBN_MAY_RESIDUAL_GRAD : SBN_NEEDS_RESIDUAL;
+    return needs;
+}
+
+int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
 {
     return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
 static int is_y_over_x(const sbn_shard *shard, unsigned needs)
 {
-    return needs & SBN_MAY_REPLACE_X && is_same(&shard->x, &shard->y);
+    return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y);
 }
 
 static int is_dx_over_dy(const sbn_shard *shard, unsigned needs)
 {
-    return needs & SBN_MAY_DX && is_same(&shard->dy, &shard->dx);
+    return needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx);
+}
+
+static int is_residual_grad_over_dy(const sbn_shard *shard, unsigned needs)
+{
+    return needs & SBN_MAY_RESIDUAL_GRAD && sbn__is_same_buffer(&shard->dy, &shard->residual_grad);
 }
 
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
 {
     const size_t whole = shape->elements, channels = shape->channels;
-    const int replaces_x = is_y_over_x(shard, needs), replaces_dy = is_dx_over_dy(shard, needs);
+    const int replaces_x = is_y_over_x(shard, needs);
+    const int replaces_dy = is_dx_over_dy(shard, needs) || is_residual_grad_over_dy(shard, needs);
     size_t count = 0;
     if (whole > 0) {
         if (needs & SBN_NEEDS_X && !replaces_x)
             uses[count++] = (sbn_use){"x", shard->x, whole, shape->type, 0, 0};
+        if (needs & SBN_NEEDS_RESIDUAL)
+            uses[count++] = (sbn_use){"residual", shard->residual, whole, shape->type, 0, 0};
         if (needs & SBN_NEEDS_Y)
             uses[count++] = (sbn_use){"y", shard->y, whole, shape->type, 1, 0};
         if (needs & SBN_NEEDS_DY && !replaces_dy)
             uses[count++] = (sbn_use){"dy", shard->dy, whole, shape->type, 0, 0};
         if (needs & SBN_MAY_DX)
             uses[count++] = (sbn_use){"dx", shard->dx, whole, shape->type, 1, 1};
+        if (needs & SBN_MAY_RESIDUAL_GRAD)
+            uses[count++] =
+                (sbn_use){"residual_grad", shard->residual_grad, whole, shape->type, 1, 1};
         if (affine && needs & SBN_NEEDS_WEIGHT)
             uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
@@ -155,6 +176,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
                       const char *operation, sbn_shape *shapes)
 {
     const sbn_group *group = layer->group;
+    needs = sbn__needs_of(layer, needs);
     if (!shards && group->replica_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s of layer \"%s\": shards: expected %zu, got NULL",
                          operation, layer->name, group->replica_count);
@@ -179,6 +201,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (status)
             return status;
         shapes[r].in_place = is_y_over_x(shard, needs) || is_dx_over_dy(shard, needs);
+        shapes[r].samples_apart = sbn__is_masked(layer) &&
+                                  sbn__mask_is_padded(&shapes[r], group->replicas[r].form);
         sbn_use uses[SBN_MAX_USES];
         const size_t count = sbn__list_uses(uses, shard, &shapes[r], needs, layer->affine);
         status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);

@@ -21,8 +21,16 @@ enum {
     SBN_NEEDS_WEIGHT = 16,
     SBN_NEEDS_BIAS = 32,
     SBN_MAY_GRADIENTS = 64,
-    SBN_MAY_REPLACE_X = 128 /* y may be written over x; dx may always be over dy */
+    SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
+    SBN_NEEDS_RESIDUAL = 256,
+    SBN_MAY_RESIDUAL_GRAD = 512 /* mem may be NULL; it may be over dy */
 };
+
+/* `needs` of a pass, and what the layer's fusion accesses besides. */
+unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
+
+/* 1 if both are the same range of a buffer. */
+int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b);
 
 /*
  * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`

@@ -20,12 +20,14 @@ typedef struct whole_walk {
         SBN_ARG((w).non_temporal), SBN_ARG((w).accumulators), SBN_ARG((w).repeat), \
         SBN_ARG((w).eps), SBN_ARG((w).clamps)
 
+enum { WALK_ARGUMENT_COUNT = 12 };
+
 size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
 {
     const sbn_group *group = layer_pass->group;
     if (!layer_pass->on_device || group->replica_count != 1)
         return 0;
-    const size_t tensors = layer_pass->kind->fills ? 1 : 2;
+    const size_t tensors = layer_pass->kind->fills && !layer_pass->layer->residual ? 1 : 2;
     return layer_pass->kind->whole ? sbn__plan_whole(layer_pass->shapes, group->replicas, tensors)
                                    : 0;
 }
@@ -93,17 +95,24 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     const cl_double share = tracking ? sbn__batchnorm_weight(layer) : 0.0;
     const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
     const cl_long batches = tracking ? running->batches : 0;
-    const sbn_argument arguments[] = {
+    enum { OWN_ARGUMENTS = 9 + WALK_ARGUMENT_COUNT + 7 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_FORWARD_FUSION] = {
         SBN_ARG(shard->x.mem), SBN_ARG(x_offset),      SBN_ARG(shard->y.mem), SBN_ARG(y_offset),
         SBN_ARG(weight),       SBN_ARG(weight_offset), SBN_ARG(bias),         SBN_ARG(bias_offset),
         SBN_ARG(affine),       WALK_ARGUMENTS(walk),   SBN_ARG(coefficients), SBN_ARG(moments),
         SBN_ARG(updated),      SBN_ARG(tracks),        SBN_ARG(share),        SBN_ARG(unbiased),
         SBN_ARG(batches),
     };
+    sbn_mask *mask = lp->kind->keeps_mask ? &lp->saved->masks[r] : NULL;
+    if (mask)
+        sbn__mask_begin(mask);
+    sbn_fusion fused;
+    const size_t count = sbn__fuse_forward(&fused, layer, shard, mask, coefficients, arguments,
+                                           OWN_ARGUMENTS);
     if (tracking)
         sbn__wait_add(wait, running->last);
-    status = launch(lp, replica, &replica->kernels[layer->type].forward_whole[format], arguments,
-                    sizeof arguments / sizeof *arguments, wait, event);
+    sbn_kernels *kernels = &replica->kernels[layer->type][layer->fusion];
+    status = launch(lp, replica, &kernels->forward_whole[format], arguments, count, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
@@ -113,14 +122,16 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
                         int tracking, sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
-    const sbn_shard *shard = &lp->shards[r];
+    sbn_shard own = lp->shards[r], *shard = &own;
+    const sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, shard);
+    const int fusion = sbn__backward_fusion(lp, outputs);
     sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
     const cl_ulong weight_grad_offset = shard->weight_grad.offset;
     const cl_ulong bias_grad_offset = shard->bias_grad.offset;
     const cl_uint affine = (cl_uint)lp->layer->affine;
-    const cl_uint has_dx = (cl_uint)sbn__backward_has_dx(lp, chunk, r);
+    const cl_uint has_dx = (cl_uint)sbn__backward_applies(lp, chunk, r);
     const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
     const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
@@ -141,7 +152,8 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const cl_mem dx = has_dx ? shard->dx.mem : gradients;
     const cl_mem weight_grad = has_weight_grad ? shard->weight_grad.mem : gradients;
     const cl_mem bias_grad = has_bias_grad ? shard->bias_grad.mem : gradients;
-    const sbn_argument arguments[] = {
+    enum { OWN_ARGUMENTS = 10 + WALK_ARGUMENT_COUNT + 10 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_FUSION] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
         SBN_ARG(shard->dy.mem),
@@ -164,8 +176,13 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
         SBN_ARG(has_bias_grad),
         SBN_ARG(accumulate),
     };
-    status = launch(lp, replica, &replica->kernels[lp->layer->type].backward_whole[format],
-                    arguments, sizeof arguments / sizeof *arguments, wait, event);
+    sbn_fusion fused;
+    const size_t count = fusion
+                             ? sbn__fuse_backward(&fused, lp->layer, shard, &lp->saved->masks[r],
+                                                  outputs, coefficients, arguments, OWN_ARGUMENTS)
+                             : OWN_ARGUMENTS;
+    sbn_kernels *kernels = &replica->kernels[lp->layer->type][fusion];
+    status = launch(lp, replica, &kernels->backward_whole[format], arguments, count, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);

@@ -75,6 +75,23 @@ static void type(sbn_batchnorm_config *config, int rank)
     config->type = rank == 1 ? SBN_BF16 : rank == 3 ? SBN_F16 : SBN_F32;
 }
 
+static void activation(sbn_batchnorm_config *config, int rank)
+{
+    config->activation = rank == 1 ? SBN_LEAKY_RELU : rank == 3 ? SBN_RELU : SBN_IDENTITY;
+}
+
+static void slope(sbn_batchnorm_config *config, int rank)
+{
+    config->slope = rank == 1 ? 0.2 : 0.01;
+}
+
+/* The shards have none, which such a layer would miss first. */
+static void residual(sbn_settings *settings, int rank)
+{
+    settings->words[SBN_SETTING_RESIDUAL] = rank == 1;
+    settings->digest ^= rank == 1;
+}
+
 static void order(sbn_settings *settings, int rank)
 {
     if (rank == 1)
@@ -113,6 +130,12 @@ static const fault faults[] = {
     {CALL "channels (track_running_stats 0 on rank 1, 1 on ranks 0, 2, 3, 4)", tracking, NULL, 0},
     {CALL "channels (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2, 4)", type,
      NULL, 0},
+    {CALL
+     "channels (activation SBN_LEAKY_RELU on rank 1, SBN_RELU on rank 3, SBN_IDENTITY on ranks "
+     "0, 2, 4)",
+     activation, NULL, 0},
+    {CALL "channels (slope 0.2 on rank 1, 0.01 on ranks 0, 2, 3, 4)", slope, NULL, 0},
+    {CALL "channels (residual 1 on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, residual, 0},
     {CALL "channels (order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)", NULL, order, 0},
     {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
      SBN_KEEP_RUNNING_STATS},

@@ -399,9 +399,11 @@ int main(void)
     state = 88172645463325252u;
     for (size_t i = 0; i < 2; ++i) {
         sbn_program *program;
-        must(sbn__program_acquire(device.context, device.device, forms[i], SBN_F32, NULL, "",
-                                  &program),
-             "programs");
+        const sbn_program wanted = {.context = device.context,
+                                    .device = device.device,
+                                    .form = forms[i],
+                                    .type = SBN_F32};
+        must(sbn__program_acquire(&wanted, "", &program), "programs");
         for (int format = 0; format < SBN_FORMATS; ++format)
             for (int backward = 0; backward < 2; ++backward)
                 check(program, format, backward);

@@ -142,6 +142,36 @@ static uint64_t no_layer(int number)
     return 1 + (layer != NULL);
 }
 
+/* --- a residual and a ReLU: the mask in saved statistics ---------------------------------- */
+
+static sbn_shard fused_shards[REPLICAS];
+
+static void begin_fused(void)
+{
+    stand_reset(REPLICAS);
+    must(stand_group(REPLICAS, NULL, &groups[1]), "sbn_group_create");
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        fused_shards[r] = at.slices[r].shard;
+        fused_shards[r].residual = at.slices[r].shard.dy;
+    }
+}
+
+static int step_fused(int number)
+{
+    if (number == 0) {
+        int status = layer ? SBN_SUCCESS : stand_fused_layer(groups[1], "fused", CHANNELS, &layer);
+        return status || saved ? status : sbn_saved_create(layer, &saved);
+    }
+    if (number == 1)
+        return sbn_forward(layer, fused_shards, saved, SBN_KEEP_RUNNING_STATS, NULL);
+    return sbn_backward(layer, fused_shards, saved, 0, NULL);
+}
+
+static uint64_t fused_result(void)
+{
+    return stand_outputs(DIGEST_START, REPLICAS);
+}
+
 const scenario layer_scenarios[] = {
     {.name = "moving and folding",
      .may_track = 1,
@@ -161,5 +191,13 @@ const scenario layer_scenarios[] = {
      .end = end_first,
      .survived = no_name,
      .slow = 1},
+    {.name = "a residual and a ReLU",
+     .begin = begin_fused,
+     .step = step_fused,
+     .steps = 3,
+     .result = fused_result,
+     .end = end_first,
+     .survived = survived_waits,
+     .is_fused = 1},
     {.name = NULL},
 };

@@ -44,6 +44,7 @@ typedef struct scenario {
     int alone;
     /* Else those of this type are kept, too. */
     sbn_type type;
+    int is_fused; /* those of layers with a residual and a ReLU are kept, too */
 } scenario;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */

@@ -53,6 +53,11 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     REFUSED_LAYER(dimensions, -1, "dimensions|got -1");
     REFUSED_LAYER(type, (sbn_type)3, "type|sbn_type|got 3");
     REFUSED_LAYER(type, (sbn_type)-1, "type|sbn_type|got -1");
+    REFUSED_LAYER(activation, (sbn_activation)3, "activation|sbn_activation|got 3");
+    REFUSED_LAYER(activation, (sbn_activation)-1, "activation|sbn_activation|got -1");
+    REFUSED_LAYER(slope, 1e39, "slope|finite as a float|got 1e+39");
+    REFUSED_LAYER(slope, NAN, "slope|got nan");
+    REFUSED_LAYER(residual, 2, "residual|0 or 1|got 2");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)

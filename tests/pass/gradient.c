@@ -1,6 +1,7 @@
 /*
- * dx, weight_grad and bias_grad against finite differences of the library's own forward pass in
- * training, mean and variance included: L = sum y dy in float64, from the floats that it wrote.
+ * dx, weight_grad, bias_grad and residual_grad against finite differences of the library's own
+ * forward pass in training, mean and variance included: L = sum y dy in float64, from the floats
+ * that it wrote.
  *
  *   dL/dx ~ (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12h,   h = 2^-3
  *
@@ -21,7 +22,14 @@
  * Rounding y to f16 or bf16 would hide the differences. For a layer that stores such a type L is that
  * of the same layer in f32, at numbers of the type; dx may be off by half a step of the type more.
  *
- * L is linear in weight and bias, and in x where eps has replaced the variance: no truncation.
+ * L is linear in weight, bias and the residual, and in x where eps has replaced the variance: no
+ * truncation.
+ *
+ * Behind an activation there are differences only where no z changes its sign: x is moved away from its
+ * channel's mean by 3, bias and residual are small, and signs are looked at in every pass. dy above is
+ * then dy times the activation's slope there. A residual and a slope round y twice more: 2u of its
+ * three terms.
+ *
  * The tolerance must not hide what is tested: in each channel the terms of dx through the mean and
  * through the variance exceed it tenfold for some element.
  */
@@ -30,12 +38,11 @@
 #include <string.h>
 
 #include "check/elements.h"
+#include "check/fusion.h"
+#include "pass/gradient_terms.h"
 #include "support/tap.h"
-#include "support/trial.h"
 
-static const double h = 0x1p-3, u = 0x1p-24;
-
-enum { CHANNELS = 3 };
+static const double h = GRADIENT_STEP, u = 0x1p-24;
 
 /* Two replicas, N = 32 values of 3 channels. */
 static const struct {
@@ -52,41 +59,24 @@ static const struct {
     {"mb32ic3,bf16,split5-27,global", 0},
     {"mb4ic3ih2iw4,bf16,r2,global,eps=0.25", 0},
     {"mb4ic3il8,bf16,split3-1,last,global,clamp,eps=16", 1},
+    {"mb4ic3il8,relu,r2,global", 0},
+    {"mb4ic3ih2iw4,leaky=0.25,add,last,split1-3,global,eps=0.25", 0},
+    {"mb32ic3,f16,relu,add,split5-27,global", 0},
 };
 
-/* x and dy remain multiples of 2^-10 in any type. */
-static void fill(trial *t)
-{
-    const sbn_type type = t->p.type;
-    for (size_t i = 0; i < t->g.elements; ++i) {
-        t->in.x[i] = element_round(type, rintf(t->in.x[i] * 1024.0f) / 1024.0f);
-        /* Leaning on x, so that much passes through the variance. */
-        const float dy = 0.5f * t->in.dy[i] + 0.5f * t->in.x[i] + 0.5f;
-        t->in.dy[i] = element_round(type, rintf(dy * 1024.0f) / 1024.0f);
-    }
-    for (size_t c = 0; c < CHANNELS; ++c) {
-        t->in.weight[c] = rintf(t->in.weight[c] * 1024.0f) / 1024.0f;
-        t->in.bias[c] = rintf(t->in.bias[c] * 1024.0f) / 1024.0f;
-    }
-}
-
-/* The element's place: value j of channel c, counted over the samples. */
-static size_t place(const trial *t, size_t c, size_t j)
-{
-    const size_t plane = t->g.sample[0].plane;
-    return placement_plane_start(&t->g, j / plane, c) + j % plane;
-}
-
-/* L of each channel: their losses do not mix. */
-static int losses(trial *t, runner *r, double *loss)
+/* L of each channel: their losses do not mix. `z`: what the activation had in the middle. */
+static int losses(trial *t, runner *r, const float *z, double *loss)
 {
     char error[RUNNER_ERROR];
     if (trial_run(t, r, error))
         return tap_ok(0, "a forward pass: %s", error);
+    for (size_t i = 0; t->p.activation != SBN_IDENTITY && i < t->g.elements; ++i)
+        if ((t->out.preactivation[i] > 0) != (z[i] > 0))
+            return tap_ok(0, "z %g keeps its sign: %g", z[i], t->out.preactivation[i]);
     for (size_t c = 0; c < CHANNELS; ++c) {
         loss[c] = 0.0;
         for (size_t j = 0; j < t->g.values; ++j) {
-            const size_t i = place(t, c, j);
+            const size_t i = gradient_place(t, c, j);
             loss[c] += (double)t->out.of[OUT_Y].data[i] * t->in.dy[i];
         }
     }
@@ -94,7 +84,7 @@ static int losses(trial *t, runner *r, double *loss)
 }
 
 /* The difference quotient of each channel for its own number at at[c]. */
-static int difference(trial *t, runner *r, float *const *at, double *quotient)
+static int difference(trial *t, runner *r, const float *z, float *const *at, double *quotient)
 {
     static const double steps[] = {1, -1, 2, -2}, weights[] = {8, -8, -1, 1};
     double loss[CHANNELS];
@@ -105,7 +95,7 @@ static int difference(trial *t, runner *r, float *const *at, double *quotient)
             before[c] = *at[c];
             *at[c] += (float)(steps[k] * h);
         }
-        const int ran = losses(t, r, loss);
+        const int ran = losses(t, r, z, loss);
         for (size_t c = 0; c < CHANNELS; ++c) {
             *at[c] = before[c];
             quotient[c] += weights[k] * loss[c] / (12 * h);
@@ -114,47 +104,6 @@ static int difference(trial *t, runner *r, float *const *at, double *quotient)
             return 0;
     }
     return 1;
-}
-
-/* The terms of the tolerances, in float64. */
-typedef struct channel {
-    double mean, s0, invstd, dy_mean, product, rounding;
-} channel;
-
-static channel describe(const trial *t, size_t c)
-{
-    const double n = (double)t->g.values, weight = t->in.weight[c], bias = t->in.bias[c];
-    channel a = {0, 0, 0, 0, 0, 0};
-    double var = 0, most = 0;
-    for (size_t j = 0; j < t->g.values; ++j) {
-        a.mean += t->in.x[place(t, c, j)] / n;
-        a.dy_mean += t->in.dy[place(t, c, j)] / n;
-    }
-    for (size_t j = 0; j < t->g.values; ++j) {
-        const double d = t->in.x[place(t, c, j)] - a.mean;
-        var += d * d / n;
-        a.product += t->in.dy[place(t, c, j)] * d;
-        most = fmax(most, fabs(d));
-    }
-    a.s0 = t->p.eps_mode == SBN_EPS_CLAMP ? fmax(var, t->p.eps) : var + t->p.eps;
-    a.invstd = 1 / sqrt(a.s0);
-    for (size_t j = 0; j < t->g.values; ++j) {
-        const double d = t->in.x[place(t, c, j)] - a.mean, scale = fabs(weight) * a.invstd;
-        a.rounding += 1.5 * fabs(t->in.dy[place(t, c, j)]) * u *
-                      (10 * scale * fabs(d) + 4 * fabs(bias) + 9 * scale * most);
-    }
-    a.rounding *= 18 / (12 * h);
-    return a;
-}
-
-static double truncation(const trial *t, size_t c, const channel *a, double d, double dy)
-{
-    const double n = (double)t->g.values, slope = 2 * fabs(d) / n, bend = (1 - 1 / n) / n;
-    /* The largest r with slope r + bend r^2 = s0 / 2. */
-    const double radius = (-slope + sqrt(slope * slope + 2 * bend * a->s0)) / (2 * bend);
-    const double size = fabs(t->in.weight[c]) *
-                        (fabs(a->product) + fabs(dy - a->dy_mean) * radius) / sqrt(a->s0 / 2);
-    return 4 * pow(h, 4) * size / pow(radius - 2 * h, 5);
 }
 
 /* The worst of a kind of gradient, over a case. */
@@ -177,7 +126,7 @@ static void report(const char *device, const char *line, const char *what, worst
 
 static void check(runner *r, const char *device, const char *line, int clamped)
 {
-    worst x = {0, 0, 0, 0}, weight = {0, 0, 0, 0}, bias = {0, 0, 0, 0};
+    worst x = {0, 0, 0, 0}, weight = x, bias = x, residual = x;
     double quotient[CHANNELS], mean_seen[CHANNELS] = {0}, var_seen[CHANNELS] = {0};
     float *at[CHANNELS];
     channel of[CHANNELS];
@@ -185,23 +134,26 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     char error[RUNNER_ERROR];
     trial_make(&given, line, 1);
     trial_make(&t, line, 1);
-    fill(&given);
-    fill(&t);
+    gradient_fill(&given);
+    gradient_fill(&t);
     t.p.passes = PASS_FORWARD;
     t.p.type = SBN_F32;
     int ran = !trial_run(&given, r, error) || tap_ok(0, "%s: %s", line, error);
+    const float *z = given.out.preactivation;
+    for (size_t i = 0; z && i < given.g.elements; ++i)
+        given.in.dy[i] = fusion_gradient(&given.p, z[i], given.in.dy[i]);
     for (size_t c = 0; c < CHANNELS; ++c)
-        of[c] = describe(&given, c);
+        of[c] = gradient_terms(&given, c);
     for (size_t j = 0; j < given.g.values && ran; ++j) {
         for (size_t c = 0; c < CHANNELS; ++c)
-            at[c] = &t.in.x[place(&t, c, j)];
-        ran = difference(&t, r, at, quotient);
+            at[c] = &t.in.x[gradient_place(&t, c, j)];
+        ran = difference(&t, r, z, at, quotient);
         for (size_t c = 0; c < CHANNELS; ++c) {
-            const size_t i = place(&given, c, j);
+            const size_t i = gradient_place(&given, c, j);
             const double n = (double)given.g.values, d = given.in.x[i] - of[c].mean;
             const double dy = given.in.dy[i], p = fabs(given.in.weight[c]) * of[c].invstd;
             const double k = clamped ? 0 : fabs(of[c].product) / of[c].s0 / n;
-            const double cut = clamped ? 0 : truncation(&given, c, &of[c], d, dy);
+            const double cut = clamped ? 0 : gradient_truncation(&given, c, &of[c], d, dy);
             /* dx's own bound of 8u per term, doubled for the sums that it is made of. */
             const float dx = given.out.of[OUT_DX].data[i];
             const double half = given.p.type == SBN_F32 ? 0 : element_step(given.p.type, dx) / 2;
@@ -213,20 +165,32 @@ static void check(runner *r, const char *device, const char *line, int clamped)
             var_seen[c] = fmax(var_seen[c], p * k * fabs(d) / tolerance);
         }
     }
+    for (size_t j = 0; t.in.residual && j < given.g.values && ran; j += 5) {
+        for (size_t c = 0; c < CHANNELS; ++c)
+            at[c] = &t.in.residual[gradient_place(&t, c, j)];
+        ran = difference(&t, r, z, at, quotient);
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            const float got = given.out.of[OUT_RESIDUAL_GRAD].data[gradient_place(&given, c, j)];
+            const double half = given.p.type == SBN_F32 ? 0 : element_step(given.p.type, got) / 2;
+            judge(&residual, got - quotient[c], of[c].rounding + half, 0);
+        }
+    }
     for (size_t c = 0; c < CHANNELS; ++c)
         at[c] = &t.in.weight[c];
-    ran = ran && difference(&t, r, at, quotient);
+    ran = ran && difference(&t, r, z, at, quotient);
     for (size_t c = 0; c < CHANNELS && ran; ++c)
         judge(&weight, given.out.of[OUT_WEIGHT_GRAD].data[c] - quotient[c], of[c].rounding, 0);
     for (size_t c = 0; c < CHANNELS; ++c)
         at[c] = &t.in.bias[c];
-    ran = ran && difference(&t, r, at, quotient);
+    ran = ran && difference(&t, r, z, at, quotient);
     for (size_t c = 0; c < CHANNELS && ran; ++c)
         judge(&bias, given.out.of[OUT_BIAS_GRAD].data[c] - quotient[c], of[c].rounding, 0);
     if (ran) {
         report(device, line, "dx", x);
         report(device, line, "weight_grad", weight);
         report(device, line, "bias_grad", bias);
+        if (t.in.residual)
+            report(device, line, "residual_grad", residual);
         for (size_t c = 0; c < CHANNELS; ++c)
             tap_ok(mean_seen[c] >= 10 && (clamped ? var_seen[c] == 0 : var_seen[c] >= 10),
                    "%s: %s: channel %zu: through the mean %.0f, through the variance %.0f "

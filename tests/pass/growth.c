@@ -105,7 +105,9 @@ static void check_sizes(void)
                filled.momentum == defaults.momentum && filled.average == defaults.average &&
                filled.affine == defaults.affine &&
                filled.track_running_stats == defaults.track_running_stats &&
-               filled.dimensions == defaults.dimensions && filled.type == defaults.type,
+               filled.dimensions == defaults.dimensions && filled.type == defaults.type &&
+               filled.activation == defaults.activation && filled.slope == defaults.slope &&
+               filled.residual == defaults.residual,
            "init: the defaults of the macro");
     sbn_sampler sampler;
     sbn_group_config group;

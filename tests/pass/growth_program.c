@@ -66,7 +66,9 @@ typedef struct batchnorm_config {
     double momentum;
     int average, affine;
 #if GROWTH >= 0
-    int track_running_stats, dimensions, type;
+    int track_running_stats, dimensions, type, activation;
+    double slope;
+    int residual;
 #endif
     LATER
 } batchnorm_config;
@@ -75,7 +77,7 @@ typedef struct shard {
     size_t size;
     int dims;
     size_t shape[5];
-    buffer x, y, dy, dx, weight, bias, weight_grad, bias_grad;
+    buffer x, y, dy, dx, residual, residual_grad, weight, bias, weight_grad, bias_grad;
 #if GROWTH >= 0
     uint32_t num_wait;
     void *const *wait_list;

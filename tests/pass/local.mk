@@ -8,10 +8,9 @@ tests_pass_bits_SOURCES = \
 	tests/pass/bits_worker.c
 dist_check_SCRIPTS += tests/pass/golden.sh
 EXTRA_DIST += tests/pass/golden
-TESTS += tests/pass/bits_controls tests/pass/golden.sh
 # Not of golden.sh, as make's own rule for scripts would have it.
 tests/pass/golden: ;
-TESTS += tests/pass/bits tests/pass/bits_controls tests/pass/golden.sh
+TESTS += tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
 # element at the ends of what doubles and integers add exactly, a large mean, poor pivots.
@@ -22,18 +21,26 @@ value_tests = \
 	tests/pass/planes_of_one \
 	tests/pass/whole_numbers
 check_PROGRAMS += $(value_tests)
+tests_pass_gradient_SOURCES = \
+	tests/pass/gradient.c \
+	tests/pass/gradient_terms.c \
+	tests/pass/gradient_terms.h
 TESTS += $(value_tests)
 ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
-check_PROGRAMS += tests/pass/storage tests/pass/types
+check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation
+tests_pass_activation_SOURCES = \
+	tests/pass/activation.c \
+	tests/pass/types.h \
+	tests/pass/types_sides.c
 tests_pass_types_SOURCES = \
 	tests/pass/types.c \
 	tests/pass/types.h \
 	tests/pass/types_sides.c
 tests_pass_storage_LDFLAGS = $(wraps)
-TESTS += tests/pass/storage tests/pass/types
+TESTS += tests/pass/storage tests/pass/types tests/pass/activation
 ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
@@ -54,6 +61,7 @@ pass_tests = \
 	tests/pass/events \
 	tests/pass/faults \
 	tests/pass/fold \
+	tests/pass/fusion \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \

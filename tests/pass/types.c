@@ -63,8 +63,8 @@ static void check(const setup *on, const case_of *c)
     char why[256] = "";
     side typed, floats;
     int same = 1;
-    side_open(&typed, c, c->type, on->group, on->context, on->queue);
-    side_open(&floats, c, SBN_F32, on->group, on->context, on->queue);
+    side_open(&typed, c, c->type, 0, on->group, on->context, on->queue);
+    side_open(&floats, c, SBN_F32, 0, on->group, on->context, on->queue);
     for (int i = 0; i < STEPS && same; ++i) {
         char at[160] = "";
         call(&typed, i);
@@ -93,7 +93,7 @@ static void check_branches(const setup *on)
     char why[256] = "";
     for (size_t i = 0; i < 4; ++i) {
         c.type = i < 2 ? SBN_BF16 : SBN_F16;
-        side_open(&sides[i], &c, types[i], on->group, on->context, on->queue);
+        side_open(&sides[i], &c, types[i], 0, on->group, on->context, on->queue);
         branches[i] = (sbn_branch)SBN_BRANCH_INIT;
         branches[i].layer = sides[i].layer;
         branches[i].shards = sides[i].shards;

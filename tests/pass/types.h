@@ -1,6 +1,7 @@
 /*
- * Two layers side by side, one of halves or bfloat16s and one of floats that holds the same values
- * widened: tests/pass/types.c compares what they write.
+ * Two layers side by side, one of halves or bfloat16s, or with a fusion, and one of floats without
+ * that holds the same values widened: tests/pass/types.c and tests/pass/activation.c compare what
+ * they write.
  */
 #ifndef TESTS_PASS_TYPES_H
 #define TESTS_PASS_TYPES_H
@@ -17,7 +18,12 @@ typedef struct case_of {
     int values; /* VALUES_... */
     size_t replicas;
     int frozen;
+    sbn_activation activation; /* of the side with a fusion */
+    int residual;
 } case_of;
+
+/* The slope of the tests' leaky ReLUs. */
+#define TYPES_SLOPE 0.2f
 
 /* Values near 1, some of them subnormal; any finite bits; the first with NaN and infinities. */
 enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL };
@@ -25,16 +31,25 @@ enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL };
 /* The shards of one layer, all replicas', and what it has besides. */
 typedef struct side {
     sbn_type type;
-    sbn_shard shards[TYPES_REPLICAS];
+    sbn_shard shards[TYPES_REPLICAS]; /* with a residual and its gradient in any case */
     size_t elements[TYPES_REPLICAS];
     sbn_batchnorm *layer;
     sbn_saved *saved;
 } side;
 
-/* Makes the layer and its buffers; x and dy hold the same values in any type. */
-void side_open(side *s, const case_of *c, sbn_type type, sbn_group *group, cl_context context,
-               cl_command_queue queue);
+/*
+ * Makes the layer, `fused` with what the case says, and its buffers; x, dy and the residual hold
+ * the same values in any type.
+ */
+void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *group,
+               cl_context context, cl_command_queue queue);
 void side_close(side *s, const case_of *c);
+
+/* Copies the elements of a tensor of floats out, and in. */
+void side_read(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
+               float *values);
+void side_write(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
+                const float *values);
 
 /*
  * 1 if each element of `typed`, the buffer at `place` of every shard, is the float of the other

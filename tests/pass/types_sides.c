@@ -59,6 +59,11 @@ static sbn_buffer make_buffer(cl_context context, cl_command_queue queue, sbn_ty
     return made;
 }
 
+static int fused_case(const case_of *c)
+{
+    return c->activation != SBN_IDENTITY || c->residual;
+}
+
 /* A tensor of one replica, whose samples begin at `first`. */
 static sbn_buffer make_tensor(cl_context context, cl_command_queue queue, const case_of *c,
                               sbn_type type, uint32_t seed, size_t first, size_t samples)
@@ -80,18 +85,26 @@ static sbn_buffer make_tensor(cl_context context, cl_command_queue queue, const 
     return made;
 }
 
-void side_open(side *s, const case_of *c, sbn_type type, sbn_group *group, cl_context context,
-               cl_command_queue queue)
+void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *group,
+               cl_context context, cl_command_queue queue)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     float *weight = room(sizeof(float) * c->channels), *bias = room(sizeof(float) * c->channels);
     for (size_t i = 0; i < c->channels; ++i) {
         weight[i] = i % 5 == 4 ? 4096.0f : 0.5f - 0.375f * (float)(i % 4);
         bias[i] = 0.25f * (float)(i % 3) - 0.5f;
+        /* Here z is 0, without a residual. */
+        if (fused_case(c) && i % 7 == 2)
+            weight[i] = bias[i] = 0.0f;
     }
     config.channels = c->channels;
     config.layout = c->layout;
     config.type = type;
+    if (fused) {
+        config.activation = c->activation;
+        config.slope = TYPES_SLOPE;
+        config.residual = c->residual;
+    }
     s->type = type;
     must(sbn_batchnorm_create(group, &config, &s->layer), "sbn_batchnorm_create");
     must(sbn_batchnorm_set_frozen(s->layer, c->frozen), "sbn_batchnorm_set_frozen");
@@ -109,6 +122,10 @@ void side_open(side *s, const case_of *c, sbn_type type, sbn_group *group, cl_co
         shard->dy = make_tensor(context, queue, c, type, 12, first, samples);
         shard->y = make_buffer(context, queue, type, NULL, s->elements[r]);
         shard->dx = make_buffer(context, queue, type, NULL, s->elements[r]);
+        if (fused_case(c)) {
+            shard->residual = make_tensor(context, queue, c, type, 13, first, samples);
+            shard->residual_grad = make_buffer(context, queue, type, NULL, s->elements[r]);
+        }
         shard->weight = make_buffer(context, queue, SBN_F32, weight, c->channels);
         shard->bias = make_buffer(context, queue, SBN_F32, bias, c->channels);
         shard->weight_grad = make_buffer(context, queue, SBN_F32, NULL, c->channels);
@@ -123,13 +140,32 @@ void side_close(side *s, const case_of *c)
 {
     for (size_t r = 0; r < c->replicas; ++r) {
         const sbn_shard *shard = &s->shards[r];
-        const sbn_buffer all[] = {shard->x,      shard->y,    shard->dy,          shard->dx,
-                                  shard->weight, shard->bias, shard->weight_grad, shard->bias_grad};
+        const sbn_buffer all[] = {shard->x,        shard->y,        shard->dy,
+                                  shard->dx,       shard->residual, shard->residual_grad,
+                                  shard->weight,   shard->bias,     shard->weight_grad,
+                                  shard->bias_grad};
         for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-            clReleaseMemObject(all[i].mem);
+            if (all[i].mem)
+                clReleaseMemObject(all[i].mem);
     }
     must(sbn_saved_destroy(s->saved), "sbn_saved_destroy");
     must(sbn_batchnorm_destroy(s->layer), "sbn_batchnorm_destroy");
+}
+
+void side_read(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
+               float *values)
+{
+    must(clEnqueueReadBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                             sizeof(float) * s->elements[replica], values, 0, NULL, NULL),
+         "clEnqueueReadBuffer");
+}
+
+void side_write(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
+                const float *values)
+{
+    must(clEnqueueWriteBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                              sizeof(float) * s->elements[replica], values, 0, NULL, NULL),
+         "clEnqueueWriteBuffer");
 }
 
 /* A buffer of a shard with what lies around it, to be freed. */

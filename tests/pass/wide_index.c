@@ -117,7 +117,7 @@ static void apply(int which, const sbn_argument *walk, size_t count, cl_uint dim
         ADD(scale_only);
     for (size_t i = 0; i < count; ++i)
         arguments[n++] = walk[i];
-    sbn_kernels *kernels = &replica->kernels[SBN_F32];
+    sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
     launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments, n,
            dimensions, groups);
 }
@@ -254,7 +254,7 @@ static void check_tile(void)
     const cl_ulong expected[] = {width, (tiles - 1) * TILE, width - (tiles - 1) * TILE,
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
-    char summation[512], sizes[512], options[2048];
+    char summation[512], sizes[768], options[2048];
     static const char *const names[] = {"common.cl", "storage.cl", "coefficients.cl",
                                         "apply_walk.cl"};
     enum { NAMES = sizeof names / sizeof *names };

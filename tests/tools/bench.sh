@@ -61,7 +61,7 @@ check 'the JSON is well formed, with both problems' \
     eval '[ "$(tools/bench/report/report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' \
-    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 19 ]'
+    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 21 ]'
 check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
@@ -75,6 +75,17 @@ done
 check 'kernels that read floats are not among them' eval '! says "unordered|baseline"'
 check 'the JSON names the types' \
     eval 'grep -q "\"type\": \"f16\"" "$work/narrow" && grep -q "\"type\": \"bf16\"" "$work/narrow"'
+check 'a ReLU, and an addition and a ReLU' run 0 bench --repeats 3 mb4ic8ih6iw7,relu \
+    mb4ic8ih6iw7,relu,add,last --json "$work/fused"
+check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
+for pass in forward backward; do
+    check "$pass against no ReLU" says "^  $pass +syncbn takes .* against norm alone$"
+    check "$pass against passes apart, twice" \
+        [ "$(grep -cE "^  $pass +syncbn takes .* against separate$" "$work/out")" -eq 2 ]
+done
+check 'kernels without an activation are not among them' eval '! says "unordered|baseline"'
+check 'the JSON names what is fused' \
+    eval 'grep -q "\"activation\": \"relu\"" "$work/fused" && grep -q "\"residual\": true" "$work/fused"'
 check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/json" mb4ic8
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! tools/bench/report/report goals "$work/list" 2> "$work/err" &&
@@ -87,6 +98,15 @@ narrow() { # LINE TYPE BYTES QUOTIENT
  "comparisons": [
   {"of": "syncbn", "with": "f32", "pass": "forward", "quotient": {"median": $4}},
   {"of": "syncbn", "with": "f32", "pass": "backward", "quotient": {"median": 0.5}}]}
+END
+}
+fused() { # LINE RESIDUAL WITH QUOTIENT
+    cat << END
+{"problem": "$1", "type": "f32", "activation": "relu", "residual": $2, "layout": "first",
+ "bytes": 20480000, "workspace_bytes": 3000000,
+ "comparisons": [
+  {"of": "syncbn", "with": "$3", "pass": "forward", "quotient": {"median": $4}},
+  {"of": "syncbn", "with": "$3", "pass": "backward", "quotient": {"median": 0.5}}]}
 END
 }
 problem() { # LINE LAYOUT BYTES SHARE QUOTIENT DIFFERENCE
@@ -119,6 +139,10 @@ END
     narrow mb32ic64ih51iw51,bf16 bf16 10653696 0.7
     echo ,
     narrow mb2ic64,bf16 bf16 256 0.9
+    echo ,
+    fused mb32ic64ih50iw50,relu false 'norm alone' 1.02
+    echo ,
+    fused mb32ic64ih50iw50,relu,add true separate 0.7
     echo ']}'
 } > "$work/json"
 tools/bench/report/report goals "$work/json" > "$work/out" 2> "$work/err"
@@ -137,6 +161,9 @@ line 'fixed cost of a pass beyond its kernels, 64 channels' '15.00 us' met '1 of
 line 'time until a pass returns, 64 channels' '15.00 us' met '1 of 1'
 line 'f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time' '0.70 x' missed \
     '3 of 4; worst: forward mb32ic64ih51iw51,bf16$'
+line 'fused ReLU against none, >= 16 MB, time' '1.02 x' met '2 of 2'
+line 'addition and ReLU fused against apart, >= 16 MB, time' '0.70 x' missed \
+    '1 of 2; worst: forward mb32ic64ih50iw50,relu,add$'
 line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"

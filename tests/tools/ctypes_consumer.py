@@ -21,7 +21,8 @@ class BatchnormConfig(Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("channels", c_size_t),
                 ("layout", c_int), ("eps", c_double), ("eps_mode", c_int),
                 ("momentum", c_double), ("average", c_int), ("affine", c_int),
-                ("track_running_stats", c_int), ("dimensions", c_int)]
+                ("track_running_stats", c_int), ("dimensions", c_int),
+                ("type", c_int), ("activation", c_int), ("slope", c_double), ("residual", c_int)]
 
 
 class DataParallelConfig(Structure):

@@ -1,7 +1,11 @@
 # The checker itself: its problems' lines, and that its tolerances refuse faults.
-check_PROGRAMS += tests/tools/problem tests/tools/tolerance
-TESTS += tests/tools/problem tests/tools/tolerance
-ASAN_TESTS += tests/tools/problem tests/tools/tolerance
+check_PROGRAMS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
+tests_tools_fusion_SOURCES = \
+	tests/tools/fusion.c \
+	tests/tools/fusion_model.c \
+	tests/tools/fusion_model.h
+TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
+ASAN_TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
 VALGRIND_TESTS += tests/tools/problem
 
 # The benchmark: its statistics, and that it accepts no wrong result.

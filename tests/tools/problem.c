@@ -14,6 +14,11 @@ static const char *const canonical[] = {
     "mb32ic4ih7iw7,split5-0-27",
     "mb32ic64ih7iw7,f16,last,data=denormal",
     "mb4ic4,bf16",
+    "mb4ic4,relu",
+    "mb4ic4ih7iw7,f16,leaky,add,last,r3",
+    "mb4ic4,bf16,leaky=-0.25,form=gpu",
+    "mb4ic4,leaky=0,add",
+    "mb4ic4,add,inplace",
     "mb6ic4ih7iw7,split3-3,sizes7x7-14x5",
     "mb0ic4il0,split0-0,sizes3-0",
     "mb4ic4,eps=0.001,clamp,momentum=0.3,cumulative,plain,untracked,keep,accumulate,global",
@@ -31,6 +36,9 @@ static const char *const spellings[][2] = {
     {"mb4ic4,bf16,f32", "mb4ic4"},
     {"mb4ic4,last,f16", "mb4ic4,f16,last"},
     {"mb4ic4,grad=zero,data=exact,last", "mb4ic4,last,data=exact,grad=zero"},
+    {"mb4ic4,last,add,leaky=0.01,f16", "mb4ic4,f16,leaky,add,last"},
+    {"mb4ic4,leaky=0.5,relu", "mb4ic4,relu"},
+    {"mb4ic4,leaky=0.5,leaky", "mb4ic4,leaky"},
 };
 
 /* Lines that are wrong, and a word of the sentence that says so. */
@@ -67,6 +75,11 @@ static const char *const wrong[][2] = {
     {"mb4ic4,size=3", "no setting"},
     {"mb4ic4,f64", "no setting"},
     {"mb4ic4,f16x", "no setting"},
+    {"mb4ic4,relu6", "no setting"},
+    {"mb4ic4,relu=0", "no setting"},
+    {"mb4ic4,leaky=", "-1e+06 to 1e+06"},
+    {"mb4ic4,leaky=inf", "-1e+06 to 1e+06"},
+    {"mb4ic4,add=1", "no setting"},
     {"mb100000ic100000", "2^31"},
     {"mb8ic2ih5iw1234567895,split5-3,sizes7x7-4x5", "2^31"},
 };

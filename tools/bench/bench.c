@@ -7,17 +7,16 @@
 
 #include "bench/baseline.h"
 #include "bench/copy.h"
-#include "bench/float32.h"
 #include "bench/kernels.h"
 #include "bench/library.h"
 #include "bench/onednn.h"
 #include "bench/replicas.h"
 #include "bench/unordered.h"
+#include "bench/variant.h"
 #include "check/check.h"
 #include "check/elements.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
-const double bench_pass_moves[BENCH_PASSES] = {2, 3, 5, 2};
 
 /*
  * Baseline and oneDNN are timed from this many values per channel on. The variance of fewer may by
@@ -169,24 +168,22 @@ static void close_scene(scene *s)
 
 static int open_contenders(bench *b, const problem *p, scene *s, contender *list, size_t *count)
 {
-    size_t copies = 0, replicas = 0, layouts = 0;
+    size_t copies = 0, variants = 0, replicas = 0, layouts = 0;
     *count = 0;
     int status = program_for(b, s);
     status = status ? status : bench_library_open(s, &list[*count]);
     *count += !status;
     status = status ? status : bench_copy_open(s, b->program, &list[*count], &copies);
     *count += copies;
-    if (!status && s->p.type != SBN_F32) {
-        status = bench_float32_open(s, &list[*count]);
-        *count += !status;
-    }
-    /* The benchmark's own kernels of sums read floats. */
-    if (!status && s->p.type == SBN_F32) {
+    status = status ? status : bench_variants_open(s, b->program, &list[*count], &variants);
+    *count += variants;
+    /* The benchmark's own kernels of sums read floats, and nothing follows them. */
+    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p);
+    if (!status && plain) {
         status = bench_unordered_open(s, b->program, &list[*count]);
         *count += !status;
     }
-    if (!status && s->p.type == SBN_F32 && s->p.layout == SBN_LAYOUT_NCHW &&
-        s->g.values >= PEER_VALUES) {
+    if (!status && plain && s->p.layout == SBN_LAYOUT_NCHW && s->g.values >= PEER_VALUES) {
         status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
     }
@@ -246,6 +243,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     int status = open_scene(b, p, s);
     status = status ? status : weigh(s, before, &result->workspace);
     result->bytes = s->g.elements * element_size(p->type);
+    result->residual = p->residual;
     status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
     status = status ? status : measure(b, s, contenders, result);
     result->ok = !status;

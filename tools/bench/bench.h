@@ -31,6 +31,7 @@ typedef struct bench_result {
     int ok;
     char error[RUNNER_ERROR]; /* why not */
     size_t bytes;             /* of the tensor */
+    int residual;             /* passes read or write one tensor more */
     size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
@@ -72,7 +73,7 @@ typedef struct comparison_of {
 enum { BENCH_MAX_COMPARISONS = 32 };
 
 /*
- * The library with every other implementation and with itself in f32, and the replicas
+ * The library with every other implementation and with itself of other settings, and the replicas
  * synchronised with those apart.
  * Returns how many there are.
  */

@@ -8,15 +8,22 @@ const series *bench_series(const bench_result *result, const char *name, bench_p
     return timing_find(result->series, result->count, name, pass);
 }
 
+/* How many times a pass reads or writes a whole tensor. */
+static double moves_of(const bench_result *result, bench_pass pass)
+{
+    static const double moves[BENCH_PASSES] = {2, 3, 5, 2};
+    return moves[pass] + (result->residual && pass != BENCH_COPY);
+}
+
 double bench_bytes(const bench_result *result, bench_pass pass)
 {
-    return bench_pass_moves[pass] * (double)result->bytes;
+    return moves_of(result, pass) * (double)result->bytes;
 }
 
 spread bench_share_of_copy(const bench_result *result, const series *s)
 {
     const series *copy = bench_series(result, result->copy, BENCH_COPY);
-    double moves = bench_pass_moves[s->pass] / bench_pass_moves[BENCH_COPY];
+    double moves = moves_of(result, s->pass) / moves_of(result, BENCH_COPY);
     return spread_times(spread_of_quotients(copy->seconds, s->seconds, result->rounds), moves);
 }
 

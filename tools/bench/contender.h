@@ -16,9 +16,8 @@ typedef enum bench_pass {
     BENCH_PASSES
 } bench_pass;
 
-/* "copy", "forward", ...; how many times a pass reads or writes a whole tensor. */
+/* "copy", "forward", ... */
 extern const char *const bench_pass_names[BENCH_PASSES];
-extern const double bench_pass_moves[BENCH_PASSES];
 
 /* The problem of all contenders. They share buffers, so that the placement of pages is the same. */
 typedef struct scene {

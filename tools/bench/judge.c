@@ -66,10 +66,17 @@ static double allowed_for(const scene *s, output_id id)
     }
 }
 
-double bench_distance(sbn_type type, const float *got, const float *right, size_t count)
+/*
+ * The largest |got - right|, less a step of the type where it rounds both; infinite for a NaN. Not
+ * where |z| is less than `near`; z may be NULL.
+ */
+static double distance(sbn_type type, const float *got, const float *right, size_t count,
+                       const float *z, double near)
 {
     double most = 0;
     for (size_t i = 0; i < count; ++i) {
+        if (z && fabsf(z[i]) < near)
+            continue;
         double step = type == SBN_F32 ? 0 : element_step(type, right[i]);
         double off = fabs((double)got[i] - right[i]) - step;
         most = off <= most ? most : isnan(off) ? INFINITY : off;
@@ -80,8 +87,9 @@ double bench_distance(sbn_type type, const float *got, const float *right, size_
 int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right)
 {
     const int stored = right == OUT_Y || right == OUT_DX;
-    double off = bench_distance(stored ? s->p.type : SBN_F32, got, s->right.of[right].data,
-                                s->right.of[right].count);
+    const float *z = right == OUT_DX && s->p.activation ? s->right.preactivation : NULL;
+    double off = distance(stored ? s->p.type : SBN_F32, got, s->right.of[right].data,
+                          s->right.of[right].count, z, z ? allowed_for(s, OUT_Y) : 0);
     double allowed = allowed_for(s, right);
     if (off <= allowed)
         return SBN_SUCCESS;
@@ -90,7 +98,8 @@ int bench_judge_numbers(scene *s, const char *name, const float *got, output_id 
     return RUNNER_SPOILT;
 }
 
-int bench_judge(scene *s, const char *name, tensor_id id, output_id right)
+/* Reads a tensor of the scene and judges it. */
+static int judge(scene *s, const char *name, tensor_id id, output_id right)
 {
     const tensors *t = s->job.tensors;
     int vector = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD, spoilt = 0;
@@ -117,10 +126,20 @@ int bench_judge(scene *s, const char *name, tensor_id id, output_id right)
     return status;
 }
 
+int bench_judge_results(scene *s, const char *name)
+{
+    int status = judge(s, name, TENSOR_Y, OUT_Y);
+    status = status ? status : judge(s, name, TENSOR_DX, OUT_DX);
+    if (status || !s->p.affine)
+        return status;
+    status = judge(s, name, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
+    return status ? status : judge(s, name, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
+}
+
 int bench_overwrite(scene *s, const tensors *t)
 {
-    static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y, TENSOR_EVAL,
-                                        TENSOR_DX};
+    static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y,
+                                        TENSOR_EVAL,        TENSOR_DX,        TENSOR_RESIDUAL_GRAD};
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
         status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;

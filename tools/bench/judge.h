@@ -19,16 +19,16 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const plac
  *
  * In f16 and bf16 both are rounded to the type: y and dx may differ by one step of it more.
  *
+ * What an activation is given may be off by as much as y, and dx jumps where that changes its sign:
+ * dx is not judged where it is so near to 0.
+ *
  * Sums of squares in floats are good to 1e-5 for the data that is timed, and a wrong kernel misses
  * by the whole value.
  */
 #define BENCH_ROUGH 1e-3
 
-/* The largest |got - right|, less a step of the type where it rounds both; infinite for a NaN. */
-double bench_distance(sbn_type type, const float *got, const float *right, size_t count);
-
-/* Reads a tensor of the scene and judges it; `name` is the contender's. */
-int bench_judge(scene *s, const char *name, tensor_id id, output_id right);
+/* y, dx and the gradients that a contender has left in the scene's tensors. */
+int bench_judge_results(scene *s, const char *name);
 
 /* The same for numbers that are already in the order of `right`. */
 int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right);

@@ -19,6 +19,7 @@ int bench_job_check(scene *s, job *j, const char *name)
         status = bench_job_run(j, pass);
     status = status ? status : bench_finish(s);
     status = status ? status : job_collect(j);
+    status = status ? status : job_preactivation(j, s->group, &s->queue);
     return status ? status : bench_judge_library(s, name, j->p, j->g, j->in, j->out);
 }
 

@@ -8,8 +8,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
 	tools/bench/copy.h \
-	tools/bench/float32.c \
-	tools/bench/float32.h \
 	tools/bench/judge.c \
 	tools/bench/judge.h \
 	tools/bench/kernels.c \
@@ -19,6 +17,8 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
 	tools/bench/replicas.h \
+	tools/bench/separate.c \
+	tools/bench/separate.h \
 	tools/bench/source.h \
 	tools/bench/stages.c \
 	tools/bench/stages.h \
@@ -26,6 +26,8 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/unordered.h \
 	tools/bench/unordered_cut.c \
 	tools/bench/unordered_cut.h \
+	tools/bench/variant.c \
+	tools/bench/variant.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
@@ -57,6 +59,7 @@ libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
 bench_kernels = \
 	$(srcdir)/tools/bench/vectors.cl \
 	$(srcdir)/tools/bench/copy.cl \
+	$(srcdir)/tools/bench/separate.cl \
 	$(srcdir)/tools/bench/unordered.cl \
 	$(srcdir)/tools/bench/unordered_planes.cl \
 	$(srcdir)/tools/bench/unordered_whole.cl \
@@ -78,6 +81,7 @@ bench_lists = \
 	tools/bench/lists/large_planes \
 	tools/bench/lists/vectors \
 	tools/bench/lists/types \
+	tools/bench/lists/fusions \
 	tools/bench/lists/fixed_cost
 EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png

@@ -24,6 +24,7 @@ typedef struct onednn {
     onednn_shared *shared;
     const layout *layout;
     dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
+    dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
     dnnl_primitive_t forward, backward;
 } onednn;
 
@@ -39,24 +40,26 @@ static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t 
 static int run(void *self, bench_pass pass)
 {
     onednn *o = self;
-    const dnnl_exec_arg_t forward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
-                                       {DNNL_ARG_DST, o->tensor[ONEDNN_Y]},
-                                       {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
-                                       {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
-                                       {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
-                                       {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
-    const dnnl_exec_arg_t backward[] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
-                                        {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
-                                        {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
-                                        {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
-                                        {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
-                                        {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
-                                        {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]},
-                                        {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
-                                        {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]}};
-    int affine = o->shared->scene->p.affine;
-    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, affine ? 6 : 4)
-                                 : execute(o, o->backward, backward, affine ? 9 : 5);
+    dnnl_exec_arg_t forward[7] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
+                                  {DNNL_ARG_DST, o->tensor[ONEDNN_Y]},
+                                  {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
+                                  {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
+                                  {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
+                                  {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
+    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
+                                    {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
+                                    {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
+                                    {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
+                                    {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
+                                    {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
+                                    {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]},
+                                    {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
+                                    {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]}};
+    const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
+    const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
+    forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
+    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, forwards + relu)
+                                 : execute(o, o->backward, backward, backwards + relu);
 }
 
 /* Reorders between nchw, the layout of the scene's inputs, and this one. */
@@ -119,6 +122,7 @@ static void close(void *self)
         dnnl_memory_destroy(o->tensor[i]);
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
         dnnl_memory_destroy(o->vector[i]);
+    dnnl_memory_destroy(o->signs);
     dnnl_primitive_destroy(o->forward);
     dnnl_primitive_destroy(o->backward);
     onednn_shared_release(o->shared);
@@ -147,7 +151,8 @@ static int open_layout(onednn_shared *sh, const layout *of, contender *made, siz
     o->layout = of;
     ++sh->users;
     dnnl_status_t status = make_memories(o);
-    status = status ? status : onednn_batch_normalization(sh, of->tag, &o->forward, &o->backward);
+    status = status ? status
+                    : onednn_batch_normalization(sh, of->tag, &o->forward, &o->backward, &o->signs);
     /* Not on this CPU. */
     if (status) {
         close(o);
@@ -169,6 +174,8 @@ int bench_onednn_open(scene *s, contender *made, size_t *count)
 {
     onednn_shared *sh;
     *count = 0;
+    if (problem_is_fused(&s->p) && (s->p.activation != SBN_RELU || s->p.residual))
+        return SBN_SUCCESS;
     int status = onednn_shared_open(s, &sh);
     if (status)
         return status;

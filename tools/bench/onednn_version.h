@@ -10,10 +10,11 @@ dnnl_status_t onednn_memory(const onednn_shared *sh, int count, const dnnl_dims_
                             dnnl_memory_t *made);
 
 /*
- * Training, forward and backward, of tensors of shape sh->dims and sh->type. dnnl_unimplemented: not
- * on this CPU.
+ * Training, forward and backward, of tensors of shape sh->dims and sh->type, with a ReLU where the
+ * problem has one: forward keeps its signs for backward. dnnl_unimplemented: not on this CPU.
  */
 dnnl_status_t onednn_batch_normalization(const onednn_shared *sh, dnnl_format_tag_t tag,
-                                         dnnl_primitive_t *forward, dnnl_primitive_t *backward);
+                                         dnnl_primitive_t *forward, dnnl_primitive_t *backward,
+                                         dnnl_memory_t *signs);
 
 #endif

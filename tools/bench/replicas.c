@@ -16,6 +16,7 @@ typedef struct alone {
     placement g;
     inputs in; /* parts of the scene's */
     job job;   /* its tensors and shards are of the replicas together */
+    sbn_group *group;
     outputs out;
 } alone;
 
@@ -113,7 +114,7 @@ static int overwrite(replicas *r)
 /* The bits must equal those of one replica with the whole batch, which have been verified. */
 static int check_together(void *self)
 {
-    static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX};
+    static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX, OUT_RESIDUAL_GRAD};
     replicas *r = self;
     int status = overwrite(r);
     status = status ? status : run_together(r, BENCH_FORWARD);
@@ -142,6 +143,7 @@ static int check_apart(void *self)
     for (size_t i = 0; i < r->count && !status; ++i) {
         alone *a = &r->apart[i];
         status = job_collect(&a->job);
+        status = status ? status : job_preactivation(&a->job, a->group, &r->queue[i]);
         status = status ? status
                         : bench_judge_library(r->scene, "apart", &a->p, &a->g, &a->in, &a->out);
     }
@@ -189,6 +191,9 @@ static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
     a->in = s->in;
     a->in.x += r->g.sample[first].start;
     a->in.dy += r->g.sample[first].start;
+    if (a->p.residual)
+        a->in.residual += r->g.sample[first].start;
+    a->group = group;
     int status = placement_make(&a->p, 1, &a->g);
     if (status)
         return job_failed_here(s->error, "laying out a replica", status);

@@ -40,16 +40,10 @@ static int run(void *self, bench_pass pass)
 static int check(void *self)
 {
     stages *s = self;
-    int affine = s->scene->p.affine;
     int status = bench_overwrite(s->scene, s->scene->job.tensors);
     status = status ? status : run(s, BENCH_FORWARD);
-    status = status ? status : bench_judge(s->scene, s->name, TENSOR_Y, OUT_Y);
     status = status ? status : run(s, BENCH_BACKWARD);
-    status = status ? status : bench_judge(s->scene, s->name, TENSOR_DX, OUT_DX);
-    if (!status && affine)
-        status = bench_judge(s->scene, s->name, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
-    return status || !affine ? status
-                             : bench_judge(s->scene, s->name, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
+    return status ? status : bench_judge_results(s->scene, s->name);
 }
 
 static void close(void *self)

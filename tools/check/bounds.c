@@ -157,7 +157,9 @@ static void backward_bounds(const placement *g, const inputs *in, const referenc
 static void forget_exact(const problem *p, const placement *g, size_t c, bounds *b)
 {
     channel_bounds *bound = &b->channel[c];
-    int exact_x = p->data == DATA_EXACT, exact_dy = p->grad == DATA_EXACT;
+    /* An activation lets only a part of dy through. */
+    int exact_x = p->data == DATA_EXACT;
+    int exact_dy = p->grad == DATA_EXACT && p->activation == SBN_IDENTITY;
     if (exact_x)
         bound->mean = bound->var = bound->invstd = 0;
     for (size_t r = 0; r <= g->replicas && exact_dy; ++r) {

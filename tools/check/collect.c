@@ -64,6 +64,7 @@ static int collect_tensors(job *j)
         {j->p->passes & PASS_RECOMPUTE, TENSOR_AGAIN, OUT_AGAIN},
         {j->p->passes & PASS_EVALUATE, TENSOR_EVAL, OUT_EVAL},
         {j->p->passes & PASS_BACKWARD, TENSOR_DX, OUT_DX},
+        {j->p->passes & PASS_BACKWARD && j->p->residual, TENSOR_RESIDUAL_GRAD, OUT_RESIDUAL_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
     };
@@ -128,4 +129,32 @@ int job_collect(job *j)
     status = status ? status : collect_statistics(j);
     int global = (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0;
     return status || !global ? status : judge_shared(j);
+}
+
+int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue)
+{
+    outputs out = {.wide = 0};
+    problem p = *fused->p;
+    job j = *fused;
+    if (!problem_is_fused(&p) || !(p.passes & PASS_FORWARD))
+        return SBN_SUCCESS;
+    p.type = SBN_F32;
+    p.activation = SBN_IDENTITY;
+    p.residual = p.in_place = 0;
+    p.passes = PASS_FORWARD;
+    j.p = &p;
+    j.out = &out;
+    j.tensors = NULL, j.shards = NULL, j.done = NULL, j.layer = NULL, j.saved = NULL;
+    int status = job_open(&j, group, queue);
+    status = status ? status : job_forward(&j, NULL);
+    status = status ? status : job_collect(&j);
+    job_close(&j);
+    if (!status) {
+        float *z = fused->out->preactivation = out.of[OUT_Y].data;
+        out.of[OUT_Y].data = NULL;
+        for (size_t i = 0; fused->p->residual && i < j.g->elements; ++i)
+            z[i] += j.in->residual[i];
+    }
+    outputs_free(&out);
+    return status;
 }

@@ -15,6 +15,11 @@
  * included by factors 1 + error(invstd). Evaluation is judged from the running
  * statistics that the library itself returned, so it has the first line alone.
  *
+ * Behind the batch norm y's tolerance is carried through the residual's addition and the activation
+ * (fusion.h); besides, y and the residual's gradient must have the bits that `preactivation` gives
+ * them. All gradients are judged for dy behind the activation: dy where the bits of `preactivation`
+ * say so, else 0 or its product with the slope.
+ *
  * y and dx of f16 and bf16 are such values as the type stores them: a result must lie
  * between expected - tolerance and expected + tolerance, both rounded to the type, to
  * nearest even. Of a subnormal result nothing else is allowed, and an infinity only
@@ -31,16 +36,7 @@
 
 #include "check/outputs.h"
 #include "check/reference.h"
-
-typedef struct verdict {
-    int judged;       /* 0: the problem has no such output */
-    size_t failures;  /* values beyond their tolerance */
-    size_t unbounded; /* values that no bound holds for: eps is 0, the variance may be */
-    double ratio;     /* the largest error / tolerance */
-    /* Where that was: */
-    double error, tolerance, got, expected;
-    size_t index; /* into the output's data */
-} verdict;
+#include "check/verdict.h"
 
 typedef struct comparison {
     verdict of[OUTPUTS];

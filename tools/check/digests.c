@@ -18,6 +18,8 @@ static uint64_t of_inputs(const placement *g, const inputs *in)
     uint64_t digest = (uint64_t)in->batches;
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
         digest = mix(digest, digest_floats(tensors[i], g->elements));
+    if (in->residual)
+        digest = mix(digest, digest_floats(in->residual, g->elements));
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
         digest = mix(digest, digest_floats(vectors[i], g->channels));
     return digest;

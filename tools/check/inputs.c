@@ -20,7 +20,8 @@ enum stream {
     STREAM_WEIGHT_BEFORE,
     STREAM_BIAS_BEFORE,
     STREAM_MEAN,
-    STREAM_VAR
+    STREAM_VAR,
+    STREAM_RESIDUAL
 };
 
 static uint64_t key(uint64_t seed, enum stream stream, uint64_t place)
@@ -207,12 +208,16 @@ int inputs_make(const problem *p, const placement *g, inputs *in)
         missing |= !(*tensors[i] = malloc((g->elements + 1) * sizeof(float)));
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
         missing |= !(*vectors[i] = malloc(g->channels * sizeof(float)));
+    if (p->residual)
+        missing |= !(in->residual = malloc((g->elements + 1) * sizeof(float)));
     if (missing) {
         inputs_free(in);
         return SBN_OUT_OF_MEMORY;
     }
     fill(p, g, STREAM_X, p->data, in->x);
     fill(p, g, STREAM_DY, p->grad, in->dy);
+    if (p->residual)
+        fill(p, g, STREAM_RESIDUAL, DATA_NORMAL, in->residual);
     fill_channels(p, g->channels, in);
     in->batches = 3;
     return SBN_SUCCESS;
@@ -222,6 +227,7 @@ void inputs_free(inputs *in)
 {
     free(in->x);
     free(in->dy);
+    free(in->residual);
     free(in->weight);
     free(in->bias);
     free(in->weight_before);

@@ -9,6 +9,7 @@
 
 typedef struct inputs {
     float *x, *dy;                      /* `elements` each, values of the problem's type */
+    float *residual;                    /* the same; NULL: none is added */
     float *weight, *bias;               /* `channels` each, as all below */
     float *weight_before, *bias_before; /* gradients that a backward may add to */
     float *running_mean, *running_var;  /* before the forward pass */

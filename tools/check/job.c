@@ -21,6 +21,9 @@ int job_make_layer(job *j, sbn_group *group)
     config.channels = p->channels;
     config.layout = p->layout;
     config.type = p->type;
+    config.activation = p->activation;
+    config.slope = p->slope;
+    config.residual = p->residual;
     config.eps = p->eps;
     config.eps_mode = p->eps_mode;
     config.momentum = p->momentum;
@@ -49,8 +52,12 @@ static int make_shards(job *j, cl_command_queue *queue)
         shard->dims = j->g->dims;
         memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
         shard->x = tensors_buffer(t, TENSOR_X);
-        shard->dy = tensors_buffer(t, j->p->in_place ? TENSOR_DX : TENSOR_DY);
+        shard->dy = tensors_buffer(t, tensors_gradient(j->p));
         shard->dx = tensors_buffer(t, TENSOR_DX);
+        if (j->p->residual) {
+            shard->residual = tensors_buffer(t, TENSOR_RESIDUAL);
+            shard->residual_grad = tensors_buffer(t, TENSOR_RESIDUAL_GRAD);
+        }
         if (j->p->affine) {
             shard->weight = tensors_buffer(t, TENSOR_WEIGHT);
             shard->bias = tensors_buffer(t, TENSOR_BIAS);

@@ -49,4 +49,11 @@ int job_recompute(job *j);
 /* After the passes: reads everything back into the job's outputs. */
 int job_collect(job *j);
 
+/*
+ * Fills in the `preactivation` of a fused problem's outputs: a layer of floats normalises the same
+ * numbers in the same group and queues, with nothing behind it. A fused pass has the bits of the
+ * passes apart (pass.h), and only bits tell on which side of 0 a number is.
+ */
+int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue);
+
 #endif

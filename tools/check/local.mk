@@ -13,6 +13,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/devices.h \
 	tools/check/digests.c \
 	tools/check/digests.h \
+	tools/check/fusion.c \
+	tools/check/fusion.h \
 	tools/check/placement.c \
 	tools/check/placement.h \
 	tools/check/inputs.c \
@@ -40,5 +42,7 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/tensors.h \
 	tools/check/tolerance.c \
 	tools/check/tolerance.h \
+	tools/check/verdict.c \
+	tools/check/verdict.h \
 	src/model/half.c \
 	src/model/half.h

@@ -13,6 +13,7 @@ const char *const output_names[OUTPUTS] = {
     [OUT_AGAIN] = "recomputed",
     [OUT_EVAL] = "evaluated",
     [OUT_DX] = "dx",
+    [OUT_RESIDUAL_GRAD] = "residual_grad",
     [OUT_WEIGHT_GRAD] = "weight_grad",
     [OUT_BIAS_GRAD] = "bias_grad",
     [OUT_RUNNING_MEAN] = "running_mean",
@@ -31,6 +32,7 @@ void outputs_free(outputs *out)
 {
     for (int id = 0; id < OUTPUTS; ++id)
         free(out->of[id].data);
+    free(out->preactivation);
     memset(out, 0, sizeof *out);
 }
 

@@ -11,10 +11,11 @@
 typedef enum output_id {
     OUT_MEAN, /* of sbn_saved, `channels` values */
     OUT_VAR,
-    OUT_Y,     /* global logical order, as the three below */
+    OUT_Y,     /* global logical order, as the four below */
     OUT_AGAIN, /* y from sbn_recompute */
     OUT_EVAL,  /* y from sbn_evaluate */
     OUT_DX,
+    OUT_RESIDUAL_GRAD,
     OUT_WEIGHT_GRAD, /* replica by replica, `channels` values each */
     OUT_BIAS_GRAD,
     OUT_RUNNING_MEAN, /* after all passes, `channels` values */
@@ -33,6 +34,11 @@ typedef struct outputs {
     uint64_t count; /* sbn_saved's values per channel */
     int64_t batches;
     int wide; /* a pass needed the wide format; -1: not known, devices have decided */
+    /*
+     * What the activation is given: y of the batch norm as floats, the residual added. NULL: nothing
+     * follows the batch norm, or nothing was normalised. No result: the judgement needs it.
+     */
+    float *preactivation;
 } outputs;
 
 /* "mean", "y", ...: indexed by output_id. */

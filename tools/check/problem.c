@@ -37,6 +37,11 @@ int form_parse(const char *text, sbn_kernel_form *form)
     return -1;
 }
 
+int problem_is_fused(const problem *p)
+{
+    return p->activation != SBN_IDENTITY || p->residual;
+}
+
 void problem_set_replicas(problem *p, size_t replicas)
 {
     if (p->has_split && p->replicas != replicas) {
@@ -130,6 +135,16 @@ static void put_passes(text *t, unsigned passes)
             put(t, "%c", letters[i].letter);
 }
 
+static void put_activation(text *t, const problem *p)
+{
+    if (p->activation == SBN_RELU)
+        put(t, ",relu");
+    else if (p->activation == SBN_LEAKY_RELU && p->slope == PROBLEM_SLOPE)
+        put(t, ",leaky");
+    else if (p->activation == SBN_LEAKY_RELU)
+        put_double(t, "leaky", p->slope);
+}
+
 static void put_word(text *t, int wanted, const char *word)
 {
     if (wanted)
@@ -141,6 +156,8 @@ void problem_print(const problem *p, char *line, size_t size)
     text t = {line, size};
     put_shape(&t, p);
     put_word(&t, p->type != SBN_F32, type_names[p->type]);
+    put_activation(&t, p);
+    put_word(&t, p->residual, "add");
     put_word(&t, p->layout == SBN_LAYOUT_NHWC, "last");
     put_shards(&t, p);
     if (p->shuffle)

@@ -10,7 +10,10 @@
  *
  * Settings, each with its default when absent:
  *
- *   f16, bf16           storage of x, y, dy and dx (f32)
+ *   f16, bf16           storage of x, y, dy, dx, the residual and its gradient (f32)
+ *   relu                a ReLU behind the batch norm
+ *   leaky, leaky=0.2    a leaky ReLU of this slope (0.01)
+ *   add                 a residual is added, before the activation
  *   last                channels last in memory (first)
  *   r3                  replicas (one per chosen device); samples are dealt evenly
  *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty shard
@@ -31,7 +34,8 @@
  *   global              weight_grad and bias_grad are sums over the group
  *   passes=fber         of forward, backward, evaluation, recomputation; b and r need f (all)
  *   ooo                 out-of-order queues, passes ordered by events
- *   inplace             dx is written over dy, y of evaluation and recomputation over x
+ *   inplace             y of evaluation and recomputation is written over x; over dy, dx or
+ *                       with add the residual's gradient
  *   form=cpu, form=gpu  of the kernels (auto)
  *
  * Kinds: normal; large_mean (x = 1000 +- 0.003); one (dy = 1 +- 1e-5);
@@ -76,6 +80,9 @@ typedef enum data_kind {
     DATA_KINDS
 } data_kind;
 
+/* The slope of `leaky` alone. */
+#define PROBLEM_SLOPE 0.01
+
 enum { PASS_FORWARD = 1, PASS_BACKWARD = 2, PASS_EVALUATE = 4, PASS_RECOMPUTE = 8, PASS_ALL = 15 };
 
 typedef struct problem {
@@ -83,6 +90,9 @@ typedef struct problem {
     int space_dims; /* 0 ... 3 */
     size_t space[PROBLEM_MAX_SPACE];
     sbn_type type;
+    sbn_activation activation;
+    double slope; /* of a leaky ReLU */
+    int residual;
     sbn_layout layout;
     size_t replicas; /* 0: one per device; with a split, the number of its parts */
     int has_split, has_sizes;
@@ -100,7 +110,7 @@ typedef struct problem {
     unsigned forward_flags, backward_flags; /* of pass.h */
     unsigned passes;                        /* PASS_ */
     int out_of_order;
-    int in_place; /* dx over dy; y over x in evaluation and recomputation */
+    int in_place; /* y over x in evaluation and recomputation; a gradient over dy */
     sbn_kernel_form form;
 } problem;
 
@@ -115,6 +125,9 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size);
  * default, in the order above. Parsing it gives back the same problem.
  */
 void problem_print(const problem *p, char *line, size_t size);
+
+/* 1 if something follows the batch norm: a residual's addition, an activation. */
+int problem_is_fused(const problem *p);
 
 /* 1 if both are the same problem. */
 int problem_equal(const problem *a, const problem *b);

@@ -43,13 +43,20 @@ static int parse_kind(parser *in, const char *name, const char *value, data_kind
                        kinds);
 }
 
-static int parse_real(parser *in, const char *name, const char *value, double most, double *real)
+static int parse_real(parser *in, const char *name, const char *value, double least, double most,
+                      double *real)
 {
     char *end;
     *real = strtod(value, &end);
-    if (end == value || *end || !(*real >= 0 && *real <= most))
-        return parser_fail(in, "%s=%s: expected a number from 0 to %g", name, value, most);
+    if (end == value || *end || !(*real >= least && *real <= most))
+        return parser_fail(in, "%s=%s: expected a number from %g to %g", name, value, least, most);
     return 0;
+}
+
+static int parse_leaky(parser *in, const char *name, const char *value)
+{
+    in->p->activation = SBN_LEAKY_RELU;
+    return parse_real(in, name, value, -1e6, 1e6, &in->p->slope);
 }
 
 /* name=value */
@@ -65,9 +72,11 @@ static int parse_named(parser *in, const char *word, const char *value)
     if (strcmp(name, "grad") == 0)
         return parse_kind(in, name, value, &p->grad);
     if (strcmp(name, "eps") == 0)
-        return parse_real(in, name, value, 1e6, &p->eps);
+        return parse_real(in, name, value, 0, 1e6, &p->eps);
     if (strcmp(name, "momentum") == 0)
-        return parse_real(in, name, value, 1, &p->momentum);
+        return parse_real(in, name, value, 0, 1, &p->momentum);
+    if (strcmp(name, "leaky") == 0)
+        return parse_leaky(in, name, value);
     if (strcmp(name, "passes") == 0)
         return parse_passes(in, value);
     if (strcmp(name, "form") == 0) {
@@ -78,7 +87,22 @@ static int parse_named(parser *in, const char *word, const char *value)
     return parser_fail(in, "\"%s\" is no setting", word);
 }
 
-/* The settings without a value. Returns 0 if `word` is one of them. */
+/* What follows the batch norm. Returns 0 if `word` is that. */
+static int parse_fusion(problem *p, const char *word)
+{
+    if (strcmp(word, "add") == 0) {
+        p->residual = 1;
+        return 0;
+    }
+    const int leaky = strcmp(word, "leaky") == 0;
+    if (!leaky && strcmp(word, "relu") != 0)
+        return -1;
+    p->activation = leaky ? SBN_LEAKY_RELU : SBN_RELU;
+    p->slope = PROBLEM_SLOPE;
+    return 0;
+}
+
+/* The other settings without a value. Returns 0 if `word` is one of them. */
 static int parse_plain_word(problem *p, const char *word)
 {
     const struct {
@@ -172,7 +196,9 @@ static int parse_setting(parser *in, const char *word)
     int counted = parse_counted(in, word);
     if (counted <= 0)
         return counted;
-    return parse_plain_word(in->p, word) ? parser_fail(in, "\"%s\" is no setting", word) : 0;
+    return parse_fusion(in->p, word) && parse_plain_word(in->p, word)
+               ? parser_fail(in, "\"%s\" is no setting", word)
+               : 0;
 }
 
 static int check_elements(parser *in, const size_t *space)
@@ -217,6 +243,7 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
     *p = (problem){.seed = 1,
                    .eps = 1e-5,
                    .momentum = 0.1,
+                   .slope = PROBLEM_SLOPE,
                    .affine = 1,
                    .track = 1,
                    .passes = PASS_ALL};

@@ -62,6 +62,7 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
     int status = job_open(j, group, queue);
     status = status ? status : run_passes(j);
     status = status ? status : job_collect(j);
+    status = status ? status : job_preactivation(j, group, queue);
     outputs_digest(j->out, (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0, j->p->channels);
     return status;
 }

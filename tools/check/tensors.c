@@ -21,12 +21,27 @@ static size_t contents(const placement *g, size_t r, tensor_id id)
     return is_vector(id) ? g->channels : placement_shard_elements(g, r);
 }
 
+tensor_id tensors_gradient(const problem *p)
+{
+    return !p->in_place ? TENSOR_DY : p->residual ? TENSOR_RESIDUAL_GRAD : TENSOR_DX;
+}
+
+/* 1 if no pass writes it. */
+static int is_constant(tensor_id id)
+{
+    return id < TENSOR_WEIGHT_GRAD || id == TENSOR_RESIDUAL;
+}
+
 /* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
-    if (id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD)
-        return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    return id < TENSOR_WEIGHT_GRAD || (p->in_place && id != TENSOR_Y);
+    switch (id) {
+    case TENSOR_WEIGHT_GRAD:
+    case TENSOR_BIAS_GRAD: return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    case TENSOR_AGAIN:
+    case TENSOR_EVAL: return p->in_place;
+    default: return is_constant(id) || id == tensors_gradient(p);
+    }
 }
 
 /* 1 if a pass of the problem uses it. */
@@ -37,7 +52,10 @@ static int is_used(const problem *p, tensor_id id)
         [TENSOR_AGAIN] = PASS_RECOMPUTE,
         [TENSOR_EVAL] = PASS_EVALUATE,
         [TENSOR_DX] = PASS_BACKWARD,
+        [TENSOR_RESIDUAL_GRAD] = PASS_BACKWARD,
     };
+    if (!p->residual && (id == TENSOR_RESIDUAL || id == TENSOR_RESIDUAL_GRAD))
+        return 0;
     return !by[id] || p->passes & by[id];
 }
 
@@ -58,8 +76,12 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
     float *shard = malloc((count + 1) * sizeof *shard);
     if (!shard)
         return SBN_OUT_OF_MEMORY;
-    const int is_dy = id == TENSOR_DY || id == TENSOR_DX;
-    placement_scatter(g, p->layout, r, is_dy ? in->dy : in->x, shard);
+    const int is_dy = id == TENSOR_DY || id == tensors_gradient(p);
+    placement_scatter(g, p->layout, r,
+                      id == TENSOR_RESIDUAL ? in->residual
+                      : is_dy               ? in->dy
+                                            : in->x,
+                      shard);
     elements_pack(p->type, shard, count, at);
     free(shard);
     return SBN_SUCCESS;
@@ -110,7 +132,7 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     if (status)
         return status;
-    cl_mem_flags flags = id < TENSOR_WEIGHT_GRAD ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+    cl_mem_flags flags = is_constant(id) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
     t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * element_size(t->type[id]), NULL,
                                 &status);
     if (status)

@@ -20,6 +20,8 @@ typedef enum tensor_id {
     TENSOR_AGAIN,
     TENSOR_EVAL,
     TENSOR_DX,
+    TENSOR_RESIDUAL_GRAD,
+    TENSOR_RESIDUAL, /* an input */
     TENSORS
 } tensor_id;
 
@@ -41,6 +43,9 @@ typedef struct tensors {
 int tensors_make(const problem *p, const placement *g, const inputs *in, size_t r,
                  cl_command_queue queue, tensors *t);
 void tensors_free(tensors *t);
+
+/* The tensor that has dy: backward overwrites it in place. */
+tensor_id tensors_gradient(const problem *p);
 
 /* A tensor as the library takes it. */
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id);

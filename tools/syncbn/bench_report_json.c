@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check/elements.h"
+#include "check/fusion.h"
 #include "syncbn/json.h"
 
 static json_t *spread_json(spread s)
@@ -92,6 +93,8 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
     json_object_set_new(object, "layout",
                         json_string(p->layout == SBN_LAYOUT_NHWC ? "last" : "first"));
     json_object_set_new(object, "type", json_string(type_names[p->type]));
+    json_object_set_new(object, "activation", json_string(activation_names[p->activation]));
+    json_object_set_new(object, "residual", json_boolean(p->residual));
     json_object_set_new(object, "bytes", json_integer((json_int_t)result->bytes));
     json_object_set_new(object, "ok", json_boolean(result->ok));
     if (!result->ok)

@@ -5,6 +5,8 @@ tools_bench_report_report_SOURCES = \
 	tools/bench/report/data.h \
 	tools/bench/report/goals.c \
 	tools/bench/report/goals.h \
+	tools/bench/report/goals_list.c \
+	tools/bench/report/goals_list.h \
 	tools/bench/report/main.c \
 	tools/bench/report/results.c \
 	tools/bench/report/results.h

@@ -37,6 +37,27 @@ int results_is_f32(const json_t *problem)
     return !is(problem, "type", "f16") && !is(problem, "type", "bf16");
 }
 
+static int has_residual(const json_t *problem)
+{
+    return json_is_true(json_object_get(problem, "residual"));
+}
+
+int results_is_unfused(const json_t *problem)
+{
+    return !has_residual(problem) && !is(problem, "activation", "relu") &&
+           !is(problem, "activation", "leaky");
+}
+
+int results_has_relu(const json_t *problem)
+{
+    return !has_residual(problem) && is(problem, "activation", "relu");
+}
+
+int results_has_add_relu(const json_t *problem)
+{
+    return has_residual(problem) && is(problem, "activation", "relu");
+}
+
 double results_bytes_f32(const json_t *problem)
 {
     return results_bytes(problem) * (results_is_f32(problem) ? 1 : 2);

@@ -1,0 +1,144 @@
+/*
+ * Step 3 of the backward pass, both forms: what is fused into it (fusion.cl), and the arguments
+ * that kernels and functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the
+ * place of dy; that of the residual is stored besides. z is p (x - mean) + b, as p is the forward
+ * pass's a.
+ */
+#if FUSED
+typedef struct backward_fusion {
+    float slope;
+    global const float *bias; /* of the run's first channel */
+    global stored *residual_grad;
+    uint has_residual_grad;
+    mask_of mask;
+    uint is_fixed;      /* the statistics are constants: dx = p dy */
+    uint only_gradient; /* dx is not wanted: in its place is the gradient of the residual */
+    ulong run;          /* where the run that a function is given begins in the tensor */
+} backward_fusion;
+
+#define BACKWARD_FUSION_PARAMETERS \
+    , global const float *restrict biases, ulong bias_offset, float slope, \
+        global stored *residual_grad, ulong residual_grad_offset, uint has_residual_grad, \
+        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding, \
+        uint is_fixed, uint only_gradient
+#define BACKWARD_FUSION_OF(run, first) \
+    const backward_fusion own_fusion = { \
+        slope, biases + bias_offset + (first), residual_grad + residual_grad_offset, \
+        has_residual_grad, {mask, mask_row, mask_reciprocal, mask_padding}, is_fixed, \
+        only_gradient, run}; \
+    private const backward_fusion *fusion = &own_fusion;
+#define BACKWARD_FUSION , private const backward_fusion *fusion
+
+/* The forward pass's b, where z is computed again. */
+#if RECOMPUTES
+#define BACKWARD_B(total, c, p) \
+    forward_shift(coefficients, fusion->bias, affine, 0, total, c, p)
+#else
+#define BACKWARD_B(total, c, p) 0.0f
+#endif
+
+/* The gradient of z. */
+static real gradient_of(real x, real dy, real mean, real p, real b,
+                        private const backward_fusion *fusion, ulong place)
+{
+#if RECOMPUTES
+    return activated(dy, passes(fma(p, x - mean, b)), fusion->slope);
+#elif MASKED
+    return activated(dy, load_mask(&fusion->mask, place), fusion->slope);
+#else
+    return dy;
+#endif
+}
+
+/* dx, from the gradient of z. */
+static real dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
+                  private const backward_fusion *fusion)
+{
+    if (fusion->only_gradient)
+        return plus_zero(gradient);
+    return fusion->is_fixed ? plus_zero(p * gradient)
+                            : backward_value(x, gradient, mean, g, p, q, r);
+}
+
+#if CPU_FORM
+/* The `count` elements from i of the run on. */
+static real backward_finished(real x, real dy, real mean, real g, real p, real q, real r, real b,
+                              private const backward_fusion *fusion, ulong i, uint count,
+                              uint non_temporal)
+{
+    const ulong place = fusion->run + i;
+    const real gradient = gradient_of(x, dy, mean, p, b, fusion, place);
+#if RESIDUAL
+    global stored *out = fusion->residual_grad + place;
+    if (fusion->has_residual_grad && count < WIDTH)
+        store_edge(plus_zero(gradient), out, count);
+    else if (fusion->has_residual_grad && is_non_temporal(out, non_temporal))
+        STORE_NON_TEMPORAL(plus_zero(gradient), out);
+    else if (fusion->has_residual_grad)
+        store_elements(plus_zero(gradient), out);
+#endif
+    return dx_of(x, gradient, mean, g, p, q, r, fusion);
+}
+#define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
+    backward_finished(x, dy, mean, g, p, q, r, b, fusion, i, count, non_temporal)
+
+#else
+/* Four elements from i of the run on, where four can be loaded at once. */
+static float4 backward_finished_four(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
+                                     float4 r, float4 b, private const backward_fusion *fusion,
+                                     ulong i)
+{
+    const ulong place = fusion->run + i;
+    const float4 gradient = (float4)(gradient_of(x.x, dy.x, mean.x, p.x, b.x, fusion, place),
+                                     gradient_of(x.y, dy.y, mean.y, p.y, b.y, fusion, place + 1),
+                                     gradient_of(x.z, dy.z, mean.z, p.z, b.z, fusion, place + 2),
+                                     gradient_of(x.w, dy.w, mean.w, p.w, b.w, fusion, place + 3));
+#if RESIDUAL
+    if (fusion->has_residual_grad)
+        store_four((float4)(plus_zero(gradient.x), plus_zero(gradient.y), plus_zero(gradient.z),
+                            plus_zero(gradient.w)),
+                   fusion->residual_grad, place);
+#endif
+    return (float4)(dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x, fusion),
+                    dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y, fusion),
+                    dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z, fusion),
+                    dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w, fusion));
+}
+#define BACKWARD_FINISHED_FOUR(x, dy, mean, g, p, q, r, b, i) \
+    backward_finished_four(x, dy, mean, g, p, q, r, b, fusion, i)
+
+static float backward_finished_one(float x, float dy, float mean, float g, float p, float q,
+                                   float r, float b, private const backward_fusion *fusion,
+                                   ulong i)
+{
+    const ulong place = fusion->run + i;
+    const float gradient = gradient_of(x, dy, mean, p, b, fusion, place);
+#if RESIDUAL
+    if (fusion->has_residual_grad)
+        store_element(plus_zero(gradient), fusion->residual_grad, place);
+#endif
+    return dx_of(x, gradient, mean, g, p, q, r, fusion);
+}
+#define BACKWARD_FINISHED_ONE(x, dy, mean, g, p, q, r, b, i) \
+    backward_finished_one(x, dy, mean, g, p, q, r, b, fusion, i)
+#endif
+
+#if RESIDUAL
+#define BACKWARD_FUSION_OFFSET (has_residual_grad ? residual_grad_offset : 0)
+#else
+#define BACKWARD_FUSION_OFFSET 0
+#endif
+
+#else
+#define BACKWARD_FUSION_PARAMETERS
+#define BACKWARD_FUSION_OF(run, first)
+#define BACKWARD_FUSION
+#define BACKWARD_FUSION_OFFSET 0
+#define BACKWARD_B(total, c, p) 0.0f
+#define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
+    backward_value(x, dy, mean, g, p, q, r)
+#define BACKWARD_FINISHED_FOUR(x, dy, mean, g, p, q, r, b, i) \
+    backward_vector(x, dy, mean, g, p, q, r)
+#define BACKWARD_FINISHED_ONE(x, dy, mean, g, p, q, r, b, i) \
+    backward_value(x, dy, mean, g, p, q, r)
+#endif

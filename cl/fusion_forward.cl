@@ -1,0 +1,124 @@
+/*
+ * Step 3 of the forward pass, both forms: what is fused into it (fusion.cl), and the arguments that
+ * kernels and functions have for it. FINISHED is y, from what batch norm has made of x.
+ */
+#if FUSED
+typedef struct forward_fusion {
+    float slope;
+    global const stored *residual; /* of the tensor's first element */
+    mask_of mask;
+    uint keeps_mask;
+    ulong run; /* where the run that a function is given begins in the tensor */
+} forward_fusion;
+
+#define FORWARD_FUSION_PARAMETERS \
+    , float slope, global const stored *restrict residual, ulong residual_offset, \
+        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding, \
+        uint keeps_mask
+#define FORWARD_FUSION_OF(run) \
+    const forward_fusion own_fusion = { \
+        slope, residual + residual_offset, {mask, mask_row, mask_reciprocal, mask_padding}, \
+        keeps_mask, run}; \
+    private const forward_fusion *fusion = &own_fusion;
+#define FORWARD_FUSION , private const forward_fusion *fusion
+#define FUSION , fusion
+
+#if CPU_FORM
+/* The `count` elements from i of the run on. */
+static real finished(real v, private const forward_fusion *fusion, ulong i, uint count)
+{
+    const ulong place = fusion->run + i;
+#if RESIDUAL
+    global const stored *residual = fusion->residual + place;
+    v += load_edge(residual, 0, count, residual + count, 0.0f);
+#endif
+#if ACTIVATES
+    const ints passed = passes(v);
+#if MASKED
+    if (fusion->keeps_mask)
+        store_mask(passed, &fusion->mask, place);
+#endif
+    v = activated(v, passed, fusion->slope);
+#endif
+    return plus_zero(v);
+}
+#define FINISHED(v, i, count) finished(v, fusion, i, count)
+
+#else
+/* Element k of four; sets its bit if the gradient passes. */
+static float finished(float v, float residual, float slope, uint k, private uint *bits)
+{
+#if RESIDUAL
+    v += residual;
+#endif
+#if ACTIVATES
+    const int passed = passes(v);
+    *bits |= passed & (1u << k);
+    v = activated(v, passed, slope);
+#endif
+    return plus_zero(v);
+}
+
+static void keep_mask(uint bits, private const forward_fusion *fusion, ulong i)
+{
+#if MASKED
+    if (fusion->keeps_mask)
+        store_mask(bits, &fusion->mask, fusion->run + i);
+#endif
+}
+
+/* Four elements from i of the run on, where four can be loaded at once. */
+static float4 finished_four(float4 v, private const forward_fusion *fusion, ulong i)
+{
+    uint bits = 0;
+    float4 residual = 0.0f;
+#if RESIDUAL
+    residual = load_four(fusion->residual, fusion->run + i);
+#endif
+    const float slope = fusion->slope;
+    const float4 y = (float4)(finished(v.x, residual.x, slope, 0, &bits),
+                              finished(v.y, residual.y, slope, 1, &bits),
+                              finished(v.z, residual.z, slope, 2, &bits),
+                              finished(v.w, residual.w, slope, 3, &bits));
+    keep_mask(bits, fusion, i);
+    return y;
+}
+#define FINISHED_FOUR(v, i) finished_four(v, fusion, i)
+
+/* One element, the k-th of a work-item. */
+static float finished_one(float v, private const forward_fusion *fusion, ulong i, uint k,
+                          private uint *bits)
+{
+#if RESIDUAL
+    return finished(v, load_element(fusion->residual, fusion->run + i), fusion->slope, k, bits);
+#else
+    return finished(v, 0.0f, fusion->slope, k, bits);
+#endif
+}
+#define FINISHED_ONE(v, i, k) finished_one(v, fusion, i, k, &bits)
+#define KEEP_MASK(i) keep_mask(bits, fusion, i)
+#endif
+
+#if RESIDUAL
+#define FORWARD_FUSION_OFFSET residual_offset
+#else
+#define FORWARD_FUSION_OFFSET 0
+#endif
+
+#else
+#define FORWARD_FUSION_PARAMETERS
+#define FORWARD_FUSION_OF(run)
+#define FORWARD_FUSION
+#define FORWARD_FUSION_OFFSET 0
+#define FUSION
+#define FINISHED(v, i, count) plus_zero(v)
+#define FINISHED_ONE(v, i, k) plus_zero(v)
+#define KEEP_MASK(i)
+#if !CPU_FORM
+static float4 four_plus_zero(float4 v)
+{
+    return (float4)(plus_zero(v.x), plus_zero(v.y), plus_zero(v.z), plus_zero(v.w));
+}
+#define FINISHED_FOUR(v, i) four_plus_zero(v)
+#endif
+#endif

@@ -1,0 +1,16 @@
+/*
+ * GPU form, step 1: the flags of a block that may have elements that are not finite. Those of each
+ * element, joined, equal those of the block's mean (flags_of in accumulator.cl), and need no order.
+ * One text for both passes.
+ */
+static int PASS(flags_of_elements)(private const PASS(tensors) *tensors, ulong place, uint n,
+                                   ulong stride, PASS(line) line)
+{
+    int flags = 0;
+    for (uint i = 0; i < n; ++i) {
+        const float v = PASS(summed)(tensors, place + i * stride, line);
+        if (!isfinite(v))
+            flags |= flags_of(v);
+    }
+    return flags ? flags : FLAG_OVERFLOW;
+}

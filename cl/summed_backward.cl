@@ -1,0 +1,157 @@
+/*
+ * CPU form, step 1 of the backward pass: the elements that are summed, dy, or the gradient of z if
+ * the layer has an activation (fusion.cl), and x.
+ */
+typedef struct backward_tensors {
+    global const stored *summed, *summed_end; /* dy */
+    global const stored *x, *x_end;
+    global const float *means; /* upper floats */
+#if ACTIVATES
+    activation_of activation;
+#endif
+} backward_tensors;
+
+/* The mean of a channel, and where z is computed again its line; or those of WIDTH channels. */
+#if RECOMPUTES
+typedef struct backward_line {
+    real mean, a, b;
+} backward_line;
+#else
+typedef real backward_line;
+#endif
+
+/* The functions below: as in summed_forward.cl. */
+#if RECOMPUTES
+static float line_mean(private const backward_tensors *tensors, uint c)
+{
+    return tensors->means[c];
+}
+
+static float line_a(private const backward_tensors *tensors, uint c)
+{
+    private const activation_of *of = &tensors->activation;
+    return forward_scale(tensors->means, of->weight, of->affine, of->total, c);
+}
+
+static float line_b(private const backward_tensors *tensors, uint c, float a)
+{
+    private const activation_of *of = &tensors->activation;
+    return forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, a);
+}
+
+static void backward_line_of(private const backward_tensors *tensors, uint c,
+                             private backward_line *line)
+{
+    const float a = line_a(tensors, c);
+    line->mean = line_mean(tensors, c);
+    line->a = a;
+    line->b = line_b(tensors, c, a);
+}
+
+static void backward_lines_of(private const backward_tensors *tensors, uint c, uint channels,
+                              private backward_line *line)
+{
+    float means[WIDTH], as[WIDTH], bs[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j) {
+        const uint own = min(c + j, channels - 1);
+        means[j] = line_mean(tensors, own);
+        as[j] = line_a(tensors, own);
+        bs[j] = line_b(tensors, own, as[j]);
+    }
+    line->mean = vload16(0, means);
+    line->a = vload16(0, as);
+    line->b = vload16(0, bs);
+}
+
+static real component(real v, uint j)
+{
+    float each[WIDTH];
+    vstore16(v, 0, each);
+    return each[j];
+}
+
+static void backward_line_at(private backward_line *line, uint j)
+{
+    line->mean = component(line->mean, j);
+    line->a = component(line->a, j);
+    line->b = component(line->b, j);
+}
+
+static real backward_mean(backward_line line)
+{
+    return line.mean;
+}
+
+#else
+static void backward_line_of(private const backward_tensors *tensors, uint c,
+                             private backward_line *line)
+{
+    *line = tensors->means[c];
+}
+
+static void backward_lines_of(private const backward_tensors *tensors, uint c, uint channels,
+                              private backward_line *line)
+{
+    *line = load_table(tensors->means + c, tensors->means + channels);
+}
+
+static void backward_line_at(private backward_line *line, uint j)
+{
+}
+
+static real backward_mean(backward_line line)
+{
+    return line;
+}
+#endif
+
+/* The gradient of z. x is read only where z is computed again. */
+static real backward_gradient(private const backward_tensors *tensors, real dy, real x, ulong place,
+                              backward_line line)
+{
+#if RECOMPUTES
+    return activated(dy, passes(fma(line.a, x - line.mean, line.b)), tensors->activation.slope);
+#elif MASKED
+    return activated(dy, load_mask(&tensors->activation.mask, place), tensors->activation.slope);
+#else
+    return dy;
+#endif
+}
+
+static real backward_summed(private const backward_tensors *tensors, ulong place,
+                            backward_line line)
+{
+    return backward_gradient(tensors, load_elements(tensors->summed + place),
+                             load_elements(tensors->x + place), place, line);
+}
+
+static real backward_summed_edge(private const backward_tensors *tensors, ulong place, uint i,
+                                 uint n, float fill, backward_line line)
+{
+    const real dy = load_edge(tensors->summed + place, i, n, tensors->summed_end, fill);
+#if ACTIVATES
+    const real x = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
+    return select((real)fill, backward_gradient(tensors, dy, x, place + i, line), EACH + i < n);
+#else
+    return dy;
+#endif
+}
+
+static real backward_summed_row(private const backward_tensors *tensors, ulong place,
+                                backward_line line)
+{
+    return backward_gradient(tensors, load_row(tensors->summed + place, tensors->summed_end),
+                             load_row(tensors->x + place, tensors->x_end), place, line);
+}
+
+static float backward_summed_one(private const backward_tensors *tensors, ulong place,
+                                 backward_line line)
+{
+#if ACTIVATES
+    return backward_gradient(tensors, load_element(tensors->summed, place),
+                             load_element(tensors->x, place), place, line)
+        .s0;
+#else
+    return load_element(tensors->summed, place);
+#endif
+}

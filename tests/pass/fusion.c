@@ -1,0 +1,300 @@
+/*
+ * What layers with an activation or a residual ask of their shards, refuse, and leave as it was: and
+ * that several in one pass, and folding, know what is fused. Values: tests/pass/activation.c.
+ */
+#include <string.h>
+
+#include "support/fixture.h"
+
+enum { SAMPLES = 3, CHANNELS = 5, PLANE = 35, ELEMENTS = SAMPLES * CHANNELS * PLANE };
+
+static fixture device;
+static cl_command_queue queue;
+static sbn_group *group;
+static slice at;
+static sbn_buffer residual, residual_grad;
+
+static sbn_batchnorm *make_layer(const char *name, sbn_activation activation, int adds)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer;
+    config.name = name;
+    config.channels = CHANNELS;
+    config.activation = activation;
+    config.residual = adds;
+    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+    return layer;
+}
+
+static sbn_saved *make_saved(sbn_batchnorm *layer)
+{
+    sbn_saved *saved;
+    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    return saved;
+}
+
+static void end(sbn_batchnorm *layer, sbn_saved *saved)
+{
+    must(sbn_saved_destroy(saved), "sbn_saved_destroy");
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+}
+
+static sbn_shard good_shard(void)
+{
+    sbn_shard shard = at.shard;
+    shard.residual = residual;
+    shard.residual_grad = residual_grad;
+    return shard;
+}
+
+static uint64_t outputs(uint64_t digest)
+{
+    digest = digest_buffer(digest, &at, &at.shard.y, ELEMENTS);
+    digest = digest_buffer(digest, &at, &at.shard.dx, ELEMENTS);
+    digest = digest_buffer(digest, &at, &residual_grad, ELEMENTS);
+    digest = digest_buffer(digest, &at, &at.shard.weight_grad, CHANNELS);
+    return digest_buffer(digest, &at, &at.shard.bias_grad, CHANNELS);
+}
+
+static void clear(void)
+{
+    slice_reset(&at);
+    buffer_fill(&at, &residual_grad, ELEMENTS, PATTERN);
+}
+
+static uint64_t pass(sbn_batchnorm *layer, sbn_saved *saved)
+{
+    const sbn_shard shard = good_shard();
+    clear();
+    must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, &shard, saved, 0, NULL), "sbn_backward");
+    return outputs(DIGEST_START);
+}
+
+static void check_residual(void)
+{
+    sbn_batchnorm *layer = make_layer("adds", SBN_RELU, 1);
+    sbn_saved *saved = make_saved(layer);
+    sbn_shard bad = good_shard();
+    pass(layer, saved);
+    clear();
+    bad.residual.mem = NULL;
+    expect(sbn_forward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "forward of layer \"adds\"|residual: expected a buffer, got NULL", "no residual");
+    expect(sbn_evaluate(layer, &bad), SBN_INVALID_ARGUMENT, "evaluation|residual: expected",
+           "evaluation without it");
+    expect(sbn_recompute(layer, &bad, saved), SBN_INVALID_ARGUMENT,
+           "recomputation|residual: expected", "recomputation without it");
+    bad = good_shard();
+    bad.residual.offset += ELEMENTS;
+    expect(sbn_forward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "residual: expected 525 floats from offset", "a residual that is too short");
+    bad = good_shard();
+    bad.y = bad.residual;
+    expect(sbn_forward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "y is written and must not overlap residual|residual", "y over the residual");
+    bad = good_shard();
+    bad.dx = bad.residual_grad = bad.dy;
+    expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "dx is written and must not overlap residual_grad", "both gradients over dy");
+    bad = good_shard();
+    bad.residual_grad = bad.dy;
+    ++bad.residual_grad.offset;
+    expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT, "residual_grad",
+           "residual_grad over a part of dy");
+    bad = good_shard();
+    bad.residual_grad = bad.x;
+    expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "residual_grad is written and must not overlap x|x", "residual_grad over x");
+    tap_ok(slice_untouched(&at), "refused calls write nothing");
+    end(layer, saved);
+    /* Not looked at. */
+    layer = make_layer("plain", SBN_IDENTITY, 0);
+    saved = make_saved(layer);
+    const uint64_t as_it_is = pass(layer, saved);
+    bad = good_shard();
+    bad.residual.mem = bad.residual_grad.mem = (cl_mem)&bad;
+    clear();
+    expect(sbn_forward(layer, &bad, saved, 0, NULL), SBN_SUCCESS, "", "a residual for no one");
+    expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_SUCCESS, "", "and its gradient");
+    tap_ok(outputs(DIGEST_START) == as_it_is, "the bits of the layer without");
+    end(layer, saved);
+}
+
+/* What the backward pass reads to know the sign of z. */
+static void check_sign(void)
+{
+    sbn_batchnorm *relu = make_layer("relu", SBN_RELU, 0), *adds = make_layer("adds", SBN_RELU, 1);
+    sbn_saved *saved = make_saved(relu), *masked = make_saved(adds);
+    sbn_shard bad = good_shard();
+    pass(relu, saved);
+    bad.bias.mem = NULL;
+    expect(sbn_backward(relu, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "backward of layer \"relu\"|bias: expected a buffer, got NULL", "ReLU without the bias");
+    pass(adds, masked);
+    expect(sbn_backward(adds, &bad, masked, 0, NULL), SBN_SUCCESS, "",
+           "after a residual there is a mask instead");
+    must(sbn_batchnorm_set_frozen(relu, 1), "sbn_batchnorm_set_frozen");
+    must(sbn_batchnorm_set_frozen(adds, 1), "sbn_batchnorm_set_frozen");
+    pass(relu, saved);
+    pass(adds, masked);
+    bad = good_shard();
+    bad.weight_grad.mem = bad.bias_grad.mem = NULL;
+    clear();
+    must(sbn_backward(adds, &bad, masked, 0, NULL), "sbn_backward");
+    const uint64_t with_x = digest_buffer(DIGEST_START, &at, &bad.dx, ELEMENTS);
+    clear();
+    bad.x.mem = NULL;
+    expect(sbn_backward(relu, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "frozen backward|x: expected a buffer, got NULL", "frozen ReLU without x");
+    expect(sbn_backward(adds, &bad, masked, 0, NULL), SBN_SUCCESS, "",
+           "frozen, and no gradients of weight and bias: x is not read");
+    tap_ok(digest_buffer(DIGEST_START, &at, &bad.dx, ELEMENTS) == with_x, "the same dx");
+    end(relu, saved);
+    end(adds, masked);
+}
+
+/* A forward pass that is refused leaves the mask, also where it would have needed a larger one. */
+static void check_mask(void)
+{
+    sbn_batchnorm *layer = make_layer("adds", SBN_LEAKY_RELU, 1);
+    sbn_saved *saved = make_saved(layer);
+    sbn_shard small = good_shard(), large = good_shard();
+    small.shape[0] = 1;
+    clear();
+    must(sbn_forward(layer, &small, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, &small, saved, 0, NULL), "sbn_backward");
+    const uint64_t before = outputs(DIGEST_START);
+    const sbn_branch branches[] = {
+        {sizeof *branches, layer, &large, saved, 0},
+        {sizeof *branches, layer, &large, NULL, 0},
+    };
+    expect(sbn_forward_branches(branches, 2, NULL), SBN_INVALID_ARGUMENT, "branches[1]|saved",
+           "a pass whose second layer is refused");
+    buffer_fill(&at, &at.shard.dx, ELEMENTS, PATTERN);
+    must(sbn_backward(layer, &small, saved, 0, NULL), "sbn_backward");
+    tap_ok(outputs(DIGEST_START) == before, "the first layer's mask is what it was");
+    const uint64_t again = pass(layer, saved);
+    sbn_saved *fresh = make_saved(layer);
+    tap_ok(pass(layer, fresh) == again, "a mask that has grown serves as a new one");
+    must(sbn_saved_destroy(fresh), "sbn_saved_destroy");
+    end(layer, saved);
+}
+
+/* The same layers in one pass: each is given the tensors of another slice. */
+static void check_branches(void)
+{
+    enum { LAYERS = 3 };
+    sbn_batchnorm *const layers[LAYERS] = {make_layer("a", SBN_RELU, 0),
+                                           make_layer("b", SBN_IDENTITY, 1),
+                                           make_layer("c", SBN_LEAKY_RELU, 1)};
+    sbn_saved *saved[LAYERS];
+    slice slices[LAYERS];
+    sbn_shard shards[LAYERS];
+    sbn_branch branches[LAYERS];
+    uint64_t alone[LAYERS], together[LAYERS];
+    cl_mem grads[LAYERS];
+    cl_int code;
+    for (size_t i = 0; i < LAYERS; ++i) {
+        saved[i] = make_saved(layers[i]);
+        slice_open(&slices[i], &device, queue, 0, SAMPLES, CHANNELS, PLANE, 5 + (unsigned)i);
+        grads[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(float) * ELEMENTS, NULL,
+                                  &code);
+        must(code, "clCreateBuffer");
+        shards[i] = slices[i].shard;
+        shards[i].residual = residual;
+        shards[i].residual_grad = (sbn_buffer){grads[i], 0};
+        branches[i] = (sbn_branch){sizeof *branches, layers[i], &shards[i], saved[i], 0};
+    }
+    for (int is_together = 0; is_together < 2; ++is_together) {
+        for (size_t i = 0; i < LAYERS && !is_together; ++i) {
+            must(sbn_forward(layers[i], &shards[i], saved[i], 0, NULL), "sbn_forward");
+            must(sbn_backward(layers[i], &shards[i], saved[i], 0, NULL), "sbn_backward");
+        }
+        if (is_together) {
+            must(sbn_forward_branches(branches, LAYERS, NULL), "sbn_forward_branches");
+            must(sbn_backward_branches(branches, LAYERS, NULL), "sbn_backward_branches");
+        }
+        for (size_t i = 0; i < LAYERS; ++i) {
+            uint64_t *digest = is_together ? &together[i] : &alone[i];
+            *digest = digest_buffer(DIGEST_START, &slices[i], &shards[i].y, ELEMENTS);
+            *digest = digest_buffer(*digest, &slices[i], &shards[i].dx, ELEMENTS);
+            *digest = digest_buffer(*digest, &slices[i], &shards[i].weight_grad, CHANNELS);
+            if (i > 0)
+                *digest = digest_buffer(*digest, &slices[i], &shards[i].residual_grad, ELEMENTS);
+            slice_reset(&slices[i]);
+        }
+    }
+    tap_ok(memcmp(alone, together, sizeof alone) == 0, "three fusions in one pass, as alone");
+    tap_ok(alone[0] != alone[1] && alone[1] != alone[2], "and each different");
+    for (size_t i = 0; i < LAYERS; ++i) {
+        end(layers[i], saved[i]);
+        slice_close(&slices[i]);
+        clReleaseMemObject(grads[i]);
+    }
+}
+
+static uint64_t fold(sbn_batchnorm *layer)
+{
+    sbn_folding folding = SBN_FOLDING_INIT;
+    folding.outer = SAMPLES;
+    folding.inner = PLANE;
+    folding.weight = at.shard.x;
+    folding.bias = folding.norm_bias = at.shard.bias;
+    folding.norm_weight = at.shard.weight;
+    folding.folded_weight = at.shard.y;
+    folding.folded_bias = at.shard.bias_grad;
+    clear();
+    must(sbn_batchnorm_fold(layer, &folding), "sbn_batchnorm_fold");
+    return outputs(DIGEST_START);
+}
+
+static void check_folding(void)
+{
+    sbn_batchnorm *plain = make_layer("plain", SBN_IDENTITY, 0);
+    sbn_batchnorm *relu = make_layer("relu", SBN_RELU, 0), *adds = make_layer("adds", SBN_RELU, 1);
+    const sbn_folding any = SBN_FOLDING_INIT;
+    tap_ok(fold(plain) == fold(relu), "a ReLU stays behind a folded layer");
+    expect(sbn_batchnorm_fold(adds, &any), SBN_INVALID_ARGUMENT,
+           "layer \"adds\"|residual|not folded", "a layer with a residual");
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    must(sbn_batchnorm_settings(adds, &config), "sbn_batchnorm_settings");
+    tap_ok(config.activation == SBN_RELU && config.slope == 0.01 && config.residual == 1,
+           "a layer's settings");
+    must(sbn_batchnorm_destroy(plain), "sbn_batchnorm_destroy");
+    must(sbn_batchnorm_destroy(relu), "sbn_batchnorm_destroy");
+    must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
+}
+
+static void checks(void)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    cl_int code;
+    float values[ELEMENTS];
+    config.queues = &queue;
+    config.replicas = 1;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    slice_open(&at, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    for (size_t i = 0; i < ELEMENTS; ++i)
+        values[i] = batch_dy(9, i % 7, i % 3, i);
+    residual = (sbn_buffer){clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof values,
+                                           values, &code),
+                            0};
+    must(code, "clCreateBuffer");
+    residual_grad = (sbn_buffer){clCreateBuffer(device.context, 0, sizeof values, NULL, &code), 0};
+    must(code, "clCreateBuffer");
+    check_residual();
+    check_sign();
+    check_mask();
+    check_branches();
+    check_folding();
+    clReleaseMemObject(residual.mem);
+    clReleaseMemObject(residual_grad.mem);
+    slice_close(&at);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
+}

@@ -1,0 +1,30 @@
+/* The goals of a report. */
+#ifndef TOOLS_BENCH_REPORT_GOALS_LIST_H
+#define TOOLS_BENCH_REPORT_GOALS_LIST_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+typedef enum layouts { FIRST = 1, LAST = 2, BOTH = 3 } layouts;
+
+typedef struct goal {
+    const char *what;
+    const char *unit;
+    double limit;
+    int at_least; /* the value is to be `limit` or more; else or less */
+    double (*value)(const json_t *problem, const char *pass); /* NaN: not measured */
+    int (*about)(const json_t *problem);
+    layouts layouts;
+    const char *pass; /* NULL: both */
+    int half;         /* enough if half of the values meet it */
+    /* Which problems it is about; NULL: batch norms of f32 alone. */
+    int (*kind)(const json_t *problem);
+} goal;
+
+/* Those of the kind of the report's first device. */
+const goal *goals_list(const json_t *report, size_t *count);
+
+int goal_is_about(const goal *g, const json_t *problem);
+
+#endif

@@ -1,0 +1,16 @@
+/* The library with other settings of the layer, beside the problem's own. */
+#ifndef TOOLS_BENCH_VARIANT_H
+#define TOOLS_BENCH_VARIANT_H
+
+#include "bench/contender.h"
+
+enum { BENCH_VARIANTS = 2 };
+
+/*
+ * Writes up to BENCH_VARIANTS contenders: "f32", a layer of floats, beside another type; "norm alone",
+ * without the activation that is the problem's only fusion; "separate" (separate.h), beside what is
+ * fused in f32. Results are compared with the float64 reference. *count is also right after an error.
+ */
+int bench_variants_open(scene *s, cl_program program, contender *made, size_t *count);
+
+#endif
