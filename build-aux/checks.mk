@@ -250,7 +250,7 @@ coverage_tests = $(filter-out %.sh tests/tools/% tests/pass/memory tests/pass/so
 coverage-here: $(check_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +
 	-$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
-	  FAULT_POINTS='$(COVERAGE_FAULTS)'
+	  TEST_UNDER=coverage FAULT_POINTS='$(COVERAGE_FAULTS)'
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)'
 
 .PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-intel check-oclgrind check-openmpi check-openmpi-here \

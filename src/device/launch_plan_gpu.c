@@ -59,12 +59,18 @@ static int reduction_of(const sbn_shape *shape)
     return shape->plane <= SBN_GPU_SMALL_PLANE ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
 }
 
-/* Planes of several blocks are read one channel after the other. */
-static cl_uint log2_strip_of(const sbn_shape *shape, int reduction)
+/*
+ * Planes of several blocks are read one channel after the other, unless a channel's blocks are too
+ * few for the items of a work-group and the channels suffice for the units.
+ */
+static cl_uint log2_strip_of(const sbn_shape *shape, int reduction, size_t wanted)
 {
-    const int single = reduction == SBN_REDUCE_LARGE_PLANES && shape->blocks > 1;
-    const size_t most = single ? 1
-                               : sbn__at_most(reductions[reduction].most_strip, shape->channels);
+    const gpu_reduction *kernel = &reductions[reduction];
+    size_t most = sbn__at_most(kernel->most_strip, shape->channels);
+    if (reduction == SBN_REDUCE_LARGE_PLANES && shape->blocks > 1) {
+        const size_t filled = sbn__at_least(kernel->least / shape->channel_blocks, 1);
+        most = sbn__at_most(most, sbn__at_most(filled, shape->channels / wanted));
+    }
     cl_uint log2 = 0;
     while ((size_t)2 << log2 <= most)
         ++log2;
@@ -76,11 +82,11 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 {
     const int reduction = reduction_of(shape);
     const gpu_reduction *kernel = &reductions[reduction];
-    const cl_uint log2_strip = log2_strip_of(shape, reduction);
+    const size_t wanted = work_groups_wanted(replica);
+    const cl_uint log2_strip = log2_strip_of(shape, reduction, wanted);
     const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
     const size_t units = shape->channel_blocks; /* of which slices are made */
     const sbn_tuning *tuning = &replica->tuning;
-    const size_t wanted = work_groups_wanted(replica);
     const size_t least = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->least);
     const size_t most = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->most);
     size_t per_slice = sbn__ceil_div(strips * units, wanted);

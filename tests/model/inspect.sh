@@ -100,7 +100,7 @@ whole=0 refused=0 odd=0 start=10000
 until (ulimit -v $start && "$SYNCBN" --version) > "$work/out" 2>&1; do
     start=$((start + 2000))
 done
-for more in 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40; do
+for more in $([ "${SBN_TEST_UNDER-}" = coverage ] || echo 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40); do
     kilobytes=$((start + 1000 * more))
     (ulimit -v $kilobytes && exec "$SYNCBN" inspect --json - "$work/many") > "$work/out" 2> "$work/err"
     case $? in
@@ -116,8 +116,13 @@ for more in 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40; do
     *) odd=$((odd + 1)) ;;
     esac
 done
-result "limits of memory: $whole whole reports, $refused without memory, $odd otherwise" \
-    [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
+limits="limits of memory: $whole whole reports, $refused without memory, $odd otherwise"
+if [ "${SBN_TEST_UNDER-}" = coverage ]; then
+    number=$((number + 1))
+    echo "ok $number - $limits # SKIP the counters' own library crashes without memory"
+else
+    result "$limits" [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
+fi
 printf '\002\000\000\000\000\000\000\000{}' > "$work/empty"
 inspect 0 "$work/empty"
 result 'a file without layers' grep -q 'no layer with running statistics' "$work/out"
