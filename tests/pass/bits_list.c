@@ -113,8 +113,8 @@ const subject subjects[] = {
     {"mb8ic3ih14iw14,bf16,global,data=nan,grad=inf", 0, 0},
     /* Activations and residuals. */
     {"mb8ic5ih31iw31,relu,global", 0, 0},
-    {"mb8ic17ih7iw7,f16,relu,add,global", 0, 0},
-    {"mb8ic37,leaky,add,global", 1, 0},
+    {"mb8ic17ih7iw7,bf16,leaky,add,global", 0, 0},
+    {"mb8ic37,relu,add,global", 1, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
 
