@@ -100,7 +100,7 @@ static void launch(const reduction *r, size_t channels, size_t first, int back, 
     ADD(partial);
     if (format == SBN_WIDE)
         ADD(repeat);
-    sbn_kernels *kernels = &replica->kernels[SBN_F32];
+    sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
     sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel][format]
                               : &kernels->forward_reduce[r->kernel][format];
     const size_t groups[] = {1, 1};
