@@ -40,7 +40,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset, ulong x_gap
     if (WIDE)
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
                            has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
-    const bool applies = has_dx && (WIDE || none_repeats(repeat, c, width));
+    const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
     if (last && applies) {
         BACKWARD_FUSION_OF(0, 0)
         backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
@@ -49,7 +49,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset, ulong x_gap
                             non_temporal FUSION);
     }
     /* The sample that was read last is still in the cache. */
-    for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
+    for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)
         backward_apply_run(x + x_offset + run + (s - 1) * x_gap,

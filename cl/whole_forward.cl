@@ -43,7 +43,7 @@ void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global s
                                non_temporal FUSION);
         }
         /* The sample that was read last is still in the cache. */
-        for (uint s = last || !applies ? 0 : samples; s > 0; --s) {
+        for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
             FORWARD_FUSION_OF(run)
             forward_apply_run(x + x_offset + run + (s - 1) * x_gap,

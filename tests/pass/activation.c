@@ -63,6 +63,7 @@ typedef struct setup {
     sbn_kernel_form form;
     int on_host; /* where passes are combined */
     int chunks;  /* the cache is said to be small: of the last shape, channels first */
+    int flushes; /* denormals */
     sbn_group *group;
     cl_context context;
     cl_command_queue queue;
@@ -262,6 +263,7 @@ static void check_setup(setup *on, size_t replicas)
                 .replicas = replicas,
                 .activation = fusions[f].activation,
                 .residual = fusions[f].residual,
+                .flushes = on->flushes,
             };
             case_of other = c;
             other.layout = (sbn_layout)!c.layout;
@@ -279,7 +281,11 @@ static void check_device(const device_info *info)
 {
     cl_int code;
     cl_device_id device = info->id;
+    cl_device_fp_config config;
     setup on = {.device = info->name};
+    must(clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL),
+         "clGetDeviceInfo");
+    on.flushes = !(config & CL_FP_DENORM);
     on.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     must(code, "clCreateContext");
     on.queue = clCreateCommandQueue(on.context, device, 0, &code);

@@ -111,10 +111,13 @@ const subject subjects[] = {
     {"mb8ic3ih32iw32,f16,global,data=tiny_var,grad=huge", 0, 0},
     {"mb8ic23ih7iw7,bf16,global,data=wide,grad=wide", 0, 1},
     {"mb8ic3ih14iw14,bf16,global,data=nan,grad=inf", 0, 0},
-    /* Activations and residuals. */
-    {"mb8ic5ih31iw31,relu,global", 0, 0},
-    {"mb8ic17ih7iw7,f16,relu,add,global", 0, 0},
-    {"mb8ic37,leaky,add,global", 1, 0},
+    /*
+     * Activations and residuals; masks of both not under Oclgrind, which lacks the reduction of a
+     * vector (llvm.vector.reduce.or) that clang makes of them.
+     */
+    {"mb8ic5ih31iw31,relu,add,global", 0, 0},
+    {"mb8ic17ih7iw7,bf16,leaky,add,global", 0, 0},
+    {"mb8ic37,relu,global", 1, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
 

@@ -61,7 +61,7 @@ static const struct {
     {"mb4ic3il8,bf16,split3-1,last,global,clamp,eps=16", 1},
     {"mb4ic3il8,relu,r2,global", 0},
     {"mb4ic3ih2iw4,leaky=0.25,add,last,split1-3,global,eps=0.25", 0},
-    {"mb32ic3,f16,relu,add,split5-27,global", 0},
+    {"mb32ic3,relu,add,split5-27,global", 0},
 };
 
 /* L of each channel: their losses do not mix. `z`: what the activation had in the middle. */

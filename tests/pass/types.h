@@ -20,6 +20,7 @@ typedef struct case_of {
     int frozen;
     sbn_activation activation; /* of the side with a fusion */
     int residual;
+    int flushes; /* the device may take denormal floats for zeros, or write zeros for them */
 } case_of;
 
 /* The slope of the tests' leaky ReLUs. */
@@ -53,7 +54,8 @@ void side_write(const side *s, size_t replica, const sbn_buffer *buffer, cl_comm
 
 /*
  * 1 if each element of `typed`, the buffer at `place` of every shard, is the float of the other
- * side rounded, and nothing around it is overwritten; else why not.
+ * side rounded, or both are zeros or denormal where the device flushes, and nothing around it is
+ * overwritten; else why not.
  */
 int sides_agree(const side *typed, const side *floats, const case_of *c, size_t place,
                 cl_command_queue queue, char *why, size_t size);

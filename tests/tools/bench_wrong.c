@@ -179,7 +179,7 @@ static void check_kernels(bench *b)
         {"mb3ic5ih17iw3,bf16", "copy_plain", "copy plain"},
         {"mb4ic8ih6iw7,add", "separate_add", "separate: y"},
         {"mb4ic8ih6iw7,relu", "separate_activation", "separate: y"},
-        {"mb4ic8ih6iw7,leaky,add", "separate_gradient", "separate: dx"},
+        {"mb4ic8ih6iw7,relu,add", "separate_gradient", "separate: dx"},
     };
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
         check(b, list[i].line, list[i].kernel, (struct wrong){.kernel = list[i].kernel},
@@ -208,9 +208,9 @@ static void check_right(bench *b)
         "mb33ic70,bf16",
         "mb7ic8ih6iw7,f16,last,split5-1-1",
         "mb4ic8ih6iw7,relu",
-        "mb5ic20ih9iw11,leaky,last",
+        "mb5ic20ih9iw11,relu,last",
         "mb33ic70,relu,add",
-        "mb3ic5ih17iw3,bf16,relu,add,plain",
+        "mb3ic5ih17iw3,bf16,leaky,add,plain",
         "mb7ic8ih6iw7,add,split5-1-1",
     };
     char line[PROBLEM_LINE];
@@ -263,7 +263,7 @@ static void check_all(const fixture *f)
     check(b, "mb4ic8ih6iw7", "sbn_evaluate", (struct wrong){.evaluate = 1}, "syncbn: evaluated");
     check(b, "mb4ic8ih6iw7", "sbn_forward of two", (struct wrong){.forward = 2}, "synchronised: ");
     check(b, "mb4ic8ih6iw7,f16", "sbn_forward in f32", (struct wrong){.other_layer = 1}, "f32: y");
-    check(b, "mb4ic8ih6iw7,f16,relu", "sbn_forward alone", (struct wrong){.halves_alone = 1},
+    check(b, "mb4ic8ih6iw7,f16,leaky", "sbn_forward alone", (struct wrong){.halves_alone = 1},
           "norm alone: y");
     check(b, "mb4ic8ih6iw7,bf16", "clEnqueueCopyBuffer", (struct wrong){.copy = 1},
           "copy clEnqueueCopyBuffer: y is not x");

@@ -51,8 +51,6 @@ static moments moments_of(const placement *g, const float *x, const float *dy, s
                 m.var += round ? d * d / m.n : 0;
                 m.mean += round ? 0 : x[i] / m.n;
             }
-            if (!round && s + 1 == g->samples && !isfinite(m.mean))
-                return (moments){m.n, m.mean, NAN, NAN, NAN};
         }
     return m;
 }

@@ -47,6 +47,7 @@ tools_scripts = \
 	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
 	tests/tools/release.sh \
+	tests/tools/silent.sh \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
 dist_check_SCRIPTS += $(tools_scripts)
