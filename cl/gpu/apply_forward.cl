@@ -69,8 +69,8 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
-    global const stored *px = x + x_offset + place;
-    global stored *py = y + y_offset + place;
+    global const stored *px = x + x_offset + begin * width + element;
+    global stored *py = y + y_offset + begin * width + element;
     FORWARD_FUSION_OF(0)
     uint cs[4];
     float means[4], as[4], bs[4];
