@@ -12,8 +12,8 @@
  * elements of `rows_per_tile` rows; a work-item keeps the coefficients of its 4 elements for all
  * rows.
  *
- * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it is
- * dense.
+ * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
+ * is dense.
  *
  * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a
  * work-item loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or

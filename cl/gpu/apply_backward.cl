@@ -34,7 +34,8 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulon
     global const stored *px = x + x_offset + begin + sample * x_gap;
     global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
     global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
-    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane, range)) {
+    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane,
+                    range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];

@@ -64,14 +64,15 @@ void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, glo
                         uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
+    const bool aligned =
+        are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
     const ulong x_pitch = width + x_gap, y_pitch = width + y_gap;
-    global const stored *px = x + x_offset + place + begin * x_gap;
-    global stored *py = y + y_offset + place + begin * y_gap;
+    global const stored *px = x + x_offset + begin * x_pitch + element;
+    global stored *py = y + y_offset + begin * y_pitch + element;
     FORWARD_FUSION_OF(0)
     uint cs[4];
     float means[4], as[4], bs[4];

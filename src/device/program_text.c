@@ -143,32 +143,9 @@ static const char *const gpu_fused_reduce_sources[] = {
     "gpu/reduce_columns.cl",
     "gpu/reduce_rows.cl",
 };
-static const char *const cpu_fused_apply_sources[] = {
-    "common.cl",
-    "storage.cl",
-    "fusion.cl",
-    "coefficients.cl",
-    "coefficients_forward.cl",
-    "coefficients_backward.cl",
-    "fusion_forward.cl",
-    "fusion_backward.cl",
-    "apply_walk.cl",
-    "apply_forward.cl",
-    "apply_backward.cl",
-};
-static const char *const gpu_fused_apply_sources[] = {
-    "common.cl",
-    "storage.cl",
-    "fusion.cl",
-    "coefficients.cl",
-    "coefficients_forward.cl",
-    "coefficients_backward.cl",
-    "fusion_forward.cl",
-    "fusion_backward.cl",
-    "gpu/apply.cl",
-    "gpu/apply_forward.cl",
-    "gpu/apply_backward.cl",
-};
+
+/* Of step 3 a fusion changes what the first of its sources hold, to apply_backward.cl. */
+enum { FUSED_APPLY_SOURCES = 11 };
 
 #define LIST(names) \
     { \
@@ -198,8 +175,8 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
                                              {LIST(cpu_reduce_sources),
                                               LIST(gpu_fused_reduce_sources)}};
     static const source_list apply[2][2] = {{LIST(cpu_apply_sources), LIST(gpu_apply_sources)},
-                                            {LIST(cpu_fused_apply_sources),
-                                             LIST(gpu_fused_apply_sources)}};
+                                            {{cpu_apply_sources, FUSED_APPLY_SOURCES},
+                                             {gpu_apply_sources, FUSED_APPLY_SOURCES}}};
     const int is_gpu = form == SBN_FORM_GPU, is_fused = fusion != 0;
     const source_list *list = program == SBN_PROGRAM_APPLY ? &apply[is_fused][is_gpu]
                                                            : &reduce[is_fused][is_gpu];

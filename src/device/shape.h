@@ -13,7 +13,8 @@ typedef struct sbn_shape {
     size_t values;                /* samples x plane */
     size_t elements;              /* values x channels */
     sbn_layout layout;            /* NHWC also for planes of one element */
-    size_t row, rows; /* elements of a row, a sample (NCHW) or a pixel, and how many rows there are */
+    /* Elements of a row, a sample (NCHW) or a pixel, and the number of rows. */
+    size_t row, rows;
     cl_ulong x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
     sbn_type type;
     int in_place;             /* the output lies over an input */

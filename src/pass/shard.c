@@ -158,8 +158,6 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
                                who, shard->num_wait);
         if (!status)
             status = set_gaps(&shapes[r], shard, needs, who);
-        if (!status)
-            status = set_gaps(&shapes[r], shard, needs, who);
         if (status)
             return status;
         shapes[r].in_place = is_y_over_x(shard, &shapes[r], needs) ||
