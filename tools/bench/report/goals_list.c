@@ -220,5 +220,6 @@ const goal *goals_list(const json_t *report, size_t *count)
 int goal_is_about(const goal *g, const json_t *problem)
 {
     const layouts layout = results_is_last(problem) ? LAST : FIRST;
-    return (g->kind ? g->kind : plain)(problem) && g->layouts & layout && g->about(problem);
+    return results_is_dense(problem) && (g->kind ? g->kind : plain)(problem) &&
+           g->layouts & layout && g->about(problem);
 }
