@@ -1,13 +1,8 @@
 # What the tests over MPI share; sourced, not run. Environment: srcdir and that of launch.sh.
 # Runs in the build directory.
 
-. "${srcdir:=.}/tools/bench/scaling/launch.sh"
-
-count=0
-report() { # ok|"not ok", what
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
+. "${srcdir:=.}/tests/support/tap.sh"
+. "$srcdir/tools/bench/scaling/launch.sh"
 
 # tap N PROGRAM ARGUMENTS...: a job whose rank 0 prints TAP, renumbered into this stream.
 tap() {

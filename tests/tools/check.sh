@@ -7,35 +7,22 @@
 # one's compiled again, those of floats alone.
 # Environment: srcdir, SYNCBN (the command), CHECK. Runs in the build directory.
 
-: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${SYNCBN:=tools/syncbn/syncbn}"
 : "${POCL_DEVICES=pthread basic}" "${RUSTICL_ENABLE=llvmpipe}"
 export POCL_DEVICES RUSTICL_ENABLE
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # "0  name" of every device that can be used.
 "$SYNCBN" devices | awk '
     /^  [0-9]+  / { device = substr($0, 3) }
     /^     usable$/ { print device }' > "$work/devices"
 
-count=0
-report() { # ok|"not ok", what
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
-
 if [ "$CI" = true ]; then
     for kind in pthread basic llvmpipe; do
-        if grep -q "  $kind" "$work/devices"; then
-            report ok "there is a device of kind $kind"
-        else
-            report 'not ok' "there is a device of kind $kind"
-        fi
+        check "there is a device of kind $kind" grep -q "  $kind" "$work/devices"
     done
 elif [ ! -s "$work/devices" ]; then
-    echo '1..0 # SKIP there is no usable OpenCL device'
-    exit 0
+    skip_all 'there is no usable OpenCL device'
 fi
 
 # Every list, and in one process, for a group compiles its kernels anew.

@@ -51,7 +51,7 @@ tools_scripts = \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
 dist_check_SCRIPTS += $(tools_scripts)
-EXTRA_DIST += tests/tools/checks.sh tests/tools/consumer.c tests/tools/ctypes_consumer.py
+EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
 

@@ -1,9 +1,8 @@
 #!/bin/sh
 # Kernels compile without a warning: PoCL prints how many there were, in the middle of a call. Runs in
 # the build directory. Environment: srcdir, SYNCBN (the command).
-: "${srcdir:=.}"
-# shellcheck source=tests/tools/checks.sh
-. "$srcdir/tests/tools/checks.sh"
+# shellcheck source=tests/support/command.sh
+. "${srcdir:=.}/tests/support/command.sh"
 
 silently() { # PROBLEM: compiled anew
     mkdir "$work/cache" || return 1
@@ -13,11 +12,9 @@ silently() { # PROBLEM: compiled anew
     return $silent
 }
 
-if "$SYNCBN" devices 2> "$work/err" | sed -n 1p | grep -q 'Portable Computing Language'; then
-    for problem in mb2ic16ih9iw9 mb2ic16ih9iw9,relu,add; do
-        check "$problem" silently $problem
-    done
-    echo "1..$number"
-else
-    echo '1..0 # SKIP device 0 is not PoCL'
-fi
+"$SYNCBN" devices 2> "$work/err" | sed -n 1p | grep -q 'Portable Computing Language' ||
+    skip_all 'device 0 is not PoCL'
+for problem in mb2ic16ih9iw9 mb2ic16ih9iw9,relu,add; do
+    check "$problem" silently $problem
+done
+echo "1..$count"
