@@ -10,6 +10,7 @@
 
 #include "group/group.h"
 #include "pass/types.h"
+#include "support/sample.h"
 #include "support/trial.h"
 
 /* Rows that fill words of a mask, and rows that do not; planes of both walks of the GPU form. */
@@ -23,23 +24,27 @@ static const struct {
     {4, 16, 1500, VALUES_PLAIN}, {33, 64, 1, VALUES_PLAIN},  {2, 530, 20, VALUES_PLAIN},
 };
 
-/* Programs take long to compile: those of the GPU form are fewer. */
+/*
+ * Programs take long to compile: those of the GPU form are fewer, and a sample has only those that
+ * other tests have too.
+ */
 static const struct {
     sbn_type type;
     sbn_activation activation;
-    int residual, on_gpu;
+    int residual, on_gpu, in_sample;
     const char *name;
 } fusions[] = {
-    {SBN_F32, SBN_RELU, 0, 1, "relu"},
-    {SBN_F32, SBN_LEAKY_RELU, 0, 0, "leaky"},
-    {SBN_F32, SBN_IDENTITY, 1, 0, "add"},
-    {SBN_F32, SBN_RELU, 1, 1, "add, relu"},
-    {SBN_F32, SBN_LEAKY_RELU, 1, 0, "add, leaky"},
-    {SBN_F16, SBN_IDENTITY, 1, 1, "add"},
-    {SBN_F16, SBN_RELU, 1, 0, "add, relu"},
-    {SBN_F16, SBN_RELU, 0, 0, "relu"},
-    {SBN_BF16, SBN_LEAKY_RELU, 0, 0, "leaky"},
-    {SBN_BF16, SBN_LEAKY_RELU, 1, 1, "add, leaky"},
+    {SBN_F32, SBN_RELU, 0, 1, 1, "relu"},
+    {SBN_F32, SBN_LEAKY_RELU, 0, 0, 0, "leaky"},
+    {SBN_F32, SBN_IDENTITY, 1, 0, 1, "add"},
+    {SBN_F32, SBN_RELU, 1, 1, 1, "add, relu"},
+    {SBN_F32, SBN_LEAKY_RELU, 1, 0, 1, "add, leaky"},
+    {SBN_F16, SBN_LEAKY_RELU, 0, 1, 1, "leaky"},
+    {SBN_F16, SBN_IDENTITY, 1, 0, 0, "add"},
+    {SBN_F16, SBN_RELU, 1, 0, 0, "add, relu"},
+    {SBN_F16, SBN_RELU, 0, 0, 0, "relu"},
+    {SBN_BF16, SBN_LEAKY_RELU, 0, 0, 0, "leaky"},
+    {SBN_BF16, SBN_LEAKY_RELU, 1, 1, 1, "add, leaky"},
 };
 
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
@@ -251,7 +256,8 @@ static void check_setup(setup *on, size_t replicas)
         on->group->replicas[r].cache_size = 20000;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
         for (size_t f = 0; f < FUSIONS; ++f) {
-            if (on->form == SBN_FORM_GPU && !fusions[f].on_gpu)
+            if ((on->form == SBN_FORM_GPU && !fusions[f].on_gpu) ||
+                (sample_only() && !fusions[f].in_sample))
                 continue;
             const case_of c = {
                 .type = fusions[f].type,

@@ -121,16 +121,16 @@ const subject subjects[] = {
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
 
-/* Whether kernels are compiled for another type of storage. */
-static int is_half(const subject *s)
+/* Whether kernels are compiled for another type of storage, or for a fusion. */
+static int has_own_kernels(const subject *s)
 {
-    return strstr(s->line, "f16") != NULL;
+    return strstr(s->line, "f16") || strstr(s->line, "relu") || strstr(s->line, "add");
 }
 
 /*
  * A sample is all problems in the first configuration, which all others must equal, and a third of
- * them, in turn, in each other one; storage in 16 bits on the first machine alone, because each machine
- * compiles its kernels anew (tests/pass/golden.sh has them on all devices).
+ * them, in turn, in each other one; storage in 16 bits and fusions on the first machine alone, because
+ * each machine compiles their kernels anew (tests/pass/golden.sh has them on all devices).
  */
 int bits_runs(const machine *m, size_t c, size_t s)
 {
@@ -138,5 +138,5 @@ int bits_runs(const machine *m, size_t c, size_t s)
         return 0;
     if (!sample_only() || c == 0)
         return 1;
-    return (c + s) % 3 == 0 && (m == machines || !is_half(&subjects[s]));
+    return (c + s) % 3 == 0 && (m == machines || !has_own_kernels(&subjects[s]));
 }
