@@ -10,17 +10,7 @@ tap() {
     what="$ranks ranks: ${2##*/}"
     mpi "$@" > "$work/tap" 2> "$work/errors"
     status=$?
-    while IFS= read -r line; do
-        case $line in
-        *' # SKIP '*) report ok "$what # SKIP ${line#* # SKIP }" ;;
-        'ok '*) report ok "$what: ${line#* - }" ;;
-        'not ok '*) report 'not ok' "$what: ${line#* - }" ;;
-        '#'*) echo "$line" ;;
-        esac
-    done < "$work/tap"
-    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$work/tap")
-    ran=$(grep -cE '^(not )?ok ' "$work/tap")
-    if [ "$ran" != "$planned" ] || { [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$work/tap"; }; then
+    if ! renumber "$what" "$work/tap" || { [ "$status" -ne 0 ] && ! grep -q '^not ok ' "$work/tap"; }; then
         report 'not ok' "$what: ${ran:-0} of ${planned:-?} checks ran, exit status $status"
     fi
     [ "$status" -eq 0 ] || sed 's/^/# /' "$work/errors"

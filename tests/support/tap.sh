@@ -64,6 +64,22 @@ no_faults() {
     fi
 }
 
+# renumber WHAT FILE: what another program printed as TAP, as checks of this script. Succeeds if as many ran,
+# $ran, as the plan says, $planned.
+renumber() {
+    while IFS= read -r line; do
+        case $line in
+        *' # SKIP '*) report ok "$1 # SKIP ${line#* # SKIP }" ;;
+        'ok '*) report ok "$1: ${line#* - }" ;;
+        'not ok '*) report 'not ok' "$1: ${line#* - }" ;;
+        '#'*) echo "$line" ;;
+        esac
+    done < "$2"
+    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$2")
+    ran=$(grep -cE '^(not )?ok ' "$2")
+    [ "$ran" = "$planned" ]
+}
+
 # skip WHAT REASON: one check.
 skip() {
     report ok "$1 # SKIP $2"

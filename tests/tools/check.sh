@@ -48,17 +48,8 @@ run() {
     choose "$2"
     "$SYNCBN" check --tap --devices "$devices" --file "$work/problems" > "$work/tap"
     status=$?
-    while IFS= read -r line; do
-        case $line in
-        'ok '*) report ok "devices $devices: ${line#* - }" ;;
-        'not ok '*) report 'not ok' "devices $devices: ${line#* - }" ;;
-        '#'*) echo "$line" ;;
-        esac
-    done < "$work/tap"
     # A crash leaves problems of the plan without a line.
-    planned=$(sed -n 's/^1\.\.//p' "$work/tap")
-    ran=$(grep -cE '^(not )?ok ' "$work/tap")
-    if [ "$ran" != "$planned" ]; then
+    if ! renumber "devices $devices" "$work/tap"; then
         report 'not ok' "devices $devices: $ran of $planned problems ran, exit status $status"
     fi
 }
