@@ -5,31 +5,32 @@
 
 #include "check/elements.h"
 
-rows rows_of_shard(const problem *p, const placement *g, size_t r, size_t gap)
+row_layout rows_of_shard(const problem *p, const placement *g, size_t r, size_t gap)
 {
     const size_t elements = placement_shard_elements(g, r);
     const size_t length = p->layout == SBN_LAYOUT_NHWC ? g->channels : g->channels * g->plane[r];
-    return gap && elements ? (rows){elements / length, length, gap} : (rows){1, elements, 0};
+    return gap && elements ? (row_layout){elements / length, length, gap}
+                           : (row_layout){1, elements, 0};
 }
 
-size_t rows_pitch(const rows *rows)
+size_t rows_pitch(const row_layout *rows)
 {
     return rows->gap ? rows->length + rows->gap : 0;
 }
 
-size_t rows_extent(const rows *rows)
+size_t rows_extent(const row_layout *rows)
 {
     return (rows->count - 1) * rows_pitch(rows) + rows->length;
 }
 
-void rows_pack(const rows *rows, sbn_type type, const float *values, void *memory)
+void rows_pack(const row_layout *rows, sbn_type type, const float *values, void *memory)
 {
     const size_t pitch = rows_pitch(rows) * element_size(type);
     for (size_t i = 0; i < rows->count; ++i)
         elements_pack(type, values + i * rows->length, rows->length, (char *)memory + i * pitch);
 }
 
-void rows_gather(const rows *rows, sbn_type type, const void *memory, void *elements)
+void rows_gather(const row_layout *rows, sbn_type type, const void *memory, void *elements)
 {
     const size_t length = rows->length * element_size(type);
     const size_t pitch = rows_pitch(rows) * element_size(type);
@@ -37,7 +38,7 @@ void rows_gather(const rows *rows, sbn_type type, const void *memory, void *elem
         memcpy((char *)elements + i * length, (const char *)memory + i * pitch, length);
 }
 
-int rows_gaps_are_whole(const rows *rows, sbn_type type, const void *memory)
+int rows_gaps_are_whole(const row_layout *rows, sbn_type type, const void *memory)
 {
     const size_t size = element_size(type), pitch = rows_pitch(rows) * size;
     const char *gap = (const char *)memory + rows->length * size;

@@ -136,7 +136,8 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     cl_context context;
     t->type[id] = is_vector(id) ? SBN_F32 : p->type;
     t->count[id] = contents(g, r, id);
-    t->rows[id] = is_vector(id) ? (rows){1, g->channels, 0} : rows_of_shard(p, g, r, gap_of(p, id));
+    t->rows[id] = is_vector(id) ? (row_layout){1, g->channels, 0}
+                                : rows_of_shard(p, g, r, gap_of(p, id));
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
@@ -215,7 +216,7 @@ int tensors_read_memory(const tensors *t, tensor_id id, void *to)
 
 static int read_view(const tensors *t, tensor_id id, void *to, int *spoilt)
 {
-    const rows *rows = &t->rows[id];
+    const row_layout *rows = &t->rows[id];
     const size_t extent = rows_extent(rows);
     void *memory = malloc(extent * element_size(t->type[id]));
     if (!memory)

@@ -32,7 +32,7 @@ typedef struct tensors {
     cl_mem mem[TENSORS];
     sbn_type type[TENSORS];
     size_t offset[TENSORS], count[TENSORS]; /* in elements */
-    rows rows[TENSORS];
+    row_layout rows[TENSORS];
     cl_event uploaded[TENSORS]; /* what the passes wait for */
     cl_uint uploads;
     void *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
