@@ -4,12 +4,33 @@
  */
 typedef struct backward_tensors {
     global const stored *summed, *summed_end; /* dy */
+    ulong summed_gap, row;
     global const stored *x, *x_end;
+    ulong x_gap;
     global const float *means; /* upper floats */
 #if ACTIVATES
     activation_of activation;
 #endif
 } backward_tensors;
+
+static void backward_skip(private backward_tensors *tensors, ulong rows)
+{
+    tensors->summed += rows * tensors->summed_gap;
+    tensors->x += rows * tensors->x_gap;
+}
+
+/* The place takes the gaps of dy along, except where it is that of a mask, too. */
+static void backward_advance(private backward_tensors *tensors, private ulong *at, ulong rows,
+                             uint stride)
+{
+#if MASKED
+    *at += rows * stride;
+    backward_skip(tensors, rows);
+#else
+    *at += rows * (stride + tensors->summed_gap);
+    tensors->x += (long)rows * ((long)tensors->x_gap - (long)tensors->summed_gap);
+#endif
+}
 
 /* The mean of a channel, and where z is computed again its line; or those of WIDTH channels. */
 #if RECOMPUTES

@@ -91,18 +91,22 @@ static void apply(int which, const sbn_argument *walk, size_t count, cl_uint dim
                   const size_t *groups, int back)
 {
     const cl_ulong offset = 0;
+    const cl_uint gap = 0;
     const cl_uint affine = 0, scale_only = 0;
-    sbn_argument arguments[11 + SBN_WALK_ARGUMENTS];
+    sbn_argument arguments[14 + SBN_WALK_ARGUMENTS];
     size_t n = 0;
 #define ADD(variable) arguments[n++] = (sbn_argument)SBN_ARG(variable)
     ADD(fields[X].mem);
     ADD(offset);
+    ADD(gap);
     if (back) {
         ADD(fields[DY].mem);
         ADD(offset);
+        ADD(gap);
     }
     ADD(fields[OUT].mem);
     ADD(offset);
+    ADD(gap);
     ADD(fields[COEFFICIENTS].mem);
     if (back)
         ADD(fields[GRADIENTS].mem);
