@@ -218,8 +218,8 @@ soak: $(check_PROGRAMS)
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
 # --- make check-faults ------------------------------------------------------------------
-# Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes a core
-# half an hour. make check tries FAULT_POINTS.
+# Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes two
+# cores half an hour; the programs' logs say how far they are. make check tries FAULT_POINTS.
 FAULTS = 0
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
