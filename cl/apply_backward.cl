@@ -69,9 +69,9 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const stored *restrict x, ulong x_offset,
-                         global const stored *dy, ulong dy_offset,
-                         global stored *dx, ulong dx_offset,
+void backward_apply_flat(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                         global const stored *dy, ulong dy_offset, ulong dy_gap,
+                         global stored *dx, ulong dx_offset, ulong dx_gap,
                          global const float *restrict tables,
                          global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset,
@@ -85,10 +85,11 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset,
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const stored *px = x + x_offset + run, *pdy = dy + dy_offset + run;
+    global const stored *px = x + x_offset + run + flat_sample() * x_gap;
+    global const stored *pdy = dy + dy_offset + run + flat_sample() * dy_gap;
     global const float *coefficients = tables + first, *gradients = gradient_tables + first;
     global const float *weight = weights + weight_offset + first;
-    global stored *pdx = dx + dx_offset + run;
+    global stored *pdx = dx + dx_offset + run + flat_sample() * dx_gap;
     BACKWARD_FUSION_OF(run, first)
     backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
                        coefficients, gradients, total, weight, affine, ahead, ahead_count,
@@ -96,8 +97,9 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset,
 }
 
 /* As forward_apply_tile. */
-static void backward_apply_tile(global const stored *x, global const stored *dy, global stored *dx,
-                                ulong begin, ulong end, ulong tile, uint count,
+static void backward_apply_tile(global const stored *x, ulong x_gap, global const stored *dy,
+                                ulong dy_gap, global stored *dx, ulong dx_gap, ulong begin,
+                                ulong end, ulong tile, uint count,
                                 global const float *coefficients, global const float *gradients,
                                 global const float *weight, uint affine, uint channels, uint plane,
                                 uint non_temporal BACKWARD_FUSION)
@@ -121,8 +123,8 @@ static void backward_apply_tile(global const stored *x, global const stored *dy,
     }
     for (ulong row = begin; row < end; ++row) {
         const ulong place = row * width + tile;
-        global const stored *px = x + place, *pdy = dy + place;
-        global stored *pdx = dx + place;
+        global const stored *px = x + place + row * x_gap, *pdy = dy + place + row * dy_gap;
+        global stored *pdx = dx + place + row * dx_gap;
         const uint skips_caches = is_non_temporal(pdx, non_temporal);
         uint i = 0;
         for (; i + WIDTH <= count; i += WIDTH) {
@@ -155,9 +157,9 @@ static void backward_apply_tile(global const stored *x, global const stored *dy,
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset,
-                         global const stored *dy, ulong dy_offset,
-                         global stored *dx, ulong dx_offset,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                         global const stored *dy, ulong dy_offset, ulong dy_gap,
+                         global stored *dx, ulong dx_offset, ulong dx_gap,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset,
@@ -170,7 +172,8 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     BACKWARD_FUSION_OF(0, 0)
-    backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, begin, end, tile, count,
+    backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap,
+                        begin, end, tile, count,
                         coefficients, gradients, weight, affine, channels, plane,
                         non_temporal FUSION);
 }

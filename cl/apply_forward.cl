@@ -60,8 +60,8 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y,
-                        ulong y_offset, global const float *restrict tables,
+void forward_apply_flat(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
+                        ulong y_offset, ulong y_gap, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
@@ -74,11 +74,11 @@ void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
-    global const stored *px = x + x_offset + run;
+    global const stored *px = x + x_offset + run + flat_sample() * x_gap;
     global const float *coefficients = tables + first;
     global const float *weight = weights + weight_offset + first;
     global const float *bias = biases + bias_offset + first;
-    global stored *py = y + y_offset + run;
+    global stored *py = y + y_offset + run + flat_sample() * y_gap;
     FORWARD_FUSION_OF(run)
     forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
                       total, weight, bias, affine, scale_only, ahead, ahead_count,
@@ -86,8 +86,9 @@ void forward_apply_flat(global const stored *x, ulong x_offset, global stored *y
 }
 
 /* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
-static void forward_apply_tile(global const stored *x, global stored *y, ulong begin, ulong end,
-                               ulong tile, uint count, global const float *coefficients,
+static void forward_apply_tile(global const stored *x, ulong x_gap, global stored *y, ulong y_gap,
+                               ulong begin, ulong end, ulong tile, uint count,
+                               global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
                                uint scale_only, uint channels, uint plane,
                                uint non_temporal FORWARD_FUSION)
@@ -103,8 +104,8 @@ static void forward_apply_tile(global const stored *x, global stored *y, ulong b
     }
     for (ulong row = begin; row < end; ++row) {
         const ulong place = row * width + tile;
-        global const stored *px = x + place;
-        global stored *py = y + place;
+        global const stored *px = x + place + row * x_gap;
+        global stored *py = y + place + row * y_gap;
         uint i = 0;
         const uint skips_caches = is_non_temporal(py, non_temporal);
         for (; i + WIDTH <= count; i += WIDTH) {
@@ -131,8 +132,8 @@ static void forward_apply_tile(global const stored *x, global stored *y, ulong b
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y,
-                        ulong y_offset, global const float *restrict coefficients,
+void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
+                        ulong y_offset, ulong y_gap, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
@@ -144,6 +145,7 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
     const uint count = tile_count(width, tile);
     const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
     FORWARD_FUSION_OF(0)
-    forward_apply_tile(x + x_offset, y + y_offset, begin, end, tile, count, coefficients, weight,
+    forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count,
+                       coefficients, weight,
                        bias, affine, scale_only, channels, plane, non_temporal FUSION);
 }

@@ -13,8 +13,3 @@ static real plus_zero(real v)
     return select(v, (real)0.0f, MASK(v == 0.0f));
 #endif
 }
-
-static ulong quotient_long(ulong a, ulong b)
-{
-    return a / b;
-}

@@ -176,3 +176,8 @@ static uint quotient(uint a, uint b)
 {
     return a / b;
 }
+
+static ulong quotient_long(ulong a, ulong b)
+{
+    return a / b;
+}

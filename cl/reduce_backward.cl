@@ -18,15 +18,19 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
-        ulong dy_offset, global const float *restrict coefficients ACTIVATION_PARAMETERS
+    global const stored *restrict x, ulong x_offset, ulong x_gap, \
+        global const stored *restrict dy, ulong dy_offset, ulong dy_gap, \
+        global const float *restrict coefficients ACTIVATION_PARAMETERS
 /* For any number of channels: */
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS(total, elements) \
-    {dy + dy_offset, dy + dy_offset + (elements), x + x_offset, x + x_offset + (elements), \
+#define BACKWARD_TENSORS(total, row, rows) \
+    {dy + dy_offset, tensor_end(dy + dy_offset, dy_gap, row, rows), dy_gap, \
+     (dy_gap | x_gap) != 0 ? (row) : 0, \
+     x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, \
      coefficients ACTIVATION_OF(total)}
+#define PASS_TENSORS BACKWARD_TENSORS
 #define PASS_FOLD(sum, largest, lanes, size) \
     {sum(lanes), sum((lanes) + (size)), sum((lanes) + 2 * (size)), largest((lanes) + 3 * (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
@@ -142,8 +146,8 @@ static void backward_add_row(private backward_sums *sums, private const backward
 static void backward_touch_rows(private const backward_tensors *tensors, ulong place, uint count,
                                 uint width, uint stride)
 {
-    touch_lines(tensors->x + place, count, width, stride);
-    touch_lines(tensors->summed + place, count, width, stride);
+    touch_lines(tensors->x + place, count, width, stride + tensors->x_gap);
+    touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
 
 #if DOUBLES
@@ -181,8 +185,10 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
     ints stray = 0, some = 0;
     for (uint i = 0; i < rows; ++i) {
         const ulong at = place + (ulong)i * stride;
-        const real g = backward_summed_row(tensors, at, line);
-        const real d = load_row(tensors->x + at, tensors->x_end) - backward_mean(line);
+        backward_tensors own = *tensors;
+        backward_skip(&own, i);
+        const real g = backward_summed_row(&own, at, line);
+        const real d = load_row(own.x + at, own.x_end) - backward_mean(line);
         const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
         const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
         first_high += as_ulong16(sum1);

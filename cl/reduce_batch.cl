@@ -15,6 +15,12 @@
 #define SHARED(type, name, count) type name[count]
 #define SHARED_POINTER(type) private type *
 
+/* Where a tensor of rows with gaps ends: elements before that may be read. */
+static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
+{
+    return p + row * rows + gap * (rows - 1);
+}
+
 /* The number of whole vectors in a block of n elements. */
 static uint steps_of(uint n)
 {

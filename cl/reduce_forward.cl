@@ -17,8 +17,11 @@
  * defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
-#define PASS_TENSORS(total, elements) {x + x_offset, x + x_offset + (elements)}
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
+/* Of tensors of `rows` rows of `row` elements. */
+#define FORWARD_TENSORS(total, row, rows) \
+    {x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, x_gap != 0 ? (row) : 0}
+#define PASS_TENSORS FORWARD_TENSORS
 #define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_SUMS 2
@@ -117,7 +120,7 @@ static void forward_add_row(private forward_sums *sums, private const forward_te
 static void forward_touch_rows(private const forward_tensors *tensors, ulong place, uint count,
                                uint width, uint stride)
 {
-    touch_lines(tensors->summed + place, count, width, stride);
+    touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
 
 #if DOUBLES
@@ -156,7 +159,7 @@ static int forward_add_ones(private wides *limbs, private ints *flags,
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
-        const real x = load_row(tensors->summed + place + (ulong)i * stride,
+        const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap),
                                 tensors->summed_end);
         const double16 wide_x = convert_double16(x);
         const double16 high = fma(wide_x, wide_x, splitter) - splitter;

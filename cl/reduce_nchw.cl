@@ -22,22 +22,25 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
+        PASS(tensors) own = *tensors;
+        if (own.row != 0)
+            PASS(skip)(&own, quotient_long(place, own.row));
         PASS(line) line;
         PASS(line_of)(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
         const float pivot = again ? pivots[j]
-                                  : PASS(pivot_of)(tensors, place, n, last_reciprocal, line,
+                                  : PASS(pivot_of)(&own, place, n, last_reciprocal, line,
                                                    pivots + j);
         PASS(sums) sums;
         PASS(clear)(&sums);
         uint i = 0;
         const uint steps = steps_of(n);
         for (uint step = 0; step < steps; ++step, i += LANES) {
-            PASS(prefetch)(tensors, ahead + i);
-            PASS(add)(&sums, tensors, place + i, pivot, line);
+            PASS(prefetch)(&own, ahead + i);
+            PASS(add)(&sums, &own, place + i, pivot, line);
         }
         if (i < n) {
-            PASS(prefetch)(tensors, ahead + i);
-            PASS(add_edge)(&sums, tensors, place, i, n, pivot, line);
+            PASS(prefetch)(&own, ahead + i);
+            PASS(add_edge)(&sums, &own, place, i, n, pivot, line);
         }
         PASS(keep_lanes)(lanes, LANES_SIZE, j, &sums);
         if (PASS_READS_MEANS)
@@ -125,7 +128,7 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     if (NONE_REPEATS(c, strip_channels))
         return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(total, (ulong)total * plane * samples);
+    const PASS(tensors) tensors = PASS_TENSORS(total, (ulong)total * plane, samples);
     PASS(sum_planes)(&tensors, first + c, strip_channels, total, plane, blocks, single, begin, stop,
                      last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }

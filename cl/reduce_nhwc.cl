@@ -30,16 +30,20 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
             PASS(clear_lanes)(sums);
         const ulong next = next_lines(ahead, PASS_TILE_STEPS);
         ulong at = place + (ulong)l * stride;
+        PASS(tensors) own = *tensors;
+        PASS(skip)(&own, l);
         uint i = l;
         if (n >= TILE_ROWS && inside)
 #pragma unroll
             for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES, at += (ulong)LANES * stride) {
-                PASS(prefetch)(tensors, next + k * WIDTH);
-                PASS(add)(sums, tensors, at, pivot, line);
+                PASS(prefetch)(&own, next + k * WIDTH);
+                PASS(add)(sums, &own, at, pivot, line);
+                PASS(skip)(&own, LANES);
             }
         for (; i < n; i += LANES, at += (ulong)LANES * stride) {
-            PASS(prefetch)(tensors, next + (i >> LOG2_LANES) * WIDTH);
-            PASS(add_row)(sums, tensors, at, pivot, line);
+            PASS(prefetch)(&own, next + (i >> LOG2_LANES) * WIDTH);
+            PASS(add_row)(sums, &own, at, pivot, line);
+            PASS(skip)(&own, LANES);
         }
         PASS(keep_sums)(lanes, size, l, sums);
     }
@@ -60,20 +64,23 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
         rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
         tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
         private tile_lines *next = r + rows < n ? &own : ahead;
+        PASS(tensors) of_tile = *tensors;
+        PASS(skip)(&of_tile, r);
         for (uint v = 0; v * WIDTH < width; ++v) {
             if (!(mask >> v & 1))
                 continue;
             const ulong at = place + (ulong)r * stride + v * WIDTH;
-            const uint inside = tensors->summed + at + (ulong)(rows - 1) * stride + WIDTH <=
-                                tensors->summed_end;
+            const uint inside = of_tile.summed + at + (rows - 1) * (stride + of_tile.summed_gap) +
+                                    WIDTH <=
+                                of_tile.summed_end;
             if (r == 0) {
                 if (!again)
-                    pivots[v] = PASS(pivot_of_rows)(tensors, at, n, stride, last_reciprocal,
+                    pivots[v] = PASS(pivot_of_rows)(&of_tile, at, n, stride, last_reciprocal,
                                                     lines[v]);
                 PASS(clear)(&sums[v]);
             }
             PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(tensors, at, rows, stride, pivots[v], lines[v], inside, r > 0,
+            PASS(sum_tile)(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r > 0,
                            lanes + v * LANES, &own_sums, next);
             sums[v] = own_sums;
         }
@@ -124,24 +131,28 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
     for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
         const ulong from = place + (ulong)row * stride;
         const uint count = min((uint)ONES_AT_ONCE, rows - row);
-        PASS(touch_rows)(tensors, from, count, width, stride);
+        PASS(tensors) of_rows = *tensors;
+        PASS(skip)(&of_rows, row);
+        PASS(touch_rows)(&of_rows, from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = limbs + v * PASS_LIMBS;
             int added = 0;
 #if DOUBLES
-            added = PASS(add_ones)(own, flags + v, tensors, lines[v], from + v * WIDTH, count,
+            added = PASS(add_ones)(own, flags + v, &of_rows, lines[v], from + v * WIDTH, count,
                                    stride);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
-                const real pivot = PASS(summed_row)(tensors, at, lines[v]);
+                PASS(tensors) of_row = of_rows;
+                PASS(skip)(&of_row, i);
+                const real pivot = PASS(summed_row)(&of_row, at, lines[v]);
                 PASS(sums) sums;
                 PASS(clear)(&sums);
-                PASS(add_row)(&sums, tensors, at, pivot, lines[v]);
+                PASS(add_row)(&sums, &of_row, at, pivot, lines[v]);
                 const ints unknown = PASS(add_block)(own, flags + v, 1, pivot,
                                                      PASS(mean)(lines[v]), &sums);
                 if (ANY(unknown))
-                    flags[v] |= PASS(flags_of_rows)(unknown, tensors, at, 1, stride, 1.0f,
+                    flags[v] |= PASS(flags_of_rows)(unknown, &of_row, at, 1, stride, 1.0f,
                                                     lines[v]);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
@@ -165,15 +176,19 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
         flags[v] = 0;
         PASS(lines_of)(tensors, c + v * WIDTH, channels, &lines[v]);
     }
+    PASS(tensors) own = *tensors;
+    PASS(skip)(&own, begin);
     if (plane == 1)
-        PASS(sum_rows_of_one)(limbs, flags, tensors, lines, (ulong)begin * channels + c,
+        PASS(sum_rows_of_one)(limbs, flags, &own, lines, (ulong)begin * channels + c,
                               stop - begin, width, channels);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
-        const ulong place = ((ulong)sample * plane + start) * channels + c;
+        const ulong row = (ulong)sample * plane + start, place = row * channels + c;
+        own = *tensors;
+        PASS(skip)(&own, row);
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
-        PASS(sum_block)(tensors, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
+        PASS(sum_block)(&own, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
                         flags);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
@@ -197,7 +212,7 @@ void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, 
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)samples * plane * channels);
+    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)channels, (ulong)samples * plane);
     PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
                     partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }

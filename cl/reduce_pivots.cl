@@ -4,16 +4,17 @@
  */
 /*
  * The mean of a block, in lane order. It cannot overflow: it is finite if and only if all elements
- * are.
+ * are. Its elements are `rows_apart` rows apart.
  */
 static float PASS(mean_of_block)(private const PASS(tensors) *tensors, ulong place, uint n,
-                                 ulong stride, float reciprocal, PASS(line) line)
+                                 ulong stride, uint rows_apart, float reciprocal, PASS(line) line)
 {
+    PASS(tensors) own = *tensors;
     float s[LANES];
     for (uint l = 0; l < LANES; ++l)
         s[l] = 0.0f;
-    for (uint i = 0; i < n; ++i)
-        s[i & (LANES - 1)] = fma(PASS(summed_one)(tensors, place + i * stride, line), reciprocal,
+    for (uint i = 0; i < n; ++i, PASS(skip)(&own, rows_apart))
+        s[i & (LANES - 1)] = fma(PASS(summed_one)(&own, place + i * stride, line), reciprocal,
                                  s[i & (LANES - 1)]);
     for (uint half_way = LANES >> 1; half_way > 0; half_way >>= 1)
         for (uint l = 0; l < half_way; ++l)
@@ -31,7 +32,7 @@ static float PASS(pivot_of)(private const PASS(tensors) *tensors, ulong place, u
                             float last_reciprocal, PASS(line) line, private float *pivot)
 {
 #if WIDE
-    *pivot = PASS(mean_of_block)(tensors, place, n, 1, reciprocal(n, last_reciprocal), line);
+    *pivot = PASS(mean_of_block)(tensors, place, n, 1, 0, reciprocal(n, last_reciprocal), line);
 #else
     const real lanes = PASS(summed_edge)(tensors, place, 0, n, 0.0f, line) *
                        pivot_reciprocal(n, last_reciprocal);
@@ -58,7 +59,10 @@ static ints PASS(flags_of_batch)(ints unknown, private const PASS(tensors) *tens
             continue;
         PASS(line) line;
         PASS(line_of)(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
-        each[j] = flags_of(PASS(mean_of_block)(tensors, places[j], sizes[j], 1,
+        PASS(tensors) own = *tensors;
+        if (own.row != 0)
+            PASS(skip)(&own, quotient_long(places[j], own.row));
+        each[j] = flags_of(PASS(mean_of_block)(&own, places[j], sizes[j], 1, 0,
                                                reciprocal(sizes[j], last_reciprocal), line));
     }
     return gather_ints(each);
@@ -70,14 +74,16 @@ static ints PASS(flags_of_batch)(ints unknown, private const PASS(tensors) *tens
 static bool PASS(has_column)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
                              uint j)
 {
-    return tensors->summed + place + (ulong)(n - 1) * stride + j < tensors->summed_end;
+    return tensors->summed + place + (n - 1) * (stride + tensors->summed_gap) + j <
+           tensors->summed_end;
 }
 
 static float PASS(mean_of_column)(private const PASS(tensors) *tensors, ulong place, uint n,
                                   uint stride, float last_reciprocal, PASS(line) line, uint j)
 {
     PASS(line_at)(&line, j);
-    return PASS(mean_of_block)(tensors, place + j, n, stride, reciprocal(n, last_reciprocal), line);
+    return PASS(mean_of_block)(tensors, place + j, n, stride, 1, reciprocal(n, last_reciprocal),
+                               line);
 }
 
 /* The pivots of WIDTH channels. */
@@ -95,8 +101,9 @@ static real PASS(pivot_of_rows)(private const PASS(tensors) *tensors, ulong plac
     real s[LANES];
     for (uint l = 0; l < LANES; ++l)
         s[l] = 0.0f;
-    for (uint l = 0; l < LANES && l < n; ++l)
-        s[l] = PASS(summed_row)(tensors, place + (ulong)l * stride, line) *
+    PASS(tensors) own = *tensors;
+    for (uint l = 0; l < LANES && l < n; ++l, PASS(skip)(&own, 1))
+        s[l] = PASS(summed_row)(&own, place + (ulong)l * stride, line) *
                pivot_reciprocal(n, last_reciprocal);
     return fold_column(s);
 #endif

@@ -15,11 +15,11 @@
 /*
  * Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches.
  */
-static void touch_lines(global const stored *p, uint count, uint width, uint stride)
+static void touch_lines(global const stored *p, uint count, uint width, ulong stride)
 {
     for (uint row = 0; row < count; ++row)
         for (uint i = 0; i < width; i += LINE)
-            (void)*(volatile global const stored *)(p + (ulong)row * stride + i);
+            (void)*(volatile global const stored *)(p + row * stride + i);
 }
 
 #if DOUBLES

@@ -4,12 +4,20 @@
  */
 typedef struct backward_tensors {
     global const stored *summed, *summed_end; /* dy */
+    ulong summed_gap, row;
     global const stored *x, *x_end;
+    ulong x_gap;
     global const float *means; /* upper floats */
 #if ACTIVATES
     activation_of activation;
 #endif
 } backward_tensors;
+
+static void backward_skip(private backward_tensors *tensors, ulong rows)
+{
+    tensors->summed += rows * tensors->summed_gap;
+    tensors->x += rows * tensors->x_gap;
+}
 
 /* The mean of a channel, and where z is computed again its line; or those of WIDTH channels. */
 #if RECOMPUTES

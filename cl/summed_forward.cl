@@ -1,7 +1,15 @@
 /* CPU form, step 1 of the forward pass: the elements that are summed. */
 typedef struct forward_tensors {
     global const stored *summed, *summed_end; /* x */
+    ulong summed_gap;
+    ulong row; /* elements of a row if it has gaps, else 0 */
 } forward_tensors;
+
+/* Moves pointers past the gaps behind `rows` rows: places count the elements of rows alone. */
+static void forward_skip(private forward_tensors *tensors, ulong rows)
+{
+    tensors->summed += rows * tensors->summed_gap;
+}
 
 /*
  * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the

@@ -6,10 +6,11 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole(global const stored *restrict x, ulong x_offset,
-                    global const stored *dy, ulong dy_offset, global stored *dx,
-                    ulong dx_offset, uint has_dx, global const float *restrict weights,
-                    ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
+void backward_whole(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                    global const stored *dy, ulong dy_offset, ulong dy_gap, global stored *dx,
+                    ulong dx_offset, ulong dx_gap, uint has_dx,
+                    global const float *restrict weights, ulong weight_offset, uint affine,
+                    uint samples, uint channels, uint plane,
                     uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
                     uint clamps, global const float *restrict coefficients,
@@ -25,9 +26,8 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
                            has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
         return;
     }
-    const backward_tensors tensors = {dy + dy_offset, dy + dy_offset + row * samples, x + x_offset,
-                                      x + x_offset + row * samples,
-                                      coefficients ACTIVATION_OF(channels)};
+    const backward_tensors tensors =
+        BACKWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
     global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
     if (last)
         backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
@@ -44,7 +44,8 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
     const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
     if (last && applies) {
         BACKWARD_FUSION_OF(0, 0)
-        backward_apply_tile(x + x_offset, dy + dy_offset, dx + dx_offset, 0, count, c, width,
+        backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
+                            dx_gap, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
                             non_temporal FUSION);
     }
@@ -52,7 +53,9 @@ void backward_whole(global const stored *restrict x, ulong x_offset,
     for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)
-        backward_apply_run(x + x_offset + run, dy + dy_offset + run, dx + dx_offset + run, 0, size,
+        backward_apply_run(x + x_offset + run + (s - 1) * x_gap,
+                           dy + dy_offset + run + (s - 1) * dy_gap,
+                           dx + dx_offset + run + (s - 1) * dx_gap, 0, size,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
                            weights + weight_offset + c, affine, 0, 0, non_temporal FUSION);
     }

@@ -10,9 +10,10 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *x, ulong x_offset, global stored *y,
-                   ulong y_offset, global const float *restrict weights, ulong weight_offset,
-                   global const float *restrict biases, ulong bias_offset, uint affine,
+void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
+                   ulong y_offset, ulong y_gap, global const float *restrict weights,
+                   ulong weight_offset, global const float *restrict biases, ulong bias_offset,
+                   uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
                    global uchar *restrict repeat, double eps, uint clamps,
@@ -23,7 +24,8 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (!NONE_REPEATS(c, width)) {
-        const forward_tensors tensors = {x + x_offset, x + x_offset + row * samples};
+        const forward_tensors tensors =
+            FORWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
         global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
         if (last)
             forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
@@ -37,7 +39,8 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
         const bool applies = WIDE || none_repeats(repeat, c, width);
         if (last && applies) {
             FORWARD_FUSION_OF(0)
-            forward_apply_tile(x + x_offset, y + y_offset, 0, count, c, width, coefficients,
+            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c,
+                               width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                                non_temporal FUSION);
         }
@@ -45,7 +48,8 @@ void forward_whole(global const stored *x, ulong x_offset, global stored *y,
         for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
             FORWARD_FUSION_OF(run)
-            forward_apply_run(x + x_offset + run, y + y_offset + run, 0, size, size, 0, 0, width,
+            forward_apply_run(x + x_offset + run + (s - 1) * x_gap,
+                              y + y_offset + run + (s - 1) * y_gap, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,
                               biases + bias_offset + c, affine, 0, 0, 0, non_temporal FUSION);
         }

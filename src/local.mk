@@ -149,6 +149,7 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/shard.h \
 	src/pass/sums.c \
 	src/pass/sums.h \
+	src/pass/use.c \
 	src/pass/weight_gradients.c \
 	src/pass/workspace.c \
 	src/pass/workspace.h \

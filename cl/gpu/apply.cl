@@ -12,8 +12,11 @@
  * elements of `rows_per_tile` rows; a work-item keeps the coefficients of its 4 elements for all
  * rows.
  *
- * If the size of rows or planes and the offsets of the buffers are multiples of 4, a work-item
- * loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or
+ * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
+ * is dense.
+ *
+ * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a
+ * work-item loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or
  * neighbours too, one by one, where a word of a mask has their bits.
  */
 #if MASKED
@@ -35,15 +38,20 @@ static bool are_aligned(ulong a, ulong b, ulong c, ulong d)
     return ((a | b | c | d) & 3) == 0;
 }
 
+/* The work-group's sample. */
+static ulong plane_sample(void)
+{
+    return get_num_groups(2) - 1 - get_group_id(2);
+}
+
 /* Where the work-group's part of a plane begins, its channel and its number of elements. */
 static ulong plane_begin(uint channels, uint plane, uint range, private uint *c,
                          private uint *count)
 {
     const uint begin = (uint)(get_num_groups(1) - 1 - get_group_id(1)) * range;
-    const ulong sample = get_num_groups(2) - 1 - get_group_id(2);
     *c = channels - 1 - (uint)get_group_id(0);
     *count = min(range, plane - begin);
-    return (sample * channels + *c) * plane + begin;
+    return (plane_sample() * channels + *c) * plane + begin;
 }
 
 /* The work-group's first row. */

@@ -12,9 +12,9 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_planes(global const stored *restrict x, ulong x_offset,
-                           global const stored *dy, ulong dy_offset,
-                           global stored *dx, ulong dx_offset,
+void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                           global const stored *dy, ulong dy_offset, ulong dy_gap,
+                           global stored *dx, ulong dx_offset, ulong dx_gap,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
                            global const float *restrict weights, ulong weight_offset,
@@ -30,9 +30,12 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
     BACKWARD_FUSION_OF(begin, 0)
     const float b = BACKWARD_B(channels, c, p);
-    global const stored *px = x + x_offset + begin, *pdy = dy + dy_offset + begin;
-    global stored *pdx = dx + dx_offset + begin;
-    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET, plane, range)) {
+    const ulong sample = plane_sample(), gaps = x_gap | dy_gap | dx_gap;
+    global const stored *px = x + x_offset + begin + sample * x_gap;
+    global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
+    global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
+    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane,
+                    range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -68,9 +71,9 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset,
-                         global const stored *dy, ulong dy_offset,
-                         global stored *dx, ulong dx_offset,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong x_gap,
+                         global const stored *dy, ulong dy_offset, ulong dy_gap,
+                         global stored *dx, ulong dx_offset, ulong dx_gap,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset,
@@ -79,14 +82,17 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
                          uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
+    const ulong gaps = x_gap | dy_gap | dx_gap;
     const bool aligned =
-        are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET, width, 0);
+        are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
-    global const stored *px = x + x_offset + place, *pdy = dy + dy_offset + place;
-    global stored *pdx = dx + dx_offset + place;
+    const ulong x_pitch = width + x_gap, dy_pitch = width + dy_gap, dx_pitch = width + dx_gap;
+    global const stored *px = x + x_offset + place + begin * x_gap;
+    global const stored *pdy = dy + dy_offset + place + begin * dy_gap;
+    global stored *pdx = dx + dx_offset + place + begin * dx_gap;
     BACKWARD_FUSION_OF(0, 0)
     uint cs[4];
     float means[4], gs[4], ps[4], qs[4], rs[4], bs[4];
@@ -112,22 +118,22 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset,
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
-            UNROLL for (uint k = 0; k < VECTORS; ++k, px += width, pdy += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch, pdy += dy_pitch)
             {
                 xs[k] = load_four(px, 0);
                 dys[k] = load_four(pdy, 0);
             }
-            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += width, place += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += dx_pitch, place += width)
                 store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b, place), pdx,
                            0);
         }
-        for (; row < end; ++row, px += width, pdy += width, pdx += width, place += width)
+        for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
             store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r,
                                               b, place),
                        pdx, 0);
         return;
     }
-    for (; row < end; ++row, px += width, pdy += width, pdx += width, place += width) {
+    for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {

@@ -9,8 +9,8 @@ static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_planes(global const stored *x, ulong x_offset,
-                          global stored *y, ulong y_offset,
+void forward_apply_planes(global const stored *x, ulong x_offset, ulong x_gap,
+                          global stored *y, ulong y_offset, ulong y_gap,
                           global const float *restrict coefficients,
                           global const float *restrict weights, ulong weight_offset,
                           global const float *restrict biases, ulong bias_offset, uint affine,
@@ -24,10 +24,10 @@ void forward_apply_planes(global const stored *x, ulong x_offset,
     const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
     const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c,
                                   a);
-    global const stored *px = x + x_offset + begin;
-    global stored *py = y + y_offset + begin;
+    global const stored *px = x + x_offset + begin + plane_sample() * x_gap;
+    global stored *py = y + y_offset + begin + plane_sample() * y_gap;
     FORWARD_FUSION_OF(begin)
-    if (are_aligned(x_offset | FORWARD_FUSION_OFFSET, y_offset, plane, range)) {
+    if (are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 each[VECTORS];
@@ -55,8 +55,8 @@ void forward_apply_planes(global const stored *x, ulong x_offset,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y,
-                        ulong y_offset, global const float *restrict coefficients,
+void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
+                        ulong y_offset, ulong y_gap, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
@@ -64,13 +64,15 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
                         uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | FORWARD_FUSION_OFFSET, y_offset, width, 0);
+    const bool aligned =
+        are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
-    global const stored *px = x + x_offset + begin * width + element;
-    global stored *py = y + y_offset + begin * width + element;
+    const ulong x_pitch = width + x_gap, y_pitch = width + y_gap;
+    global const stored *px = x + x_offset + begin * x_pitch + element;
+    global stored *py = y + y_offset + begin * y_pitch + element;
     FORWARD_FUSION_OF(0)
     uint cs[4];
     float means[4], as[4], bs[4];
@@ -91,16 +93,16 @@ void forward_apply_rows(global const stored *x, ulong x_offset, global stored *y
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 each[VECTORS];
-            UNROLL for (uint k = 0; k < VECTORS; ++k, px += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch)
                 each[k] = load_four(px, 0);
-            UNROLL for (uint k = 0; k < VECTORS; ++k, py += width, place += width)
+            UNROLL for (uint k = 0; k < VECTORS; ++k, py += y_pitch, place += width)
                 store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), place), py, 0);
         }
-        for (; row < end; ++row, px += width, py += width, place += width)
+        for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width)
             store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b), place), py, 0);
         return;
     }
-    for (; row < end; ++row, px += width, py += width, place += width) {
+    for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width) {
         float each[4];
         uint bits = 0;
         UNROLL for (uint k = 0; k < 4; ++k)

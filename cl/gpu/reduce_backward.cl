@@ -16,12 +16,14 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, global const stored *restrict dy, \
-        ulong dy_offset, global const float *restrict coefficients ACTIVATION_PARAMETERS
+    global const stored *restrict x, ulong x_offset, ulong x_gap, \
+        global const stored *restrict dy, ulong dy_offset, ulong dy_gap, \
+        global const float *restrict coefficients ACTIVATION_PARAMETERS
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS(total) {dy + dy_offset, x + x_offset, coefficients ACTIVATION_OF(total)}
+#define PASS_TENSORS(total) \
+    {dy + dy_offset, dy_gap, x + x_offset, x_gap, coefficients ACTIVATION_OF(total)}
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2
@@ -30,7 +32,9 @@
 
 typedef struct backward_tensors {
     global const stored *summed; /* dy */
+    ulong summed_gap;
     global const stored *x;
+    ulong x_gap;
     global const float *means; /* upper floats */
 #if ACTIVATES
     activation_of activation;
@@ -82,11 +86,13 @@ static float backward_mean(backward_line line)
 }
 #endif
 
-static float backward_summed(private const backward_tensors *tensors, ulong at, backward_line line)
+static float backward_summed(private const backward_tensors *tensors, ulong at, ulong row,
+                             backward_line line)
 {
-    const float dy = load_element(tensors->summed, at);
+    const float dy = load_element(tensors->summed, at + row * tensors->summed_gap);
 #if RECOMPUTES
-    const float z = fma(line.a, load_element(tensors->x, at) - line.mean, line.b);
+    const float z = fma(line.a, load_element(tensors->x, at + row * tensors->x_gap) - line.mean,
+                        line.b);
     return activated(dy, passes(z), tensors->activation.slope);
 #elif MASKED
     return activated(dy, load_mask(&tensors->activation.mask, at), tensors->activation.slope);
@@ -96,10 +102,11 @@ static float backward_summed(private const backward_tensors *tensors, ulong at, 
 }
 
 static void backward_load(private backward_elements *elements, uint k,
-                          private const backward_tensors *tensors, ulong at, backward_line line)
+                          private const backward_tensors *tensors, ulong at, ulong row,
+                          backward_line line)
 {
-    elements->summed[k] = backward_summed(tensors, at, line);
-    elements->x[k] = load_element(tensors->x, at);
+    elements->summed[k] = backward_summed(tensors, at, row, line);
+    elements->x[k] = load_element(tensors->x, at + row * tensors->x_gap);
 }
 
 static void backward_clear(private backward_sums *sums)

@@ -18,8 +18,8 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, uint n,
-                                   uint channels, float last_reciprocal, PASS(line) line)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
+                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
 {
     const float share = reciprocal(n, last_reciprocal);
     float sums[LANES];
@@ -29,33 +29,35 @@ static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong p
         UNROLL for (uint l = 0; l < LANES; ++l)
         {
             const float v = PASS(summed)(tensors, place + (ulong)min(i + l, n - 1) * channels,
-                                         line);
+                                         row + min(i + l, n - 1), line);
             sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
         }
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, uint n,
-                                   uint channels, float last_reciprocal, PASS(line) line)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
+                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
 {
     float lanes[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = PASS(summed)(tensors, place + (ulong)min(l, n - 1) * channels, line);
+        lanes[l] = PASS(summed)(tensors, place + (ulong)min(l, n - 1) * channels,
+                                row + min(l, n - 1), line);
     UNROLL for (uint l = 0; l < LANES; ++l)
         lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
     return fold_lanes(lanes);
 }
 #endif
 
-/* Where a block of a channel begins, and how long it is. */
+/* Where a block of a channel begins, how long it is, and its first row. */
 static ulong PASS(locate_column)(uint unit, uint blocks, uint plane, uint channels, uint c,
-                                 private uint *n)
+                                 private uint *n, private ulong *first_row)
 {
     const uint sample = blocks == 1 ? unit : quotient(unit, blocks);
     const uint start = (unit - sample * blocks) * BLOCK;
     *n = min((uint)BLOCK, plane - start);
-    return ((ulong)sample * plane + start) * channels + c;
+    *first_row = (ulong)sample * plane + start;
+    return *first_row * channels + c;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -82,24 +84,28 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint from = c < channels ? begin + (item >> log2_strip) : stop;
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
-    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n);
-    ulong next_place;
+    ulong first_row;
+    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel,
+                                      &n, &first_row);
+    ulong next_place, next_first_row;
     PASS(elements) elements;
     float pivot = 0.0f;
     bool again = false;
     /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
-        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels, line);
+        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
+                   first_row + min(k, n - 1), line);
     for (uint unit = from, added = 0; unit < stop;) {
         next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
-                                         last_channel, &next_n);
+                                         last_channel, &next_n, &next_first_row);
         PASS(sums) lanes[LANES], sums;
         UNROLL for (uint l = 0; l < LANES; ++l)
             PASS(clear)(&lanes[l]);
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(&tensors, place, n, channels, last_reciprocal, line);
+            pivot = PASS(pivot_of_column)(&tensors, place, first_row, n, channels, last_reciprocal,
+                                          line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
@@ -113,12 +119,14 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
                 const ulong next = ends ? next_place : place + (ulong)row * channels;
+                const ulong next_row = ends ? next_first_row : first_row + row;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
                 {
                     PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
                               pivot, mean);
-                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels, line);
+                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels,
+                               next_row + min(k, last), line);
                 }
             }
         PASS(fold_lanes)(&sums, lanes);
@@ -126,7 +134,8 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
-                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels, line);
+                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
+                           first_row + min(k, n - 1), line);
             continue;
         }
 #endif
@@ -136,13 +145,14 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
             PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                            &sums);
         if (unknown)
-            flags |= PASS(flags_of_elements)(&tensors, place, n, channels, line);
+            flags |= PASS(flags_of_elements)(&tensors, place, first_row, n, channels, 1, line);
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
         }
         unit += step;
         place = next_place;
+        first_row = next_first_row;
         n = next_n;
     }
     carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

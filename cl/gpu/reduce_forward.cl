@@ -13,8 +13,8 @@
  * The files with the kernels follow this one and use the names that it defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset
-#define PASS_TENSORS(total) {x + x_offset}
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
+#define PASS_TENSORS(total) {x + x_offset, x_gap}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
@@ -23,6 +23,7 @@
 
 typedef struct forward_tensors {
     global const stored *summed; /* x */
+    ulong summed_gap;
 } forward_tensors;
 
 /* Elements that a work-item has loaded. */
@@ -49,16 +50,18 @@ static float forward_mean(forward_line line)
     return line;
 }
 
-/* An element that is summed. */
-static float forward_summed(private const forward_tensors *tensors, ulong at, forward_line line)
+/* An element that is summed. `at` counts the elements of rows alone; `row` gaps are before it. */
+static float forward_summed(private const forward_tensors *tensors, ulong at, ulong row,
+                            forward_line line)
 {
-    return load_element(tensors->summed, at);
+    return load_element(tensors->summed, at + row * tensors->summed_gap);
 }
 
 static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, ulong at, forward_line line)
+                         private const forward_tensors *tensors, ulong at, ulong row,
+                         forward_line line)
 {
-    elements->summed[k] = forward_summed(tensors, at, line);
+    elements->summed[k] = forward_summed(tensors, at, row, line);
 }
 
 static void forward_clear(private forward_sums *sums)

@@ -40,14 +40,15 @@ typedef struct KIND(tasks_of) {
     uint first, channels, plane, blocks, begin, count, log2_strip;
 } KIND(tasks_of);
 
-/* Where the block of a task begins, and how long it is. */
+/* Where the block of a task begins, how long it is, and its sample. */
 static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint channel,
-                            private uint *n)
+                          private uint *n, private uint *sample)
 {
     const uint unit = tasks->begin + (task >> tasks->log2_strip);
     const uint row = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
     const uint start = (unit - row * tasks->blocks) * BLOCK;
     *n = min((uint)BLOCK, tasks->plane - start);
+    *sample = row;
     return row * tasks->sample + (ulong)channel * tasks->plane + start;
 }
 
@@ -57,15 +58,15 @@ static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tens
                             private const KIND(tasks_of) *tasks, uint task, uint channel,
                             float pivot, PASS(line) line)
 {
-    uint n;
-    const ulong place = KIND(locate)(tasks, task, channel, &n);
+    uint n, sample;
+    const ulong place = KIND(locate)(tasks, task, channel, &n, &sample);
     float largest = 0.0f;
     PASS(elements) one;
     PASS(sums) sums;
     PASS(clear)(&sums);
     _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
     {
-        PASS(load)(&one, 0, tensors, place + i, line);
+        PASS(load)(&one, 0, tensors, place + i, sample, line);
         PASS(add)(&sums, &largest, &one, 0, true, pivot, PASS(mean)(line));
     }
     PASS(keep)(lanes, LANES_SIZE, to, &sums, largest);
@@ -115,16 +116,16 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
     UNROLL for (uint a = 0; a < AT_ONCE; ++a)
     {
-        uint n;
+        uint n, sample;
         const uint task = a * SLOTS + slot;
         const bool exists = task < tasks && lane_channel < channels;
         const ulong place = KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first,
-                                           &n);
+                                         &n, &sample);
         sizes[a] = exists ? n : 0;
         /* Loads past the block's end read its last element instead; the values are not used. */
         UNROLL for (uint s = 0; s < STEPS; ++s)
             PASS(load)(&elements, a * STEPS + s, &tensors, place + min(lane + s * LANES, n - 1),
-                       lane_line);
+                       sample, lane_line);
     }
     for (uint from = 0, batches = 0; from < tasks; from += TASKS) {
         _Pragma("unroll 1") for (uint turn = 0; turn < TURNS && from + turn * OF_TURN < tasks; ++turn)
@@ -151,9 +152,9 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         {
             const uint at = (turn * AT_ONCE + a) * SLOTS + slot, task = from + OF_TURN + at;
             const bool exists = task < tasks && lane_channel < channels;
-            uint n;
+            uint n, sample;
             const ulong place = KIND(locate)(&all, exists ? task : 0,
-                                               exists ? lane_channel : first, &n);
+                                             exists ? lane_channel : first, &n, &sample);
             const float pivot = fold_row(rows + a * SLOTS * LANES);
             float largest = 0.0f;
             PASS(sums) sums;
@@ -163,7 +164,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 PASS(add)(&sums, &largest, &elements, a * STEPS + s, lane + s * LANES < sizes[a],
                           pivot, lane_mean);
                 PASS(load)(&elements, a * STEPS + s, &tensors,
-                           place + min(lane + s * LANES, n - 1), lane_line);
+                           place + min(lane + s * LANES, n - 1), sample, lane_line);
             }
             sizes[a] = exists ? n : 0;
             PASS(keep)(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
@@ -183,10 +184,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #if SUMS_AGAIN
             if (trip == 0 && part == 0) {
                 float pivot = pivots[own_task], largest = 0.0f;
-                uint n;
+                uint n, sample;
                 PASS(sums) sums;
                 PASS(take)(&sums, &largest, folded, TASKS, own_task);
-                (void)KIND(locate)(&all, owns ? task : 0, first, &n);
+                (void)KIND(locate)(&all, owns ? task : 0, first, &n, &sample);
                 const bool moves =
                     owns && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
                 poor[own_task] = moves;
@@ -208,8 +209,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
         }
         if (owns) {
-            uint n;
-            const ulong place = KIND(locate)(&all, task, task_channel, &n);
+            uint n, sample;
+            const ulong place = KIND(locate)(&all, task, task_channel, &n, &sample);
             float pivot = pivots[own_task], largest = 0.0f;
             bool unknown;
             PASS(sums) sums;
@@ -219,7 +220,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
             if (part == 0)
                 flags |= of_block;
             if (part == 0 && unknown)
-                flags |= PASS(flags_of_elements)(&tensors, place, n, 1, task_line);
+                flags |= PASS(flags_of_elements)(&tensors, place, sample, n, 1, 0, task_line);
         }
         if (++batches == BATCHES_TO_CARRY) {
             carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);

@@ -9,12 +9,13 @@
  */
 /* Adds one element as a block. */
 static void PASS(add_one)(private long *limbs, private int *flags,
-                          private const PASS(tensors) *tensors, ulong at, PASS(line) line)
+                          private const PASS(tensors) *tensors, ulong at, ulong row,
+                          PASS(line) line)
 {
     const float mean = PASS(mean)(line);
     PASS(elements) one;
     PASS(sums) sums;
-    PASS(load)(&one, 0, tensors, at, line);
+    PASS(load)(&one, 0, tensors, at, row, line);
     float pivot = one.summed[0], largest = 0.0f;
     PASS(clear)(&sums);
     PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
@@ -23,7 +24,7 @@ static void PASS(add_one)(private long *limbs, private int *flags,
     UNROLL for (uint part = 0; part < PARTS; ++part)
         PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
     if (unknown)
-        *flags |= PASS(flags_of_elements)(tensors, at, 1, 1, line);
+        *flags |= PASS(flags_of_elements)(tensors, at, row, 1, 1, 1, line);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -53,15 +54,17 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
         PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel,
-                   line);
+                   min(from + k, stop - 1), line);
     for (uint row = from, added = 0; row < stop; row += step) {
         uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), mean);
         UNROLL for (uint k = 0; k < RUN; ++k)
             PASS(load)(&elements, k, &tensors,
-                       (ulong)min(row + step + k, stop - 1) * channels + last_channel, line);
+                       (ulong)min(row + step + k, stop - 1) * channels + last_channel,
+                       min(row + step + k, stop - 1), line);
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
-                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, line);
+                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, row + k,
+                              line);
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

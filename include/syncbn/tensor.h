@@ -70,6 +70,18 @@ typedef struct sbn_buffer {
  * and bias, and the layer must have no activation, or also a residual. The results have
  * the same bits as apart.
  *
+ * Views. x, y, dy and dx may each be a slice of the channels of a wider tensor, as where
+ * outputs are concatenated. The pitch is the number of elements from one sample to the next
+ * (channels first, and tensors without space) or from one pixel to the next (channels last).
+ * It is at least the number of elements that a sample or pixel of `shape` has; 0 stands for
+ * this number. The offset is that of the slice's first element. Elements between the samples
+ * or pixels of a view are not written, and their values do not matter. Views of one buffer
+ * with the same pitch may interleave, if they share no element; with different pitches, the
+ * ranges from their first to their last elements must not overlap. A tensor that is written
+ * over another one has the other's pitch. The residual and its gradient have no pitch, so
+ * that the gradient may be written over dy only where dy is dense. The results have the bits
+ * of dense tensors.
+ *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last
  * of these commands; the caller releases it. After an error *event is NULL. On an
@@ -93,13 +105,15 @@ typedef struct sbn_shard {
     uint32_t num_wait;                  /* events in wait_list */
     struct _cl_event *const *wait_list; /* a const cl_event *; not read if num_wait is 0 */
     struct _cl_event **event;           /* a cl_event *, or NULL */
+    /* Elements from one sample or pixel of a view to the next; 0: dense. */
+    size_t x_pitch, y_pitch, dy_pitch, dx_pitch;
 } sbn_shard;
 
 #define SBN_SHARD_INIT \
     { \
         sizeof(sbn_shard), 0, {0, 0, 0, 0, 0}, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
-            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0 \
     }
 
 #ifdef __cplusplus

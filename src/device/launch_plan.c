@@ -115,8 +115,10 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
 /* Elements in the order of memory, planes of whatever channels; a plane is a vector or more. */
 static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *replica)
 {
-    /* All channels of all samples are one run, as a rule; of a chunk each sample has one. */
-    const size_t runs = shape->channels < shape->total || shape->samples_apart ? shape->samples : 1;
+    /* All channels of all samples are one run, as a rule; of a chunk or view each sample has one. */
+    const int apart = shape->channels < shape->total || shape->samples_apart ||
+                      sbn__shape_has_gaps(shape);
+    const size_t runs = apart ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);
     const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.flat_elements);

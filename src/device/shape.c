@@ -59,6 +59,7 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
             "%zu blocks of %d, and sizes must not overflow",
             who, text, SBN_MAX_BLOCKS, SBN_BLOCK);
     const size_t last = plane ? plane - (blocks - 1) * SBN_BLOCK : 1;
+    const int by_samples = plane != 1 && layout == SBN_LAYOUT_NCHW;
     *shape = (sbn_shape){
         .samples = shard->shape[0],
         .channels = channels,
@@ -67,12 +68,19 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
         .values = values,
         .elements = elements,
         .layout = plane == 1 ? SBN_LAYOUT_NHWC : layout,
+        .row = by_samples ? channels * plane : channels,
+        .rows = by_samples ? shard->shape[0] : values,
         .type = type,
         .blocks = (cl_uint)blocks,
         .channel_blocks = (cl_uint)channel_blocks,
         .last_reciprocal = (cl_float)(1.0 / (double)last),
     };
     return SBN_SUCCESS;
+}
+
+int sbn__shape_has_gaps(const sbn_shape *shape)
+{
+    return (shape->x_gap | shape->y_gap | shape->dy_gap | shape->dx_gap) != 0;
 }
 
 sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels)

@@ -13,6 +13,9 @@ typedef struct sbn_shape {
     size_t values;                /* samples x plane */
     size_t elements;              /* values x channels */
     sbn_layout layout;            /* NHWC also for planes of one element */
+    /* Elements of a row, a sample (NCHW) or a pixel, and the number of rows. */
+    size_t row, rows;
+    cl_ulong x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
     sbn_type type;
     int in_place;             /* the output lies over an input */
     int samples_apart;        /* work-groups of step 3 must not take parts of several samples */
@@ -24,6 +27,9 @@ typedef struct sbn_shape {
 /* Checks the shape against the layer's channels. The sentence begins with `who`. */
 int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
                   sbn_type type, const char *who);
+
+/* Whether any tensor has gaps. */
+int sbn__shape_has_gaps(const sbn_shape *shape);
 
 /* `channels` of a whole shape, from `first` on. */
 sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels);

@@ -15,9 +15,11 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_mem table = coefficients->device[r].mem;
-    sbn_argument arguments[5 + SBN_BACKWARD_ACTIVATION + SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->dy.mem),
-        SBN_ARG(dy_offset),    SBN_ARG(table),
+    const sbn_shape *g = &chunk->shapes[r];
+    enum { OWN_ARGUMENTS = 7 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_ACTIVATION + SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),  SBN_ARG(g->x_gap), SBN_ARG(shard->dy.mem),
+        SBN_ARG(dy_offset),    SBN_ARG(g->dy_gap), SBN_ARG(table),
     };
     const sbn_batchnorm *layer = layer_pass->layer;
     /* A residual alone makes no difference here. */
@@ -25,7 +27,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
         &replica->kernels[layer->type][layer->activation == SBN_IDENTITY ? 0 : layer->fusion];
     sbn_fusion fused;
     const size_t count = sbn__fuse_activation(&fused, layer, shard, &layer_pass->saved->masks[r],
-                                              table, arguments, 5);
+                                              table, arguments, OWN_ARGUMENTS);
     sbn_wait all = *wait;
     int status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
@@ -98,13 +100,17 @@ int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn
     const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
     const cl_uint affine = (cl_uint)layer->affine;
     const cl_mem weight = affine ? shard->weight.mem : coefficients->device[r].mem;
-    sbn_argument arguments[11 + SBN_BACKWARD_FUSION + SBN_WALK_ARGUMENTS] = {
+    enum { OWN_ARGUMENTS = 14 };
+    sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_FUSION + SBN_WALK_ARGUMENTS] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
+        SBN_ARG(g->x_gap),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
+        SBN_ARG(g->dy_gap),
         SBN_ARG(shard->dx.mem),
         SBN_ARG(dx_offset),
+        SBN_ARG(g->dx_gap),
         SBN_ARG(coefficients->device[r].mem),
         SBN_ARG(gradients->device[r].mem),
         SBN_ARG(weight),
@@ -114,8 +120,9 @@ int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn
     sbn_fusion fused;
     const size_t count = fusion ? sbn__fuse_backward(&fused, layer, shard,
                                                      &layer_pass->saved->masks[r], outputs,
-                                                     coefficients->device[r].mem, arguments, 11)
-                                : 11;
+                                                     coefficients->device[r].mem, arguments,
+                                                     OWN_ARGUMENTS)
+                                : OWN_ARGUMENTS;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);

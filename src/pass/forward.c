@@ -19,10 +19,12 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
 {
     const sbn_shard *shard = &layer_pass->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
-    sbn_argument arguments[2 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset)};
+    const sbn_shape *g = &chunk->shapes[replica->index];
+    sbn_argument arguments[3 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset),
+                                                       SBN_ARG(g->x_gap)};
     sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type][0];
     return sbn__reduce_launch(chunk, replica, format,
-                              &kernels->forward_reduce[plan->reduction][format], arguments, 2, plan,
+                              &kernels->forward_reduce[plan->reduction][format], arguments, 3, plan,
                               wait, event);
 }
 
@@ -111,11 +113,12 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     const cl_mem weight = affine ? shard->weight.mem : table;
     const cl_mem bias = affine && !scale_only ? shard->bias.mem : table;
     const int fusion = normalise == SBN_NORMALISE ? layer->fusion : 0;
-    enum { OWN_ARGUMENTS = 11 };
+    enum { OWN_ARGUMENTS = 13 };
     sbn_argument arguments[OWN_ARGUMENTS + SBN_FORWARD_FUSION + SBN_WALK_ARGUMENTS] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset), SBN_ARG(shard->y.mem),  SBN_ARG(y_offset),
-        SBN_ARG(table),        SBN_ARG(weight),   SBN_ARG(weight_offset), SBN_ARG(bias),
-        SBN_ARG(bias_offset),  SBN_ARG(affine),   SBN_ARG(scale_only),
+        SBN_ARG(shard->x.mem),  SBN_ARG(x_offset),     SBN_ARG(shape->x_gap), SBN_ARG(shard->y.mem),
+        SBN_ARG(y_offset),      SBN_ARG(shape->y_gap), SBN_ARG(table),        SBN_ARG(weight),
+        SBN_ARG(weight_offset), SBN_ARG(bias),         SBN_ARG(bias_offset),  SBN_ARG(affine),
+        SBN_ARG(scale_only),
     };
     sbn_fusion fused;
     const size_t count = fusion ? sbn__fuse_forward(&fused, layer, shard, mask, table, arguments,

@@ -21,9 +21,12 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     sbn__release_event(&layer_pass->last[r]);
     if (sbn__backward_fusion(layer_pass, sbn__backward_outputs_of(layer_pass, &shard)))
         return sbn__backward_launch(layer_pass, chunk, replica, 1, &layer_pass->last[r]);
+    sbn_shape shape = chunk->shapes[r];
     shard.x = shard.dy;
     shard.y = shard.dx;
-    return sbn__forward_launch(replica, layer_pass->layer, &shard, &chunk->shapes[r],
+    shape.x_gap = shape.dy_gap;
+    shape.y_gap = shape.dx_gap;
+    return sbn__forward_launch(replica, layer_pass->layer, &shard, &shape,
                                &layer_pass->saved->table, SBN_SCALE_ONLY, NULL,
                                layer_pass->ready[r], &layer_pass->last[r]);
 }

@@ -98,15 +98,28 @@ static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
     return sbn__fail(
         SBN_INVALID_ARGUMENT,
         "%s of layer \"%.48s\", rank %d, replica %zu: %s must not overlap %s%s%s in the "
-        "same call",
+        "same call%s",
         later->operation, later->layer, rank, later->replica, later->use.name, earlier->use.name,
-        replica, layer);
+        replica, layer, sbn__overlap_note(&earlier->use, &later->use));
+}
+
+/* A read before `one` in the list that overlaps it; `last` is the one that ends last. */
+static const sbn_claim *find_reader(const sbn_claim *list, const sbn_claim *one,
+                                    const sbn_claim *last)
+{
+    if (!last || !sbn__uses_meet(&last->use, &one->use))
+        return NULL;
+    /* Views may interleave with that one. */
+    for (const sbn_claim *reader = one; reader > list; --reader)
+        if (!reader[-1].use.written && sbn__uses_overlap(&reader[-1].use, &one->use))
+            return reader - 1;
+    return NULL;
 }
 
 /*
  * Claims are sorted by their place. A written one is compared with the following ones that begin
- * before its end, and with one earlier read, the one that ends last, as reads may overlap each
- * other. The fault reported is the first in the order of the call, wherever drivers put buffers.
+ * before its end, and with earlier reads, if the one that ends last reaches it. The fault reported
+ * is the first in the order of the call, wherever drivers put buffers.
  */
 int sbn__claims_check(const sbn_claims *claims, size_t *branch)
 {
@@ -120,11 +133,10 @@ int sbn__claims_check(const sbn_claims *claims, size_t *branch)
                 reader = one;
             continue;
         }
-        const sbn_claim *other = reader && sbn__uses_overlap(&reader->use, &one->use) ? reader
-                                                                                      : NULL;
+        const sbn_claim *other = find_reader(list, one, reader);
         for (const sbn_claim *next = one + 1;
-             !other && next < end && sbn__uses_overlap(&one->use, &next->use); ++next)
-            if (!may_meet(one, next))
+             !other && next < end && sbn__uses_meet(&one->use, &next->use); ++next)
+            if (sbn__uses_overlap(&one->use, &next->use) && !may_meet(one, next))
                 other = next;
         if (other && (!later || (one->order < later->order && other->order < later->order))) {
             earlier = one->order < other->order ? one : other;

@@ -47,6 +47,7 @@ typedef struct sbn_use {
     sbn_type type; /* of the elements */
     int written;
     int optional;
+    size_t rows, gap; /* of a view: rows of equal length, elements of others between them */
 } sbn_use;
 
 /*
@@ -61,7 +62,14 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
 size_t sbn__use_begin(const sbn_use *u);
 size_t sbn__use_end(const sbn_use *u);
 
+/*
+ * Whether the ranges of two buffers, first to last element, meet; and whether elements do: rows of
+ * the same pitch may interleave. Those of different pitches are taken to overlap; the note says
+ * that.
+ */
+int sbn__uses_meet(const sbn_use *a, const sbn_use *b);
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
+const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b);
 
 /*
  * Checks buffers of one replica: none may overlap one that is written. The shard gives the shape.

@@ -74,6 +74,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     sbn_running *running = layer->running;
     sbn_channel_table *table = &lp->saved->table;
     const sbn_shard *shard = &lp->shards[r];
+    const sbn_shape *g = lp->shapes;
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
@@ -95,13 +96,13 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     const cl_double share = tracking ? sbn__batchnorm_weight(layer) : 0.0;
     const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
     const cl_long batches = tracking ? running->batches : 0;
-    enum { OWN_ARGUMENTS = 9 + WALK_ARGUMENT_COUNT + 7 };
+    enum { OWN_ARGUMENTS = 11 + WALK_ARGUMENT_COUNT + 7 };
     sbn_argument arguments[OWN_ARGUMENTS + SBN_FORWARD_FUSION] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),      SBN_ARG(shard->y.mem), SBN_ARG(y_offset),
-        SBN_ARG(weight),       SBN_ARG(weight_offset), SBN_ARG(bias),         SBN_ARG(bias_offset),
-        SBN_ARG(affine),       WALK_ARGUMENTS(walk),   SBN_ARG(coefficients), SBN_ARG(moments),
-        SBN_ARG(updated),      SBN_ARG(tracks),        SBN_ARG(share),        SBN_ARG(unbiased),
-        SBN_ARG(batches),
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),    SBN_ARG(g->x_gap), SBN_ARG(shard->y.mem),
+        SBN_ARG(y_offset),     SBN_ARG(g->y_gap),    SBN_ARG(weight),   SBN_ARG(weight_offset),
+        SBN_ARG(bias),         SBN_ARG(bias_offset), SBN_ARG(affine),   WALK_ARGUMENTS(walk),
+        SBN_ARG(coefficients), SBN_ARG(moments),     SBN_ARG(updated),  SBN_ARG(tracks),
+        SBN_ARG(share),        SBN_ARG(unbiased),    SBN_ARG(batches),
     };
     sbn_mask *mask = lp->kind->keeps_mask ? &lp->saved->masks[r] : NULL;
     if (mask)
@@ -123,6 +124,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
 {
     const size_t r = replica->index;
     sbn_shard own = lp->shards[r], *shard = &own;
+    const sbn_shape *g = lp->shapes;
     const sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, shard);
     const int fusion = sbn__backward_fusion(lp, outputs);
     sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
@@ -152,14 +154,17 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const cl_mem dx = has_dx ? shard->dx.mem : gradients;
     const cl_mem weight_grad = has_weight_grad ? shard->weight_grad.mem : gradients;
     const cl_mem bias_grad = has_bias_grad ? shard->bias_grad.mem : gradients;
-    enum { OWN_ARGUMENTS = 10 + WALK_ARGUMENT_COUNT + 10 };
+    enum { OWN_ARGUMENTS = 13 + WALK_ARGUMENT_COUNT + 10 };
     sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_FUSION] = {
         SBN_ARG(shard->x.mem),
         SBN_ARG(x_offset),
+        SBN_ARG(g->x_gap),
         SBN_ARG(shard->dy.mem),
         SBN_ARG(dy_offset),
+        SBN_ARG(g->dy_gap),
         SBN_ARG(dx),
         SBN_ARG(dx_offset),
+        SBN_ARG(g->dx_gap),
         SBN_ARG(has_dx),
         SBN_ARG(weight),
         SBN_ARG(weight_offset),

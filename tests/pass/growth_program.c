@@ -82,6 +82,7 @@ typedef struct shard {
     uint32_t num_wait;
     void *const *wait_list;
     void **event;
+    size_t x_pitch, y_pitch, dy_pitch, dx_pitch;
 #endif
     LATER
 } shard;

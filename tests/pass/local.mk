@@ -71,7 +71,9 @@ pass_tests = \
 	tests/pass/running \
 	tests/pass/saved \
 	tests/pass/soak \
-	tests/pass/steady
+	tests/pass/steady \
+	tests/pass/views \
+	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)

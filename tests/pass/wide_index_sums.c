@@ -61,20 +61,22 @@ static void fill(const reduction *r, size_t channels, size_t first)
 static void launch(const reduction *r, size_t channels, size_t first, int back, int format,
                    cl_mem partial)
 {
-    const cl_ulong offset = 0;
+    const cl_ulong offset = 0, gap = 0;
     const cl_uint from = (cl_uint)first, total = (cl_uint)channels, samples = SAMPLES;
     const cl_uint plane = r->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
     const cl_uint units = samples * blocks, strip = r->strip;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
     const cl_mem repeat = NULL;
-    sbn_argument arguments[16];
+    sbn_argument arguments[18];
     size_t n = 0;
 #define ADD(variable) arguments[n++] = (sbn_argument)SBN_ARG(variable)
     ADD(spaces[X].mem);
     ADD(offset);
+    ADD(gap);
     if (back) {
         ADD(spaces[DY].mem);
         ADD(offset);
+        ADD(gap);
         ADD(spaces[TABLE].mem);
     }
     if (r->form == SBN_FORM_CPU && !r->last) {
