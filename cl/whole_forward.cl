@@ -10,8 +10,8 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
-                   ulong y_offset, ulong y_gap, global const float *restrict weights,
+void forward_whole(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                   ulong y_offset, uint y_gap, global const float *restrict weights,
                    ulong weight_offset, global const float *restrict biases, ulong bias_offset,
                    uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,

@@ -73,8 +73,8 @@ typedef struct sbn_buffer {
  * Views. x, y, dy and dx may each be a slice of the channels of a wider tensor, as where
  * outputs are concatenated. The pitch is the number of elements from one sample to the next
  * (channels first, and tensors without space) or from one pixel to the next (channels last).
- * It is at least the number of elements that a sample or pixel of `shape` has; 0 stands for
- * this number. The offset is that of the slice's first element. Elements between the samples
+ * It is at least the number of elements that a sample or pixel of `shape` has, and exceeds it
+ * by at most 2^31; 0 stands for this number. The offset is that of the slice's first element. Elements between the samples
  * or pixels of a view are not written, and their values do not matter. Views of one buffer
  * with the same pitch may interleave, if they share no element; with different pitches, the
  * ranges from their first to their last elements must not overlap. A tensor that is written

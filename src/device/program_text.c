@@ -189,7 +189,7 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int half_by_bits, const char *more)
+                      int fusion, int views, int half_by_bits, const char *more)
 {
     char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[160] = "";
     sbn__summation_macros(summation, sizeof summation);
@@ -199,9 +199,9 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
              "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
-             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d ",
+             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D VIEWS=%d ",
              format, type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
-             activation == SBN_RELU, activation == SBN_LEAKY_RELU);
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU, views);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);

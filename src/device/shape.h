@@ -15,7 +15,7 @@ typedef struct sbn_shape {
     sbn_layout layout;            /* NHWC also for planes of one element */
     /* Elements of a row, a sample (NCHW) or a pixel, and the number of rows. */
     size_t row, rows;
-    cl_ulong x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
+    cl_uint x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
     sbn_type type;
     int in_place;             /* the output lies over an input */
     int samples_apart;        /* work-groups of step 3 must not take parts of several samples */

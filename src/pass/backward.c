@@ -22,14 +22,17 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
         SBN_ARG(dy_offset),    SBN_ARG(g->dy_gap), SBN_ARG(table),
     };
     const sbn_batchnorm *layer = layer_pass->layer;
-    /* A residual alone makes no difference here. */
-    sbn_kernels *kernels =
-        &replica->kernels[layer->type][layer->activation == SBN_IDENTITY ? 0 : layer->fusion];
+    sbn_kernels *kernels;
     sbn_fusion fused;
     const size_t count = sbn__fuse_activation(&fused, layer, shard, &layer_pass->saved->masks[r],
                                               table, arguments, OWN_ARGUMENTS);
     sbn_wait all = *wait;
-    int status = sbn__channel_table_wait(coefficients, replica, &all);
+    /* A residual alone makes no difference here. */
+    int status = sbn__reduce_kernels(layer, replica,
+                                     layer->activation == SBN_IDENTITY ? 0 : layer->fusion,
+                                     (g->x_gap | g->dy_gap) != 0, &kernels);
+    if (!status)
+        status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
                                     &kernels->backward_reduce[plan->reduction][format], arguments,
@@ -168,9 +171,13 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
     const cl_mem bias = has_bias ? shard->bias_grad.mem : table;
     const cl_ulong weight_offset = shard->weight_grad.offset, bias_offset = shard->bias_grad.offset;
     const cl_uint accumulate = (layer_pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const cl_uint channels = (cl_uint)layer_pass->layer->channels;
+    const size_t groups = (layer_pass->layer->channels + SBN_ELEMENTWISE_ITEMS - 1) /
+                          SBN_ELEMENTWISE_ITEMS;
     const sbn_argument arguments[] = {
-        SBN_ARG(table), SBN_ARG(weight),      SBN_ARG(weight_offset), SBN_ARG(has_weight),
-        SBN_ARG(bias),  SBN_ARG(bias_offset), SBN_ARG(has_bias),      SBN_ARG(accumulate),
+        SBN_ARG(table),      SBN_ARG(weight),     SBN_ARG(weight_offset),
+        SBN_ARG(has_weight), SBN_ARG(bias),       SBN_ARG(bias_offset),
+        SBN_ARG(has_bias),   SBN_ARG(accumulate), SBN_ARG(channels),
     };
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
@@ -182,8 +189,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
         return status;
     cl_event stored;
     status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments,
-                         sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
-                         &wait, &stored);
+                         sizeof arguments / sizeof *arguments, 1, &groups, &wait, &stored);
     if (status)
         return status;
     sbn__release_event(&layer_pass->last[r]);

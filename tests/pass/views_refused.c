@@ -83,9 +83,16 @@ static void check_one_replica(void)
           "elements of a sample, got 23",
           "a pitch below a row");
     shard = shard_of(0);
-    shard.y_pitch = (size_t)1 << 60;
-    check(&shard, "y_pitch: expected less than 2^56 elements in 3 samples, got",
-          "a pitch beyond all sizes");
+    shard.y_pitch = ROW + ((size_t)1 << 31) + 1;
+    check(&shard,
+          "y_pitch: expected at most 2^31 elements between samples and 2^56 in all, got 2147483649 "
+          "between 3",
+          "a pitch that is too large");
+    --shard.y_pitch;
+    check(
+        &shard,
+        "y: expected 4294967368 floats from offset 24 for shape (3,4,6) and pitch 2147483672, got",
+        "the largest pitch, of a small buffer");
     shard = shard_of(0);
     shard.y.offset = SIZE - 2 * PITCH - ROW + 1;
     check(&shard,

@@ -3,8 +3,7 @@
 # bench makes of that. Nothing here looks at how long anything took. Runs in the
 # build directory. Environment: srcdir, SYNCBN (the command).
 set -u
-: "${srcdir:=.}"
-. "$srcdir/tests/tools/checks.sh"
+. "${srcdir:=.}/tests/support/command.sh"
 : "${POCL_DEVICES=pthread pthread}"
 export POCL_DEVICES
 
@@ -20,10 +19,7 @@ says() {
     grep -qE -- "$1" "$work/out"
 }
 
-if ! "$SYNCBN" devices | grep -q '^     usable$'; then
-    echo '1..0 # SKIP there is no usable OpenCL device'
-    exit 0
-fi
+"$SYNCBN" devices | grep -q '^     usable$' || skip_all 'there is no usable OpenCL device'
 
 check 'help' run 0 bench --help
 check 'help names the options' says '--repeats N'
@@ -168,4 +164,4 @@ line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"
 line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
-echo "1..$number"
+echo "1..$count"
