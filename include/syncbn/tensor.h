@@ -65,10 +65,10 @@ typedef struct sbn_buffer {
  * buffer count as buffers of their own.)
  *
  * In place. dx or residual_grad may be dy: the same buffer and offset. y may be x in
- * sbn_evaluate, in sbn_recompute, and in sbn_forward of a layer in evaluation or frozen,
- * whose backward pass then cannot read x: it must not be asked for gradients of weight
- * and bias, and the layer must have no activation, or also a residual. The results have
- * the same bits as apart.
+ * sbn_evaluate, in sbn_recompute, and in sbn_forward of a layer with from_output
+ * (batchnorm.h), or in evaluation or frozen: without from_output its backward pass then
+ * cannot read x, so that it must not be asked for gradients of weight and bias, and the layer
+ * must have no activation, or also a residual. The results have the same bits as apart.
  *
  * Views. A tensor may be a slice of the channels of a wider one, as where outputs are
  * concatenated: its pitch is the number of elements from one sample to the next (channels
@@ -95,14 +95,14 @@ typedef struct sbn_shard {
     sbn_buffer dy, dx; /* of `shape` and the layer's type */
     /* Of `shape` and the layer's type, where the layer adds a residual; else not accessed. */
     sbn_buffer residual;
-    sbn_buffer residual_grad;           /* mem NULL: not wanted */
-    sbn_buffer weight;                  /* gamma: C floats; read if the layer is affine */
-    sbn_buffer bias;                    /* beta: C floats; read if the layer is affine */
-    sbn_buffer weight_grad;             /* C floats; mem NULL: not wanted */
-    sbn_buffer bias_grad;               /* C floats; mem NULL: not wanted */
-    uint32_t num_wait;                  /* events in wait_list */
-    struct _cl_event *const *wait_list; /* a const cl_event *; not read if num_wait is 0 */
-    struct _cl_event **event;           /* a cl_event *, or NULL */
+    sbn_buffer residual_grad;                    /* mem NULL: not wanted */
+    sbn_buffer weight;                           /* gamma: C floats; read if the layer is affine */
+    sbn_buffer bias;                             /* beta: C floats; read if the layer is affine */
+    sbn_buffer weight_grad;                      /* C floats; mem NULL: not wanted */
+    sbn_buffer bias_grad;                        /* C floats; mem NULL: not wanted */
+    uint32_t num_wait;                           /* events in wait_list */
+    struct _cl_event *const *wait_list;          /* a const cl_event *; not read if num_wait is 0 */
+    struct _cl_event **event;                    /* a cl_event *, or NULL */
     size_t x_pitch, y_pitch, dy_pitch, dx_pitch; /* of views; 0: dense */
 } sbn_shard;
 

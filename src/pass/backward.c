@@ -1,5 +1,6 @@
 #include "pass/backward.h"
 
+#include "base/activation.h"
 #include "pass/apply.h"
 #include "pass/pass.h"
 #include "pass/reduce.h"
@@ -24,7 +25,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     const sbn_batchnorm *layer = layer_pass->layer;
     /* A residual alone makes no difference here. */
     sbn_kernels *kernels =
-        &replica->kernels[layer->type][layer->activation == SBN_IDENTITY ? 0 : layer->fusion];
+        &replica->kernels[layer->type][sbn__fusion_sums(layer->fusion) ? layer->fusion : 0];
     sbn_fusion fused;
     const size_t count = sbn__fuse_activation(&fused, layer, shard, &layer_pass->saved->masks[r],
                                               table, arguments, OWN_ARGUMENTS);
@@ -81,7 +82,10 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, 
 int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs outputs)
 {
     const sbn_batchnorm *layer = layer_pass->layer;
-    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only ? layer->fusion : 0;
+    const int recovers = layer->from_output && !outputs.constant;
+    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only || recovers
+               ? layer->fusion
+               : 0;
 }
 
 int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,

@@ -30,7 +30,13 @@ ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
-check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation
+check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
+tests_pass_from_output_SOURCES = \
+	tests/pass/from_output.c \
+	tests/pass/output_reference.c \
+	tests/pass/output_reference.h \
+	tests/pass/types.h \
+	tests/pass/types_sides.c
 tests_pass_activation_SOURCES = \
 	tests/pass/activation.c \
 	tests/pass/types.h \
@@ -40,7 +46,7 @@ tests_pass_types_SOURCES = \
 	tests/pass/types.h \
 	tests/pass/types_sides.c
 tests_pass_storage_LDFLAGS = $(wraps)
-TESTS += tests/pass/storage tests/pass/types tests/pass/activation
+TESTS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
 ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
