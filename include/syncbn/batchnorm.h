@@ -81,7 +81,7 @@ typedef struct sbn_batchnorm_config {
      *   u (|xhat| + |bias / weight|) + tiny / |weight|
      *
      * standard deviations; u is 2^-24 in SBN_F32, 2^-11 in SBN_F16 and 2^-8 in SBN_BF16, tiny is
-     * 2^-126, in SBN_F16 2^-25, and over the slope where that is below 1. doc/order.md says what
+     * 2^-126, in SBN_F16 2^-25, and over the slope where that is below 1. doc/from-output.md says what
      * this makes of the gradients, which otherwise are those of a layer without the setting. A y
      * that has become infinite, as in SBN_F16 from 65520 on, makes weight_grad and dx of its
      * channel NaN. Of SBN_LEAKY_RELU the gradient passes where y > 0: not where z was so small that

@@ -68,6 +68,9 @@ pass_tests = \
 	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/fusion \
+	tests/pass/from_output_bits \
+	tests/pass/from_output_memory \
+	tests/pass/from_output_refused \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
@@ -85,6 +88,7 @@ tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_chunks_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
+tests_pass_from_output_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
 tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
