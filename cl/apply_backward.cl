@@ -69,9 +69,9 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const stored *restrict x, ulong x_offset, ulong x_gap,
-                         global const stored *dy, ulong dy_offset, ulong dy_gap,
-                         global stored *dx, ulong dx_offset, ulong dx_gap,
+void backward_apply_flat(global const stored *restrict x, ulong x_offset, uint x_gap,
+                         global const stored *dy, ulong dy_offset, uint dy_gap,
+                         global stored *dx, ulong dx_offset, uint dx_gap,
                          global const float *restrict tables,
                          global const float *restrict gradient_tables,
                          global const float *restrict weights, ulong weight_offset,
@@ -97,8 +97,8 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset, ulong 
 }
 
 /* As forward_apply_tile. */
-static void backward_apply_tile(global const stored *x, ulong x_gap, global const stored *dy,
-                                ulong dy_gap, global stored *dx, ulong dx_gap, ulong begin,
+static void backward_apply_tile(global const stored *x, uint x_gap, global const stored *dy,
+                                uint dy_gap, global stored *dx, uint dx_gap, ulong begin,
                                 ulong end, ulong tile, uint count,
                                 global const float *coefficients, global const float *gradients,
                                 global const float *weight, uint affine, uint channels, uint plane,
@@ -157,9 +157,9 @@ static void backward_apply_tile(global const stored *x, ulong x_gap, global cons
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong x_gap,
-                         global const stored *dy, ulong dy_offset, ulong dy_gap,
-                         global stored *dx, ulong dx_offset, ulong dx_gap,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x_gap,
+                         global const stored *dy, ulong dy_offset, uint dy_gap,
+                         global stored *dx, ulong dx_offset, uint dx_gap,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset,

@@ -60,8 +60,8 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
-                        ulong y_offset, ulong y_gap, global const float *restrict tables,
+void forward_apply_flat(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                        ulong y_offset, uint y_gap, global const float *restrict tables,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
@@ -86,7 +86,7 @@ void forward_apply_flat(global const stored *x, ulong x_offset, ulong x_gap, glo
 }
 
 /* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */
-static void forward_apply_tile(global const stored *x, ulong x_gap, global stored *y, ulong y_gap,
+static void forward_apply_tile(global const stored *x, uint x_gap, global stored *y, uint y_gap,
                                ulong begin, ulong end, ulong tile, uint count,
                                global const float *coefficients,
                                global const float *weight, global const float *bias, uint affine,
@@ -132,8 +132,8 @@ static void forward_apply_tile(global const stored *x, ulong x_gap, global store
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
-                        ulong y_offset, ulong y_gap, global const float *restrict coefficients,
+void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,

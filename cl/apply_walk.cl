@@ -4,9 +4,10 @@
  * caches.
  *
  * Flat (channels first): a launch covers `channels` of the tensor's `total` channels, from `first`
- * on. If these are all channels, and no tensor has gaps, the tensor is one run; otherwise each sample
- * has a run of `run_length` elements. Work-group (g, s) takes `range` neighbouring elements of run s, across
- * planes. A vector may reach from one plane into the next, so planes have at least WIDTH elements.
+ * on. If these are all channels, and no tensor has gaps, the tensor is one run; otherwise each
+ * sample has a run of `run_length` elements. Work-group (g, s) takes `range` neighbouring elements
+ * of run s, across planes. A vector may reach from one plane into the next, so planes have at least
+ * WIDTH elements.
  *
  * `ahead`: while the result of element i of a run is stored non-temporally, the cache line of
  * element i + ahead is prefetched, for i below `ahead_count`. These are the channels that are
@@ -46,12 +47,13 @@ static uint next_channel(uint c, uint plane, private uint *within)
     return *within == 0 ? c + 1 : c;
 }
 
-/* The work-group's run, where it begins in the tensor, and where its range begins in the run. */
+/* The sample of the work-group's run; 0 where the tensor is one run. */
 static ulong flat_sample(void)
 {
     return get_num_groups(1) - 1 - get_group_id(1);
 }
 
+/* Where the work-group's run begins in the tensor, and where its range begins in the run. */
 static ulong flat_run(uint first, uint total, uint plane)
 {
     return (flat_sample() * total + first) * plane;

@@ -18,8 +18,8 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, ulong x_gap, \
-        global const stored *restrict dy, ulong dy_offset, ulong dy_gap, \
+    global const stored *restrict x, ulong x_offset, uint x_gap, \
+        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
         global const float *restrict coefficients ACTIVATION_PARAMETERS
 /* For any number of channels: */
 #if ROW_MEAN_HIGH != 0

@@ -17,7 +17,7 @@
  * defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
 /* Of tensors of `rows` rows of `row` elements. */
 #define FORWARD_TENSORS(total, row, rows) \
     {x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, x_gap != 0 ? (row) : 0}

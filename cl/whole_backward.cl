@@ -6,10 +6,11 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole(global const stored *restrict x, ulong x_offset, ulong x_gap,
-                    global const stored *dy, ulong dy_offset, ulong dy_gap, global stored *dx,
-                    ulong dx_offset, ulong dx_gap, uint has_dx, global const float *restrict weights,
-                    ulong weight_offset, uint affine, uint samples, uint channels, uint plane,
+void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
+                    global const stored *dy, ulong dy_offset, uint dy_gap, global stored *dx,
+                    ulong dx_offset, uint dx_gap, uint has_dx,
+                    global const float *restrict weights, ulong weight_offset, uint affine,
+                    uint samples, uint channels, uint plane,
                     uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
                     uint clamps, global const float *restrict coefficients,

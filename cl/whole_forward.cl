@@ -10,9 +10,10 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
-                   ulong y_offset, ulong y_gap, global const float *restrict weights, ulong weight_offset,
-                   global const float *restrict biases, ulong bias_offset, uint affine,
+void forward_whole(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                   ulong y_offset, uint y_gap, global const float *restrict weights,
+                   ulong weight_offset, global const float *restrict biases, ulong bias_offset,
+                   uint affine,
                    uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
                    global uchar *restrict repeat, double eps, uint clamps,
@@ -23,7 +24,8 @@ void forward_whole(global const stored *x, ulong x_offset, ulong x_gap, global s
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (!NONE_REPEATS(c, width)) {
-        const forward_tensors tensors = FORWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
+        const forward_tensors tensors =
+            FORWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
         global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
         if (last)
             forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,

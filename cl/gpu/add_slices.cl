@@ -24,6 +24,14 @@ static void add_slices_of(private long *sum, private long *flags, global const l
     }
 }
 
+/* Whether an int64 of a work-group is a channel's last: in 32 bits, which hold the group's number. */
+static bool is_last_word(uint group, uint word, uint per_channel)
+{
+    const uint before = group - quotient(group, per_channel) * per_channel;
+    const uint end = before * SLICE_WORDS + word + 1;
+    return quotient(end, per_channel) * per_channel == end;
+}
+
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
                 global const long *from2, uint slices2, global const long *from3, uint slices3,
@@ -49,6 +57,6 @@ void add_slices(global const long *from0, uint slices0, global const long *from1
         }
     }
     if (item < SLICE_WORDS && i < total)
-        accumulators[i] = quotient_long(i + 1, per_channel) * per_channel == i + 1 ? all_flags[item]
-                                                                                   : sums[item];
+        accumulators[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item]
+                                                                                 : sums[item];
 }

@@ -10,10 +10,10 @@
  * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of
  * a row belongs to channel i / plane. plane is 1 if channels are last. A work-group takes TILE
  * elements of `rows_per_tile` rows; a work-item keeps the coefficients of its 4 elements for all
- * rows.
+ * rows. From one row to the next are less than 2^32 elements.
  *
- * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it is
- * dense.
+ * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
+ * is dense.
  *
  * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a
  * work-item loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or

@@ -12,9 +12,9 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulong x_gap,
-                           global const stored *dy, ulong dy_offset, ulong dy_gap,
-                           global stored *dx, ulong dx_offset, ulong dx_gap,
+void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint x_gap,
+                           global const stored *dy, ulong dy_offset, uint dy_gap,
+                           global stored *dx, ulong dx_offset, uint dx_gap,
                            global const float *restrict coefficients,
                            global const float *restrict gradients,
                            global const float *restrict weights, ulong weight_offset,
@@ -30,11 +30,13 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulon
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
     const float b = BACKWARD_B(channels, c, p);
-    const ulong sample = plane_sample(), gaps = x_gap | dy_gap | dx_gap;
+    const ulong sample = plane_sample();
+    const uint gaps = x_gap | dy_gap | dx_gap;
     global const stored *px = x + x_offset + begin + sample * x_gap;
     global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
     global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
-    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane, range)) {
+    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane,
+                    range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -70,9 +72,9 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, ulon
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong x_gap,
-                         global const stored *dy, ulong dy_offset, ulong dy_gap,
-                         global stored *dx, ulong dx_offset, ulong dx_gap,
+void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x_gap,
+                         global const stored *dy, ulong dy_offset, uint dy_gap,
+                         global stored *dx, ulong dx_offset, uint dx_gap,
                          global const float *restrict coefficients,
                          global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset,
@@ -81,14 +83,14 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, ulong 
                          uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const ulong gaps = x_gap | dy_gap | dx_gap;
+    const uint gaps = x_gap | dy_gap | dx_gap;
     const bool aligned =
         are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
-    const ulong x_pitch = width + x_gap, dy_pitch = width + dy_gap, dx_pitch = width + dx_gap;
+    const uint x_pitch = width + x_gap, dy_pitch = width + dy_gap, dx_pitch = width + dx_gap;
     global const stored *px = x + x_offset + place + begin * x_gap;
     global const stored *pdy = dy + dy_offset + place + begin * dy_gap;
     global stored *pdx = dx + dx_offset + place + begin * dx_gap;

@@ -9,8 +9,8 @@ static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_planes(global const stored *x, ulong x_offset, ulong x_gap,
-                          global stored *y, ulong y_offset, ulong y_gap,
+void forward_apply_planes(global const stored *x, ulong x_offset, uint x_gap,
+                          global stored *y, ulong y_offset, uint y_gap,
                           global const float *restrict coefficients,
                           global const float *restrict weights, ulong weight_offset,
                           global const float *restrict biases, ulong bias_offset, uint affine,
@@ -55,8 +55,8 @@ void forward_apply_planes(global const stored *x, ulong x_offset, ulong x_gap,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, global stored *y,
-                        ulong y_offset, ulong y_gap, global const float *restrict coefficients,
+void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
@@ -64,14 +64,15 @@ void forward_apply_rows(global const stored *x, ulong x_offset, ulong x_gap, glo
                         uint rows_per_tile)
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
+    const bool aligned =
+        are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
     ulong place = begin * width + element;
-    const ulong x_pitch = width + x_gap, y_pitch = width + y_gap;
-    global const stored *px = x + x_offset + place + begin * x_gap;
-    global stored *py = y + y_offset + place + begin * y_gap;
+    const uint x_pitch = width + x_gap, y_pitch = width + y_gap;
+    global const stored *px = x + x_offset + begin * x_pitch + element;
+    global stored *py = y + y_offset + begin * y_pitch + element;
     FORWARD_FUSION_OF(0)
     uint cs[4];
     float means[4], as[4], bs[4];

@@ -17,14 +17,14 @@
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, ulong x_gap, \
-        global const stored *restrict dy, ulong dy_offset, ulong dy_gap, \
+    global const stored *restrict x, ulong x_offset, uint x_gap, \
+        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
         global const float *restrict coefficients ACTIVATION_PARAMETERS
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
 #define PASS_TENSORS(total) \
-    {dy + dy_offset, dy_gap, x + x_offset, x_gap, coefficients ACTIVATION_OF(total)}
+    {dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), coefficients ACTIVATION_OF(total)}
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2

@@ -85,8 +85,8 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
     ulong first_row;
-    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n,
-                                        &first_row);
+    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel,
+                                      &n, &first_row);
     ulong next_place, next_first_row;
     PASS(elements) elements;
     float pivot = 0.0f;
@@ -135,7 +135,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
                 PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
-                   first_row + min(k, n - 1), line);
+                           first_row + min(k, n - 1), line);
             continue;
         }
 #endif

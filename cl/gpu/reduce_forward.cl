@@ -13,8 +13,8 @@
  * The files with the kernels follow this one and use the names that it defines.
  */
 #define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, ulong x_gap
-#define PASS_TENSORS(total) {x + x_offset, x_gap}
+#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
+#define PASS_TENSORS(total) {x + x_offset, GAP(x_gap)}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1

@@ -63,7 +63,8 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
                        min(row + step + k, stop - 1), line);
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
-                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, row + k, line);
+                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, row + k,
+                              line);
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

@@ -15,6 +15,12 @@
 #define RUN (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 #define SPAN 15
 
+/*
+ * Elements of others between the rows of a tensor, samples or pixels. Only programs for views ask
+ * for them: addresses with gaps take registers, which all other tensors would pay for.
+ */
+#define GAP(gap) (VIEWS ? (gap) : 0)
+
 /* Folds the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {

@@ -70,15 +70,17 @@ typedef struct sbn_buffer {
  * cannot read x, so that it must not be asked for gradients of weight and bias, and the layer
  * must have no activation, or also a residual. The results have the same bits as apart.
  *
- * Views. A tensor may be a slice of the channels of a wider one, as where outputs are
- * concatenated: its pitch is the number of elements from one sample to the next (channels
- * first, and tensors without space) or from one pixel to the next (channels last), at least
- * those that a sample or pixel of `shape` has; 0: that number. The offset is that of the slice's
- * first channel. Each tensor has a pitch of its own. Elements between the rows of a view are not
- * written, and what they hold does not matter. Views of one buffer with the same pitch may interleave if they share
- * no element; with different pitches, the ranges from their first to their last elements must
- * not overlap. What lies over another tensor, in place, has its pitch. The results have the bits
- * of dense tensors. The residual and its gradient are dense.
+ * Views. x, y, dy and dx may each be a slice of the channels of a wider tensor, as where
+ * outputs are concatenated. The pitch is the number of elements from one sample to the next
+ * (channels first, and tensors without space) or from one pixel to the next (channels last).
+ * It is at least the number of elements that a sample or pixel of `shape` has, and exceeds it
+ * by at most 2^31; 0 stands for this number. The offset is that of the slice's first element. Elements between the samples
+ * or pixels of a view are not written, and their values do not matter. Views of one buffer
+ * with the same pitch may interleave, if they share no element; with different pitches, the
+ * ranges from their first to their last elements must not overlap. A tensor that is written
+ * over another one has the other's pitch. The residual and its gradient have no pitch, so
+ * that the gradient may be written over dy only where dy is dense. The results have the bits
+ * of dense tensors.
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last
@@ -95,15 +97,16 @@ typedef struct sbn_shard {
     sbn_buffer dy, dx; /* of `shape` and the layer's type */
     /* Of `shape` and the layer's type, where the layer adds a residual; else not accessed. */
     sbn_buffer residual;
-    sbn_buffer residual_grad;                    /* mem NULL: not wanted */
-    sbn_buffer weight;                           /* gamma: C floats; read if the layer is affine */
-    sbn_buffer bias;                             /* beta: C floats; read if the layer is affine */
-    sbn_buffer weight_grad;                      /* C floats; mem NULL: not wanted */
-    sbn_buffer bias_grad;                        /* C floats; mem NULL: not wanted */
-    uint32_t num_wait;                           /* events in wait_list */
-    struct _cl_event *const *wait_list;          /* a const cl_event *; not read if num_wait is 0 */
-    struct _cl_event **event;                    /* a cl_event *, or NULL */
-    size_t x_pitch, y_pitch, dy_pitch, dx_pitch; /* of views; 0: dense */
+    sbn_buffer residual_grad;           /* mem NULL: not wanted */
+    sbn_buffer weight;                  /* gamma: C floats; read if the layer is affine */
+    sbn_buffer bias;                    /* beta: C floats; read if the layer is affine */
+    sbn_buffer weight_grad;             /* C floats; mem NULL: not wanted */
+    sbn_buffer bias_grad;               /* C floats; mem NULL: not wanted */
+    uint32_t num_wait;                  /* events in wait_list */
+    struct _cl_event *const *wait_list; /* a const cl_event *; not read if num_wait is 0 */
+    struct _cl_event **event;           /* a cl_event *, or NULL */
+    /* Elements from one sample or pixel of a view to the next; 0: dense. */
+    size_t x_pitch, y_pitch, dy_pitch, dx_pitch;
 } sbn_shard;
 
 #define SBN_SHARD_INIT \

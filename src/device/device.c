@@ -102,11 +102,12 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     return SBN_SUCCESS;
 }
 
-int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, const char *options,
-                      const char *folder)
+int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int views,
+                      const char *options, const char *folder)
 {
-    sbn_program **program = &replica->programs[type][fusion];
-    sbn_kernels *kernels = &replica->kernels[type][fusion];
+    const int variant = sbn__variant_of(fusion, views);
+    sbn_program **program = &replica->programs[type][variant];
+    sbn_kernels *kernels = &replica->kernels[type][variant];
     if (*program)
         return SBN_SUCCESS;
     const sbn_program wanted = {
@@ -115,25 +116,26 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, const cha
         .form = replica->form,
         .type = type,
         .fusion = fusion,
-        .half_by_bits = fusion ? replica->programs[type][0]->half_by_bits : 0,
+        .views = views,
+        .half_by_bits = variant ? replica->programs[type][0]->half_by_bits : 0,
         .options = options,
     };
     int status = sbn__program_acquire(&wanted, folder, program);
     if (!status)
         status = sbn__kernels_create(kernels, *program);
-    if (!status && type == SBN_F32 && !fusion)
+    if (!status && type == SBN_F32 && !variant)
         status = sbn__sum_kernels_create(&replica->sum_kernels, *program);
     if (status)
-        sbn__replica_unload(replica, type, fusion);
+        sbn__replica_unload(replica, type, variant);
     return status;
 }
 
-void sbn__replica_unload(sbn_replica *replica, sbn_type type, int fusion)
+void sbn__replica_unload(sbn_replica *replica, sbn_type type, int variant)
 {
-    sbn__kernels_release(&replica->kernels[type][fusion]);
-    sbn__program_release(replica->programs[type][fusion]);
-    memset(&replica->kernels[type][fusion], 0, sizeof replica->kernels[type][fusion]);
-    replica->programs[type][fusion] = NULL;
+    sbn__kernels_release(&replica->kernels[type][variant]);
+    sbn__program_release(replica->programs[type][variant]);
+    memset(&replica->kernels[type][variant], 0, sizeof replica->kernels[type][variant]);
+    replica->programs[type][variant] = NULL;
 }
 
 void sbn__replica_close(sbn_replica *replica)
@@ -141,8 +143,8 @@ void sbn__replica_close(sbn_replica *replica)
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
     sbn__sum_kernels_release(&replica->sum_kernels);
     for (int type = 0; type < SBN_TYPES; ++type)
-        for (int fusion = 0; fusion < SBN_FUSIONS; ++fusion)
-            sbn__replica_unload(replica, (sbn_type)type, fusion);
+        for (int variant = 0; variant < SBN_VARIANTS; ++variant)
+            sbn__replica_unload(replica, (sbn_type)type, variant);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);

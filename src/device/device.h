@@ -6,7 +6,6 @@
 #ifndef SBN_DEVICE_DEVICE_H
 #define SBN_DEVICE_DEVICE_H
 
-#include "base/activation.h"
 #include "device/program.h"
 #include "device/tuning.h"
 
@@ -21,8 +20,8 @@ typedef struct sbn_replica {
     cl_ulong max_allocation, cache_size;
     sbn_kernel_form form;
     sbn_tuning tuning;
-    sbn_program *programs[SBN_TYPES][SBN_FUSIONS]; /* whose kernels are loaded; else NULL */
-    sbn_kernels kernels[SBN_TYPES][SBN_FUSIONS];   /* 0: without a fusion */
+    sbn_program *programs[SBN_TYPES][SBN_VARIANTS]; /* whose kernels are loaded; else NULL */
+    sbn_kernels kernels[SBN_TYPES][SBN_VARIANTS];   /* 0: without a fusion */
     sbn_sum_kernels sum_kernels;
 } sbn_replica;
 
@@ -33,11 +32,11 @@ void sbn__replica_close(sbn_replica *replica);
 /*
  * Makes the kernels for tensors of a type with a fusion, unless they are there: floats' without one
  * first, with which those come that do not touch tensors, and a type's without one before those
- * with one. `folder`: as of sbn__program_acquire.
+ * with one, and before those of `views`. `folder`: as of sbn__program_acquire.
  */
-int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, const char *options,
-                      const char *folder);
-void sbn__replica_unload(sbn_replica *replica, sbn_type type, int fusion);
+int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int views,
+                      const char *options, const char *folder);
+void sbn__replica_unload(sbn_replica *replica, sbn_type type, int variant);
 
 /* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);

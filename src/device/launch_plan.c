@@ -115,7 +115,7 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
 /* Elements in the order of memory, planes of whatever channels; a plane is a vector or more. */
 static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *replica)
 {
-    /* All channels of all samples are one run, as a rule; of a chunk, or a view, each sample has one. */
+    /* All channels of all samples are one run, as a rule; of a chunk or view each sample has one. */
     const int apart = shape->channels < shape->total || shape->samples_apart ||
                       sbn__shape_has_gaps(shape);
     const size_t runs = apart ? shape->samples : 1;

@@ -4,6 +4,7 @@
 
 #include <syncbn/batchnorm.h>
 
+#include "base/activation.h"
 #include "base/type.h"
 #include "device/opencl.h"
 #include "exact/format.h"
@@ -49,21 +50,31 @@ typedef struct sbn_sum_kernels {
 
 /*
  * The programs of a device in a context, shared by all groups (src/device/programs.c). Those of
- * step 1 may be missing where they have no kernel that a fusion changes.
+ * step 1 may be missing where they have no kernel that a fusion changes. Programs for views have
+ * step 1 alone, of the GPU form, whose other kernels take the gaps of views without a cost.
  */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form;
     sbn_type type;
-    int fusion;       /* of base/activation.h; without self-tests, which the plain one has passed */
-    int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
+    int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
+    int views;
+    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     cl_program reduce[SBN_FORMATS], apply;
     struct sbn_program *next;
     size_t users;
     int built;
 } sbn_program;
+
+/* The programs of a type, as a number below SBN_VARIANTS. */
+enum { SBN_VARIANTS = 2 * SBN_FUSIONS };
+
+static inline int sbn__variant_of(int fusion, int views)
+{
+    return fusion + SBN_FUSIONS * views;
+}
 
 /* AUTO becomes the form that suits the device. */
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);

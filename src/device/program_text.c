@@ -148,34 +148,9 @@ static const char *const gpu_fused_reduce_sources[] = {
     "gpu/reduce_columns.cl",
     "gpu/reduce_rows.cl",
 };
-static const char *const cpu_fused_apply_sources[] = {
-    "common.cl",
-    "storage.cl",
-    "fusion.cl",
-    "inversion.cl",
-    "coefficients.cl",
-    "coefficients_forward.cl",
-    "coefficients_backward.cl",
-    "fusion_forward.cl",
-    "fusion_backward.cl",
-    "apply_walk.cl",
-    "apply_forward.cl",
-    "apply_backward.cl",
-};
-static const char *const gpu_fused_apply_sources[] = {
-    "common.cl",
-    "storage.cl",
-    "fusion.cl",
-    "inversion.cl",
-    "coefficients.cl",
-    "coefficients_forward.cl",
-    "coefficients_backward.cl",
-    "fusion_forward.cl",
-    "fusion_backward.cl",
-    "gpu/apply.cl",
-    "gpu/apply_forward.cl",
-    "gpu/apply_backward.cl",
-};
+
+/* Of step 3 a fusion changes what the first of its sources hold, to apply_backward.cl. */
+enum { FUSED_APPLY_SOURCES = 12 };
 
 #define LIST(names) \
     { \
@@ -205,8 +180,8 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
                                              {LIST(cpu_reduce_sources),
                                               LIST(gpu_fused_reduce_sources)}};
     static const source_list apply[2][2] = {{LIST(cpu_apply_sources), LIST(gpu_apply_sources)},
-                                            {LIST(cpu_fused_apply_sources),
-                                             LIST(gpu_fused_apply_sources)}};
+                                            {{cpu_apply_sources, FUSED_APPLY_SOURCES},
+                                             {gpu_apply_sources, FUSED_APPLY_SOURCES}}};
     const int is_gpu = form == SBN_FORM_GPU, is_fused = fusion != 0;
     const source_list *list = program == SBN_PROGRAM_APPLY ? &apply[is_fused][is_gpu]
                                                            : &reduce[is_fused][is_gpu];
@@ -219,7 +194,7 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int half_by_bits, const char *more)
+                      int fusion, int views, int half_by_bits, const char *more)
 {
     char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[160] = "";
     sbn__summation_macros(summation, sizeof summation);
@@ -229,9 +204,10 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
              "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
-             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d ",
+             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d ",
              format, type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
-             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion));
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
+             views);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);

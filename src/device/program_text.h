@@ -30,10 +30,10 @@ typedef struct sbn_program_text {
 } sbn_program_text;
 
 /*
- * `fusion`, `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the
+ * `fusion`, `views`, `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the
  * library's.
  */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int half_by_bits, const char *more);
+                      int fusion, int views, int half_by_bits, const char *more);
 
 #endif

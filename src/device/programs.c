@@ -1,6 +1,7 @@
 /*
  * Built programs, shared by all groups of the process: one for each context, device, form, type,
- * fusion and options, released by its last user. While one thread builds a program, others that need it wait.
+ * fusion, kind of tensors and options, released by its last user. While one thread builds a program,
+ * others that need it wait.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static sbn_program *find(const sbn_program *wanted)
     sbn_program *one = programs;
     while (one && (one->context != wanted->context || one->device != wanted->device ||
                    one->form != wanted->form || one->type != wanted->type ||
-                   one->fusion != wanted->fusion || strcmp(one->options, wanted->options) != 0))
+                   one->fusion != wanted->fusion || one->views != wanted->views ||
+                   strcmp(one->options, wanted->options) != 0))
         one = one->next;
     return one;
 }

@@ -110,6 +110,8 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
             status = create_pair(plain ? &kernels->forward_reduce[r][w] : NULL,
                                  &kernels->backward_reduce[r][w], &reductions[r], program,
                                  program->reduce[w]);
+    if (status || program->views)
+        return status;
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
         status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
                              &walks[walk], program, program->apply);

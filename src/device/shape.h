@@ -13,8 +13,9 @@ typedef struct sbn_shape {
     size_t values;                /* samples x plane */
     size_t elements;              /* values x channels */
     sbn_layout layout;            /* NHWC also for planes of one element */
-    size_t row, rows; /* elements of a row, a sample (NCHW) or a pixel, and how many rows there are */
-    cl_ulong x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
+    /* Elements of a row, a sample (NCHW) or a pixel, and the number of rows. */
+    size_t row, rows;
+    cl_uint x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
     sbn_type type;
     int in_place;             /* the output lies over an input */
     int samples_apart;        /* work-groups of step 3 must not take parts of several samples */

@@ -114,7 +114,7 @@ static int load(sbn_group *group, sbn_type type, int fusion)
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__replica_load(&group->replicas[r], type, fusion, group->build_options,
+        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, group->build_options,
                                    group->program_cache);
     for (size_t r = 0; r < group->replica_count && status; ++r)
         sbn__replica_unload(&group->replicas[r], type, fusion);

@@ -23,14 +23,17 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
         SBN_ARG(dy_offset),    SBN_ARG(g->dy_gap), SBN_ARG(table),
     };
     const sbn_batchnorm *layer = layer_pass->layer;
-    /* A residual alone makes no difference here. */
-    sbn_kernels *kernels =
-        &replica->kernels[layer->type][sbn__fusion_sums(layer->fusion) ? layer->fusion : 0];
+    sbn_kernels *kernels;
     sbn_fusion fused;
     const size_t count = sbn__fuse_activation(&fused, layer, shard, &layer_pass->saved->masks[r],
                                               table, arguments, OWN_ARGUMENTS);
     sbn_wait all = *wait;
-    int status = sbn__channel_table_wait(coefficients, replica, &all);
+    /* A residual alone makes no difference here. */
+    int status = sbn__reduce_kernels(layer, replica,
+                                     sbn__fusion_sums(layer->fusion) ? layer->fusion : 0,
+                                     (g->x_gap | g->dy_gap) != 0, &kernels);
+    if (!status)
+        status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
         status = sbn__reduce_launch(chunk, replica, format,
                                     &kernels->backward_reduce[plan->reduction][format], arguments,

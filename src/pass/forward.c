@@ -22,10 +22,12 @@ static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *rep
     const sbn_shape *g = &chunk->shapes[replica->index];
     sbn_argument arguments[3 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset),
                                                        SBN_ARG(g->x_gap)};
-    sbn_kernels *kernels = &replica->kernels[layer_pass->layer->type][0];
-    return sbn__reduce_launch(chunk, replica, format,
-                              &kernels->forward_reduce[plan->reduction][format], arguments, 3, plan,
-                              wait, event);
+    sbn_kernels *kernels;
+    const int status = sbn__reduce_kernels(layer_pass->layer, replica, 0, g->x_gap != 0, &kernels);
+    return status ? status
+                  : sbn__reduce_launch(chunk, replica, format,
+                                       &kernels->forward_reduce[plan->reduction][format], arguments,
+                                       3, plan, wait, event);
 }
 
 static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,

@@ -13,6 +13,17 @@ static int reserve(const sbn_chunk *chunk, sbn_replica *replica, const sbn_forma
     return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
 }
 
+int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
+                        sbn_kernels **kernels)
+{
+    const sbn_group *group = layer->group;
+    const int own = views && replica->form == SBN_FORM_GPU;
+    *kernels = &replica->kernels[layer->type][sbn__variant_of(fusion, own)];
+    return own ? sbn__replica_load(replica, layer->type, fusion, own, group->build_options,
+                                   group->program_cache)
+               : SBN_SUCCESS;
+}
+
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format, sbn_kernel *kernel,
                        sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
                        const sbn_wait *wait, cl_event *event)

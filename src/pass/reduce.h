@@ -7,6 +7,13 @@
 /* How many arguments the slices add; `arguments` must have room for them after `count`. */
 #define SBN_SLICE_ARGUMENTS 11
 
+/*
+ * The replica's kernels with a fusion, whose reductions are to be launched: of views those that take
+ * gaps, which are loaded when they are first needed.
+ */
+int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
+                        sbn_kernels **kernels);
+
 /* Enqueues a reduction in a format, into the replica's `reduced`. */
 int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format, sbn_kernel *kernel,
                        sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,

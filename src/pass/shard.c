@@ -36,7 +36,7 @@ static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigne
 }
 
 static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
-                      cl_ulong gap, int written, int optional)
+                      cl_uint gap, int written, int optional)
 {
     return (sbn_use){name,    *buffer,  shape->elements, shape->type,
                      written, optional, shape->rows,     gap};
@@ -100,7 +100,10 @@ static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, 
                      shapes[wanted - 1], wanted, wanted == 1 ? "" : "s", shape);
 }
 
-static int set_gap(cl_ulong *gap, const sbn_shape *shape, size_t pitch, const char *who,
+/* Kernels count the elements between rows in 32 bits, and with those of a pixel. */
+#define MOST_GAP ((size_t)1 << 31)
+
+static int set_gap(cl_uint *gap, const sbn_shape *shape, size_t pitch, const char *who,
                    const char *name)
 {
     *gap = 0;
@@ -112,12 +115,15 @@ static int set_gap(cl_ulong *gap, const sbn_shape *shape, size_t pitch, const ch
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: %s: expected 0 or at least the %zu elements of a %s, got %zu", who,
                          name, shape->row, row, pitch);
-    if (pitch > ((size_t)1 << 56) / shape->rows)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: %s: expected less than 2^56 elements in %zu %ss, got %zu each", who,
-                         name, shape->rows, row, pitch);
     /* Of a single row the pitch does not matter. */
-    *gap = shape->rows > 1 ? pitch - shape->row : 0;
+    if (shape->rows == 1)
+        return SBN_SUCCESS;
+    if (pitch - shape->row > MOST_GAP || pitch > ((size_t)1 << 56) / shape->rows)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected at most 2^31 elements between %ss and 2^56 in all, got "
+                         "%zu between %zu",
+                         who, name, row, pitch - shape->row, shape->rows);
+    *gap = (cl_uint)(pitch - shape->row);
     return SBN_SUCCESS;
 }
 
@@ -164,8 +170,6 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (!status && shard->num_wait > 0 && !shard->wait_list)
             status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL",
                                who, shard->num_wait);
-        if (!status)
-            status = set_gaps(&shapes[r], shard, needs, who);
         if (!status)
             status = set_gaps(&shapes[r], shard, needs, who);
         if (status)

@@ -64,8 +64,9 @@ size_t sbn__use_begin(const sbn_use *u);
 size_t sbn__use_end(const sbn_use *u);
 
 /*
- * Whether the ranges of two buffers, first to last element, meet; and whether elements do: rows of the
- * same pitch may interleave. Those of different pitches are taken to overlap; the note says that.
+ * Whether the ranges of two buffers, first to last element, meet; and whether elements do: rows of
+ * the same pitch may interleave. Those of different pitches are taken to overlap; the note says
+ * that.
  */
 int sbn__uses_meet(const sbn_use *a, const sbn_use *b);
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);

@@ -1,7 +1,7 @@
 /*
- * Views: tensors whose samples or pixels lie apart, as slices of the channels of wider ones, each with
- * a pitch of its own. Every pass has the bits of dense tensors, in both forms, in one launch, apart
- * and in chunks, of every type; what lies between the rows stays as it was.
+ * Views: tensors whose samples or pixels lie apart, as slices of the channels of wider ones, each
+ * with a pitch of its own. Every pass has the bits of dense tensors, in both forms, in one launch,
+ * apart and in chunks, of every type; what lies between the rows stays as it was.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -145,7 +145,7 @@ static void fill(const problem *p, unsigned seed, unsigned char *to)
     }
 }
 
-/* What the passes leave: y, dx, y of evaluation in place, dx in place, y and dx of a frozen layer. */
+/* What the passes leave; evaluation and one of the backward passes are in place. */
 enum {
     FORWARD,
     BACKWARD,
@@ -322,8 +322,16 @@ static void run(const problem *p, const gaps *g, int way, sbn_kernel_form form, 
 
 static void check(const problem *p, int way, sbn_kernel_form form)
 {
-    static const char *const names[] = {"y",           "dx",       "evaluated", "recomputed",
-                                        "dx in place", "y frozen", "dx frozen"};
+    static const char *const names[OUTPUTS] = {
+        [FORWARD] = "y",
+        [BACKWARD] = "dx",
+        [RESIDUAL_BACK] = "the residual's gradient",
+        [EVALUATED] = "y of evaluation",
+        [RECOMPUTED] = "y of recomputation",
+        [IN_PLACE] = "dx in place",
+        [FROZEN] = "y of the frozen layer",
+        [FROZEN_BACK] = "dx of the frozen layer",
+    };
     outcome right;
     outcome_open(&right, p);
     run(p, &dense, way, form, &right);

@@ -47,7 +47,7 @@ static void check(const sbn_shard *shards, const char *words, const char *what)
     must(clFinish(queue), "clFinish");
 }
 
-static void open_layer(size_t count, sbn_group **group)
+static void open_layer(size_t count, int residual, sbn_group **group)
 {
     const cl_command_queue queues[] = {queue, queue};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
@@ -59,6 +59,7 @@ static void open_layer(size_t count, sbn_group **group)
     settings.name = "viewed";
     settings.channels = CHANNELS;
     settings.affine = 0;
+    settings.residual = residual;
     must(sbn_batchnorm_create(*group, &settings, &layer), sbn_last_error());
     must(sbn_saved_create(layer, &saved), sbn_last_error());
 }
@@ -73,7 +74,7 @@ static void close_layer(sbn_group *group)
 static void check_one_replica(void)
 {
     sbn_group *group;
-    open_layer(1, &group);
+    open_layer(1, 0, &group);
     sbn_shard shard = shard_of(0);
     check(&shard, "", "x and y interleave in one buffer");
     shard.x_pitch = ROW - 1;
@@ -82,9 +83,16 @@ static void check_one_replica(void)
           "elements of a sample, got 23",
           "a pitch below a row");
     shard = shard_of(0);
-    shard.y_pitch = (size_t)1 << 60;
-    check(&shard, "y_pitch: expected less than 2^56 elements in 3 samples, got",
-          "a pitch beyond all sizes");
+    shard.y_pitch = ROW + ((size_t)1 << 31) + 1;
+    check(&shard,
+          "y_pitch: expected at most 2^31 elements between samples and 2^56 in all, got 2147483649 "
+          "between 3",
+          "a pitch that is too large");
+    --shard.y_pitch;
+    check(
+        &shard,
+        "y: expected 4294967368 floats from offset 24 for shape (3,4,6) and pitch 2147483672, got",
+        "the largest pitch, of a small buffer");
     shard = shard_of(0);
     shard.y.offset = SIZE - 2 * PITCH - ROW + 1;
     check(&shard,
@@ -127,7 +135,7 @@ static void check_one_replica(void)
 static void check_two_replicas(void)
 {
     sbn_group *group;
-    open_layer(2, &group);
+    open_layer(2, 0, &group);
     sbn_shard shards[] = {shard_of(0), shard_of(1)};
     for (int i = 0; i < 2; ++i)
         shards[i].x_pitch = shards[i].y_pitch = 3 * ROW;
@@ -146,6 +154,24 @@ static void check_two_replicas(void)
           "replica 1: y must not overlap|of replica 0 in the same call; between first and last "
           "element, tensors of different pitches count as overlapping",
           "different pitches of two replicas");
+    close_layer(group);
+}
+
+/* The residual's gradient is dense: over dy where that is dense, too. */
+static void check_residual(void)
+{
+    sbn_group *group;
+    open_layer(1, 1, &group);
+    sbn_shard shard = shard_of(1);
+    shard.residual = (sbn_buffer){others[0], SAMPLES * ROW};
+    check(&shard, "", "a residual");
+    shard.dy = shard.residual_grad = (sbn_buffer){buffer, 0};
+    expect(sbn_backward(layer, &shard, saved, 0, NULL), SBN_SUCCESS, "",
+           "its gradient over a dense dy");
+    shard.dy_pitch = PITCH;
+    expect(sbn_backward(layer, &shard, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "residual_grad is written and must not overlap dy", "its gradient over a view of dy");
+    must(clFinish(queue), "clFinish");
     close_layer(group);
 }
 
@@ -206,6 +232,7 @@ static void checks(void)
     check_every_element();
     check_one_replica();
     check_two_replicas();
+    check_residual();
     for (int i = 0; i < 3; ++i)
         clReleaseMemObject(*all[i]);
 }

@@ -90,7 +90,8 @@ static int right(size_t from, size_t count, size_t plane, int back)
 static void apply(int which, const sbn_argument *walk, size_t count, cl_uint dimensions,
                   const size_t *groups, int back)
 {
-    const cl_ulong offset = 0, gap = 0;
+    const cl_ulong offset = 0;
+    const cl_uint gap = 0;
     const cl_uint affine = 0, scale_only = 0;
     sbn_argument arguments[14 + SBN_WALK_ARGUMENTS];
     size_t n = 0;

@@ -61,7 +61,8 @@ static void fill(const reduction *r, size_t channels, size_t first)
 static void launch(const reduction *r, size_t channels, size_t first, int back, int format,
                    cl_mem partial)
 {
-    const cl_ulong offset = 0, gap = 0;
+    const cl_ulong offset = 0;
+    const cl_uint gap = 0;
     const cl_uint from = (cl_uint)first, total = (cl_uint)channels, samples = SAMPLES;
     const cl_uint plane = r->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
     const cl_uint units = samples * blocks, strip = r->strip;

@@ -1,4 +1,5 @@
 #include "device/opencl.h"
+#include "device/program_text.h"
 #include "support/wraps.h"
 
 #include <stdio.h>
@@ -69,9 +70,9 @@ cl_program __real_clCreateProgramWithSource(cl_context, cl_uint, const char **, 
 static cl_program create_replaced(cl_context context, cl_uint count, const char **texts,
                                   const size_t *lengths, cl_int *code)
 {
-    char *copies[32];
-    const char *replaced_texts[32];
-    if (count > 32)
+    char *copies[SBN_MAX_SOURCES];
+    const char *replaced_texts[SBN_MAX_SOURCES];
+    if (count > SBN_MAX_SOURCES)
         abort();
     for (cl_uint i = 0; i < count; ++i)
         replaced_texts[i] = copies[i] = source_copy(texts[i], lengths[i]);

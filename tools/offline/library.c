@@ -42,7 +42,7 @@ static int close_written(FILE *file)
 static int write_text(const char *folder, int program)
 {
     sbn_program_text text;
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32, 0, 0, ""))
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32, 0, 0, 0, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, program_names[program], "cl");
     if (!source)

@@ -81,7 +81,7 @@ static int print_program(cl_context context, const device_info *d, int which)
     sbn_program_text text;
     cl_int code;
     const int is_nvidia = strstr(d->vendor, "NVIDIA") != NULL;
-    if (sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, 0,
+    if (sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, 0, 0,
                           is_nvidia ? "-cl-nv-verbose" : ""))
         return fail(sbn_last_error(), SBN_UNSUPPORTED_DEVICE);
     cl_program program = clCreateProgramWithSource(context, text.sources.count, text.sources.texts,
