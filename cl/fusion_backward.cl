@@ -60,7 +60,7 @@ static real gradient_of(real x, real dy, real mean, real p, real b,
 #elif MASKED
     return activated(dy, load_mask(&fusion->mask, place), fusion->slope);
 #elif ACTIVATES
-    return activated(dy, passes(x), fusion->slope);
+    return activated(dy, is_above(x), fusion->slope);
 #else
     return dy;
 #endif

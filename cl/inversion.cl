@@ -28,11 +28,17 @@ static float inverse_of(float v)
     return inverse;
 }
 
+/* Where y > 0, by its bits: LLVM would compare vectors of halves one by one. */
+static ints is_above(real y)
+{
+    return MASK(AS(uint, y) - 1u < 0x7f800000u);
+}
+
 /* z of y. */
 static real inverted(real y, float slope_inverse)
 {
 #if ACTIVATES
-    return select(y * slope_inverse, y, MASK(y > 0.0f));
+    return select(y * slope_inverse, y, is_above(y));
 #else
     return y;
 #endif

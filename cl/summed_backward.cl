@@ -154,7 +154,7 @@ static real backward_gradient(private const backward_tensors *tensors, real dy, 
 #elif MASKED
     return activated(dy, load_mask(&tensors->activation.mask, place), tensors->activation.slope);
 #elif ACTIVATES
-    return activated(dy, passes(x), tensors->activation.slope);
+    return activated(dy, is_above(x), tensors->activation.slope);
 #else
     return dy;
 #endif

@@ -106,7 +106,7 @@ static float backward_summed(private const backward_tensors *tensors, ulong at, 
     return activated(dy, load_mask(&tensors->activation.mask, at), tensors->activation.slope);
 #elif ACTIVATES
     const float y = load_element(tensors->x, at + row * tensors->x_gap);
-    return activated(dy, passes(y), tensors->activation.slope);
+    return activated(dy, is_above(y), tensors->activation.slope);
 #else
     return dy;
 #endif
