@@ -3,10 +3,15 @@
  * that kernels and functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the
  * place of dy; that of the residual is stored besides. z is p (x - mean) + b, as p is the forward
  * pass's a.
+ *
+ * From the output (inversion.cl) x is y, INVERTED to z, and what stands for the mean is the bias.
  */
-#if FUSED
+#if FUSED_BACKWARD
 typedef struct backward_fusion {
     float slope;
+#if FROM_OUTPUT
+    float slope_inverse;
+#endif
     global const float *bias; /* of the run's first channel */
     global stored *residual_grad;
     uint has_residual_grad;
@@ -23,11 +28,20 @@ typedef struct backward_fusion {
         uint is_fixed, uint only_gradient
 #define BACKWARD_FUSION_OF(run, first) \
     const backward_fusion own_fusion = { \
-        slope, biases + bias_offset + (first), residual_grad + residual_grad_offset, \
+        SLOPES(slope), biases + bias_offset + (first), residual_grad + residual_grad_offset, \
         has_residual_grad, {mask, mask_row, mask_reciprocal, mask_padding}, is_fixed, \
         only_gradient, run}; \
     private const backward_fusion *fusion = &own_fusion;
 #define BACKWARD_FUSION , private const backward_fusion *fusion
+#define OWN_FUSION , fusion
+
+#if FROM_OUTPUT
+#define BACKWARD_MEAN(total, c) (affine ? fusion->bias[c] : 0.0f)
+#define INVERTED(y) inverted(y, fusion->slope_inverse)
+#else
+#define BACKWARD_MEAN(total, c) coefficients[table_row(ROW_MEAN_HIGH, total) + c]
+#define INVERTED(x) x
+#endif
 
 /* The forward pass's b, where z is computed again. */
 #if RECOMPUTES
@@ -45,15 +59,18 @@ static real gradient_of(real x, real dy, real mean, real p, real b,
     return activated(dy, passes(fma(p, x - mean, b)), fusion->slope);
 #elif MASKED
     return activated(dy, load_mask(&fusion->mask, place), fusion->slope);
+#elif ACTIVATES
+    return activated(dy, is_above(x), fusion->slope);
 #else
     return dy;
 #endif
 }
 
 /* dx, from the gradient of z: where the statistics depend on x ... */
-static real trained_dx_of(real x, real gradient, real mean, real g, real p, real q, real r)
+static real trained_dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
+                          private const backward_fusion *fusion)
 {
-    return backward_value(x, gradient, mean, g, p, q, r);
+    return backward_value(INVERTED(x), gradient, mean, g, p, q, r);
 }
 
 /* ... and in each case. */
@@ -63,7 +80,7 @@ static real dx_of(real x, real gradient, real mean, real g, real p, real q, real
     if (fusion->only_gradient)
         return plus_zero(gradient);
     return fusion->is_fixed ? plus_zero(p * gradient)
-                            : trained_dx_of(x, gradient, mean, g, p, q, r);
+                            : trained_dx_of(x, gradient, mean, g, p, q, r, fusion);
 }
 
 #if CPU_FORM
@@ -129,10 +146,10 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
         return (float4)(plus_zero(scale.x * gradient.x), plus_zero(scale.y * gradient.y),
                         plus_zero(scale.z * gradient.z), plus_zero(scale.w * gradient.w));
     }
-    return (float4)(trained_dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x),
-                    trained_dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y),
-                    trained_dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z),
-                    trained_dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w));
+    return (float4)(trained_dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x, fusion),
+                    trained_dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y, fusion),
+                    trained_dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z, fusion),
+                    trained_dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w, fusion));
 }
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)
@@ -164,7 +181,9 @@ static float backward_finished_one(float x, float dy, float mean, float g, float
 #define BACKWARD_FUSION_PARAMETERS
 #define BACKWARD_FUSION_OF(run, first)
 #define BACKWARD_FUSION
+#define OWN_FUSION
 #define BACKWARD_FUSION_OFFSET 0
+#define BACKWARD_MEAN(total, c) coefficients[table_row(ROW_MEAN_HIGH, total) + c]
 #define BACKWARD_B(total, c, p) 0.0f
 #define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
     backward_value(x, dy, mean, g, p, q, r)

@@ -23,12 +23,12 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
 {
     uint c, count;
     const ulong begin = plane_begin(channels, plane, range, &c, &count);
-    const float mean = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+    BACKWARD_FUSION_OF(begin, 0)
+    const float mean = BACKWARD_MEAN(channels, c);
     const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
     const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
-    BACKWARD_FUSION_OF(begin, 0)
     const float b = BACKWARD_B(channels, c, p);
     const ulong sample = plane_sample();
     const uint gaps = x_gap | dy_gap | dx_gap;
@@ -102,7 +102,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
     channels_of(element, aligned ? 1 : ELEMENT_STEP, channels, plane, cs);
     UNROLL for (uint k = 0; k < 4; ++k)
     {
-        means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + cs[k]];
+        means[k] = BACKWARD_MEAN(channels, cs[k]);
         gs[k] = gradients[table_row(ROW_G_HIGH, channels) + cs[k]];
         ps[k] = backward_p(coefficients, weights + weight_offset, affine, channels, cs[k]);
         qs[k] = backward_q(gradients, channels, cs[k], ps[k]);

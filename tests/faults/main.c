@@ -32,8 +32,8 @@ static totals try_kept(const scenario *s, const share *own)
     sbn_batchnorm *layer = NULL;
     if (!s->alone) {
         must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
-        must(s->is_fused ? stand_fused_layer(keeper, "keeper", 1, &layer)
-                         : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
+        must(s->keep ? s->keep(keeper, "keeper", 1, &layer)
+                     : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
              "sbn_batchnorm_create");
     }
     const totals t = try_scenario(s, points, own);
