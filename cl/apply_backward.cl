@@ -12,7 +12,7 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
                                ulong ahead_count, uint non_temporal BACKWARD_FUSION)
 {
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
-    float mean = coefficients[table_row(ROW_MEAN_HIGH, total) + at];
+    float mean = BACKWARD_MEAN(total, at);
     float g = gradients[table_row(ROW_G_HIGH, total) + at];
     float p = backward_p(coefficients, weight, affine, total, at);
     float q = backward_q(gradients, total, at, p);
@@ -38,7 +38,7 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
         const float mean_before = mean, g_before = g, p_before = p, q_before = q, r_before = r;
         const float b_before = b;
         c = c + 1 < channels ? c + 1 : 0;
-        mean = coefficients[table_row(ROW_MEAN_HIGH, total) + c];
+        mean = BACKWARD_MEAN(total, c);
         g = gradients[table_row(ROW_G_HIGH, total) + c];
         p = backward_p(coefficients, weight, affine, total, c);
         q = backward_q(gradients, total, c, p);
@@ -93,7 +93,7 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset, uint x
     BACKWARD_FUSION_OF(run, first)
     backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
                        coefficients, gradients, total, weight, affine, ahead, ahead_count,
-                       non_temporal FUSION);
+                       non_temporal OWN_FUSION);
 }
 
 /* As forward_apply_tile. */
@@ -106,17 +106,17 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
 {
     const ulong width = row_width(channels, plane);
     float means[TILE], gs[TILE], ps[TILE], qs[TILE], rs[TILE];
-#if FUSED
+#if FUSED_BACKWARD
     float bs[TILE];
 #endif
     uint within, c = channel_of(tile, plane, &within);
     for (uint i = 0; i < count; ++i) {
-        means[i] = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+        means[i] = BACKWARD_MEAN(channels, c);
         gs[i] = gradients[table_row(ROW_G_HIGH, channels) + c];
         ps[i] = backward_p(coefficients, weight, affine, channels, c);
         qs[i] = backward_q(gradients, channels, c, ps[i]);
         rs[i] = backward_r(coefficients, gradients, channels, c, ps[i], qs[i]);
-#if FUSED
+#if FUSED_BACKWARD
         bs[i] = BACKWARD_B(channels, c, ps[i]);
 #endif
         c = next_channel(c, plane, &within);
@@ -137,7 +137,7 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
             else
                 store_elements(v, pdx + i);
         }
-#if FUSED
+#if FUSED_BACKWARD
         if (i < count) {
             const real v =
                 BACKWARD_FINISHED(load_edge(px + i, 0, count - i, px + count, 0.0f),
@@ -175,5 +175,5 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
     backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap,
                         begin, end, tile, count,
                         coefficients, gradients, weight, affine, channels, plane,
-                        non_temporal FUSION);
+                        non_temporal OWN_FUSION);
 }

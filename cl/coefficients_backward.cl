@@ -5,7 +5,10 @@
  *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
  *
  * where g + g_low is the mean of dy in two floats and
- * k = invstd^2 sum(dy (x - mean)) / n. Step 2 computes mean, invstd, g, g_low and k.
+ * k = invstd^2 sum(dy (x - mean)) / n. Step 2 computes mean, invstd, g, g_low and k. From the
+ * output (inversion.cl) z stands for x, the bias for the mean, and
+ *
+ *   q = -k,  r = -p g_low
  *
  * coefficients: rows of ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD; gradients: rows of ROW_G_HIGH,
  * ROW_G_LOW and ROW_K; `total` floats each.
@@ -20,14 +23,22 @@ static float backward_p(global const float *coefficients, global const float *we
 
 static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
+#if FROM_OUTPUT
+    return -gradients[table_row(ROW_K, total) + c];
+#else
     return -p * gradients[table_row(ROW_K, total) + c];
+#endif
 }
 
 static float backward_r(global const float *coefficients, global const float *gradients,
                         uint total, uint c, float p, float q)
 {
+#if FROM_OUTPUT
+    return -p * gradients[table_row(ROW_G_LOW, total) + c];
+#else
     const float q_low = q * coefficients[table_row(ROW_MEAN_LOW, total) + c];
     return fma(-p, gradients[table_row(ROW_G_LOW, total) + c], -q_low);
+#endif
 }
 
 static real backward_value(real x, real dy, real mean, real g, real p, real q, real r)

@@ -57,7 +57,7 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
     }
 }
 
-#if !FUSED
+#if PLAIN
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                       uint total, global uchar *restrict repeat, ulong count, double eps,

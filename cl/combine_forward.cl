@@ -73,7 +73,7 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
  * The wide format is combined last. With `tracks` the running statistics of all channels of the
  * layer are updated then, each by the work-item that may just have repeated the channel.
  */
-#if !FUSED
+#if PLAIN
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
                      uint total, global uchar *restrict repeat, ulong count, double eps,

@@ -8,17 +8,27 @@
  * program without any of them is as if this file, fusion_forward.cl and fusion_backward.cl were not
  * there.
  *
- * The backward pass needs the sign of z. Without a residual it computes z again from x, by the
- * operations of the forward pass (RECOMPUTES); else the forward pass leaves a mask (MASKED), as a
- * bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i,
+ * The backward pass needs the sign of z. From the output (inversion.cl) it is that of y. Else,
+ * without a residual, it computes z again from x, by the operations of the forward pass
+ * (RECOMPUTES); with one the forward pass leaves a mask (MASKED), as a bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i,
  * and rows are padded to whole words of MASK_BITS elements, of which no two work-items write one.
  */
 #define ACTIVATES (RELU || LEAKY_RELU)
 #define FUSED (ACTIVATES || RESIDUAL)
-#define RECOMPUTES (ACTIVATES && !RESIDUAL)
+#define RECOMPUTES (ACTIVATES && !RESIDUAL && !FROM_OUTPUT)
 #define MASKED (ACTIVATES && RESIDUAL)
+/* Whether the backward pass differs from the plain one, whether its step 1 does, and nothing does. */
+#define FUSED_BACKWARD (FUSED || FROM_OUTPUT)
+#define FUSED_SUMS (ACTIVATES || FROM_OUTPUT)
+#define PLAIN (!FUSED && !FROM_OUTPUT)
 
-#if FUSED
+#if FROM_OUTPUT
+#define SLOPES(slope) slope, inverse_of(slope)
+#else
+#define SLOPES(slope) slope
+#endif
+
+#if FUSED_BACKWARD
 
 #if CPU_FORM
 typedef ushort mask_word;
@@ -116,14 +126,28 @@ static void store_mask(uint bits, private const mask_of *mask, ulong place)
 {
     mask->words[mask_bit(mask, place) >> LOG2_MASK_BITS] = (mask_word)bits;
 }
+
+/* The same from a multiple of 4 on, where no row is padded. */
+static uint load_mask_four(private const mask_of *mask, ulong place)
+{
+    return mask->words[place >> LOG2_MASK_BITS];
+}
+
+static void store_mask_four(uint bits, private const mask_of *mask, ulong place)
+{
+    mask->words[place >> LOG2_MASK_BITS] = (mask_word)bits;
+}
 #endif
 
 #endif
 
-/* --- step 1 of the backward pass: what z is computed again from, or the mask --- */
-#if ACTIVATES
+/* --- step 1 of the backward pass: what z, or x - mean, is computed from, or the mask --- */
+#if FUSED_SUMS
 typedef struct activation_of {
     float slope;
+#if FROM_OUTPUT
+    float slope_inverse;
+#endif
     global const float *weight, *bias;
     uint affine, total; /* channels of the tables */
     mask_of mask;
@@ -135,7 +159,7 @@ typedef struct activation_of {
         global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding
 #define ACTIVATION_OF(total) \
     , { \
-        slope, weights + weight_offset, biases + bias_offset, affine, total, \
+        SLOPES(slope), weights + weight_offset, biases + bias_offset, affine, total, \
             {mask, mask_row, mask_reciprocal, mask_padding} \
     }
 #else

@@ -5,6 +5,7 @@ KERNELS = \
 	cl/pivots.cl \
 	cl/storage.cl \
 	cl/fusion.cl \
+	cl/inversion.cl \
 	cl/accumulator.cl \
 	cl/accumulator_doubles.cl \
 	cl/channels.cl \

@@ -38,7 +38,7 @@
 #define PASS_READS_MEANS 1
 #define PASS_TILE_STEPS 2
 #define PASS_LANE_SUMS 3
-#define PASS_REDUCES (ACTIVATES || !FUSED)
+#define PASS_REDUCES (FUSED_SUMS || PLAIN)
 #define PASS_LIMBS1 BACKWARD_LIMBS1
 #define PASS_LIMBS2 BACKWARD_LIMBS2
 
@@ -89,15 +89,14 @@ static void backward_add(private backward_sums *sums, private const backward_ten
                          ulong place, real pivot, backward_line line)
 {
     backward_add_terms(sums, backward_summed(tensors, place, line) - pivot,
-                       load_elements(tensors->x + place) - backward_mean(line));
+                       backward_centred(tensors, load_elements(tensors->x + place), line));
 }
 
 static void backward_add_edge(private backward_sums *sums, private const backward_tensors *tensors,
                               ulong place, uint i, uint n, float pivot, backward_line line)
 {
-    const float mean = backward_mean(line).s0;
     backward_add_terms(sums, backward_summed_edge(tensors, place, i, n, pivot, line) - pivot,
-                       load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean);
+                       backward_centred_edge(tensors, place, i, n, line));
 }
 
 #if SUMS_AGAIN
@@ -140,7 +139,8 @@ static void backward_add_row(private backward_sums *sums, private const backward
                              ulong place, real pivot, backward_line line)
 {
     backward_add_terms(sums, backward_summed_row(tensors, place, line) - pivot,
-                       load_row(tensors->x + place, tensors->x_end) - backward_mean(line));
+                       backward_centred(tensors, load_row(tensors->x + place, tensors->x_end),
+                                        line));
 }
 
 static void backward_touch_rows(private const backward_tensors *tensors, ulong place, uint count,
@@ -188,7 +188,7 @@ static int backward_add_ones(private wides *limbs, private ints *flags,
         backward_tensors own = *tensors;
         backward_skip(&own, i);
         const real g = backward_summed_row(&own, at, line);
-        const real d = load_row(own.x + at, own.x_end) - backward_mean(line);
+        const real d = backward_centred(&own, load_row(own.x + at, own.x_end), line);
         const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
         const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
         first_high += as_ulong16(sum1);

@@ -1,6 +1,6 @@
 /*
  * CPU form, step 1 of the backward pass: the elements that are summed, dy, or the gradient of z if
- * the layer has an activation (fusion.cl), and x.
+ * the layer has an activation (fusion.cl), and x, or y in its place (inversion.cl).
  */
 typedef struct backward_tensors {
     global const stored *summed, *summed_end; /* dy */
@@ -8,7 +8,7 @@ typedef struct backward_tensors {
     global const stored *x, *x_end;
     ulong x_gap;
     global const float *means; /* upper floats */
-#if ACTIVATES
+#if FUSED_SUMS
     activation_of activation;
 #endif
 } backward_tensors;
@@ -32,8 +32,11 @@ static void backward_advance(private backward_tensors *tensors, private ulong *a
 #endif
 }
 
-/* The mean of a channel, and where z is computed again its line; or those of WIDTH channels. */
-#if RECOMPUTES
+/*
+ * The mean of a channel, and the line by which z is computed again, or x - mean from z, where a is 1
+ * over it; or those of WIDTH channels.
+ */
+#if RECOMPUTES || FROM_OUTPUT
 typedef struct backward_line {
     real mean, a, b;
 } backward_line;
@@ -42,7 +45,7 @@ typedef real backward_line;
 #endif
 
 /* The functions below: as in summed_forward.cl. */
-#if RECOMPUTES
+#if RECOMPUTES || FROM_OUTPUT
 static float line_mean(private const backward_tensors *tensors, uint c)
 {
     return tensors->means[c];
@@ -60,12 +63,18 @@ static float line_b(private const backward_tensors *tensors, uint c, float a)
     return forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, a);
 }
 
+#if FROM_OUTPUT
+#define LINE_A(a) inverse_of(a)
+#else
+#define LINE_A(a) a
+#endif
+
 static void backward_line_of(private const backward_tensors *tensors, uint c,
                              private backward_line *line)
 {
     const float a = line_a(tensors, c);
     line->mean = line_mean(tensors, c);
-    line->a = a;
+    line->a = LINE_A(a);
     line->b = line_b(tensors, c, a);
 }
 
@@ -75,9 +84,10 @@ static void backward_lines_of(private const backward_tensors *tensors, uint c, u
     float means[WIDTH], as[WIDTH], bs[WIDTH];
     for (uint j = 0; j < WIDTH; ++j) {
         const uint own = min(c + j, channels - 1);
+        const float a = line_a(tensors, own);
         means[j] = line_mean(tensors, own);
-        as[j] = line_a(tensors, own);
-        bs[j] = line_b(tensors, own, as[j]);
+        as[j] = LINE_A(a);
+        bs[j] = line_b(tensors, own, a);
     }
     line->mean = vload16(0, means);
     line->a = vload16(0, as);
@@ -126,7 +136,29 @@ static real backward_mean(backward_line line)
 }
 #endif
 
-/* The gradient of z. x is read only where z is computed again. */
+/* x - mean. */
+static real backward_centred(private const backward_tensors *tensors, real x, backward_line line)
+{
+#if FROM_OUTPUT
+    return (inverted(x, tensors->activation.slope_inverse) - line.b) * line.a;
+#else
+    return x - backward_mean(line);
+#endif
+}
+
+static real backward_centred_edge(private const backward_tensors *tensors, ulong place, uint i,
+                                  uint n, backward_line line)
+{
+#if FROM_OUTPUT
+    const real y = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
+    return zero_where(backward_centred(tensors, y, line), EACH + i >= n);
+#else
+    const float mean = backward_mean(line).s0;
+    return load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean;
+#endif
+}
+
+/* The gradient of z. x is read only where its sign, or z, is. */
 static real backward_gradient(private const backward_tensors *tensors, real dy, real x, ulong place,
                               backward_line line)
 {
@@ -134,6 +166,8 @@ static real backward_gradient(private const backward_tensors *tensors, real dy, 
     return activated(dy, passes(fma(line.a, x - line.mean, line.b)), tensors->activation.slope);
 #elif MASKED
     return activated(dy, load_mask(&tensors->activation.mask, place), tensors->activation.slope);
+#elif ACTIVATES
+    return activated(dy, is_above(x), tensors->activation.slope);
 #else
     return dy;
 #endif

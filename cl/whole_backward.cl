@@ -47,7 +47,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
         backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
                             dx_gap, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
-                            non_temporal FUSION);
+                            non_temporal OWN_FUSION);
     }
     /* The sample that was read last is still in the cache. */
     for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
@@ -57,7 +57,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
                            dy + dy_offset + run + (s - 1) * dy_gap,
                            dx + dx_offset + run + (s - 1) * dx_gap, 0, size,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
-                           weights + weight_offset + c, affine, 0, 0, non_temporal FUSION);
+                           weights + weight_offset + c, affine, 0, 0, non_temporal OWN_FUSION);
     }
 }
 #endif

@@ -127,6 +127,8 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/frozen_backward.c \
 	src/pass/fusion.c \
 	src/pass/fusion.h \
+	src/pass/invertible.c \
+	src/pass/invertible.h \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
 	src/pass/layer_pass_prepare.c \

@@ -23,12 +23,12 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
 {
     uint c, count;
     const ulong begin = plane_begin(channels, plane, range, &c, &count);
-    const float mean = coefficients[table_row(ROW_MEAN_HIGH, channels) + c];
+    BACKWARD_FUSION_OF(begin, 0)
+    const float mean = BACKWARD_MEAN(channels, c);
     const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
     const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
-    BACKWARD_FUSION_OF(begin, 0)
     const float b = BACKWARD_B(channels, c, p);
     const ulong sample = plane_sample();
     const uint gaps = x_gap | dy_gap | dx_gap;
@@ -40,19 +40,21 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
+            uint passed[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
             {
                 xs[k] = load_four(px, i + k * TILE);
                 dys[k] = load_four(pdy, i + k * TILE);
+                passed[k] = PASSED_FOUR(i + k * TILE);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b,
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b,
                                                   i + k * TILE),
                            pdx, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(BACKWARD_FINISHED_FOUR(load_four(px, i), load_four(pdy, i), mean, g, p, q, r,
-                                              b, i),
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, i), load_four(pdy, i), PASSED_FOUR(i),
+                                              mean, g, p, q, r, b, i),
                        pdx, i);
         return;
     }
@@ -100,7 +102,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
     channels_of(element, aligned ? 1 : ELEMENT_STEP, channels, plane, cs);
     UNROLL for (uint k = 0; k < 4; ++k)
     {
-        means[k] = coefficients[table_row(ROW_MEAN_HIGH, channels) + cs[k]];
+        means[k] = BACKWARD_MEAN(channels, cs[k]);
         gs[k] = gradients[table_row(ROW_G_HIGH, channels) + cs[k]];
         ps[k] = backward_p(coefficients, weights + weight_offset, affine, channels, cs[k]);
         qs[k] = backward_q(gradients, channels, cs[k], ps[k]);
@@ -119,18 +121,21 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
+            uint passed[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch, pdy += dy_pitch)
             {
                 xs[k] = load_four(px, 0);
                 dys[k] = load_four(pdy, 0);
+                passed[k] = PASSED_FOUR(place + k * width);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += dx_pitch, place += width)
-                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b, place), pdx,
-                           0);
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b,
+                                                  place),
+                           pdx, 0);
         }
         for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
-            store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r,
-                                              b, place),
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0),
+                                              PASSED_FOUR(place), mean, g, p, q, r, b, place),
                        pdx, 0);
         return;
     }

@@ -1,6 +1,7 @@
 /*
  * GPU form, step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean), with the
- * gradient of z in the place of dy if the layer has an activation (fusion.cl). Of a block of
+ * gradient of z in the place of dy if the layer has an activation (fusion.cl), and x - mean from y
+ * if that is in the place of x (inversion.cl). Of a block of
  * n elements, with the pivot g = the mean of the first LANES of dy (narrow format; of all in the
  * wide one), e = dy - g and d = x - mean,
  *
@@ -36,13 +37,16 @@ typedef struct backward_tensors {
     global const stored *x;
     ulong x_gap;
     global const float *means; /* upper floats */
-#if ACTIVATES
+#if FUSED_SUMS
     activation_of activation;
 #endif
 } backward_tensors;
 
-/* The mean of a channel, and where z is computed again, as a (x - mean) + b, its a and b. */
-#if RECOMPUTES
+/*
+ * The mean of a channel, and where z is computed again, as a (x - mean) + b, its a and b; where
+ * x - mean is computed from z, 1 / a and b.
+ */
+#if RECOMPUTES || FROM_OUTPUT
 typedef struct backward_line {
     float mean, a, b;
 } backward_line;
@@ -50,6 +54,7 @@ typedef struct backward_line {
 typedef float backward_line;
 #endif
 
+/* From the output x is x - mean. */
 typedef struct backward_elements {
     float summed[MOST_LOADS], x[MOST_LOADS];
 } backward_elements;
@@ -58,7 +63,7 @@ typedef struct backward_sums {
     float e, d, product;
 } backward_sums;
 
-#if RECOMPUTES
+#if RECOMPUTES || FROM_OUTPUT
 static void backward_line_of(private const backward_tensors *tensors, uint c,
                              private backward_line *line)
 {
@@ -66,6 +71,9 @@ static void backward_line_of(private const backward_tensors *tensors, uint c,
     line->mean = tensors->means[c];
     line->a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
     line->b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, line->a);
+#if FROM_OUTPUT
+    line->a = inverse_of(line->a);
+#endif
 }
 
 static float backward_mean(backward_line line)
@@ -96,6 +104,9 @@ static float backward_summed(private const backward_tensors *tensors, ulong at, 
     return activated(dy, passes(z), tensors->activation.slope);
 #elif MASKED
     return activated(dy, load_mask(&tensors->activation.mask, at), tensors->activation.slope);
+#elif ACTIVATES
+    const float y = load_element(tensors->x, at + row * tensors->x_gap);
+    return activated(dy, is_above(y), tensors->activation.slope);
 #else
     return dy;
 #endif
@@ -107,6 +118,21 @@ static void backward_load(private backward_elements *elements, uint k,
 {
     elements->summed[k] = backward_summed(tensors, at, row, line);
     elements->x[k] = load_element(tensors->x, at + row * tensors->x_gap);
+#if FROM_OUTPUT
+    const float z = inverted(elements->x[k], tensors->activation.slope_inverse);
+    elements->x[k] = (z - line.b) * line.a;
+#endif
+}
+
+/* x - mean; 0 of an element that does not exist. */
+static float backward_centred(private const backward_elements *elements, uint k, bool exists,
+                              float mean)
+{
+#if FROM_OUTPUT
+    return exists ? elements->x[k] : 0.0f;
+#else
+    return (exists ? elements->x[k] : mean) - mean;
+#endif
 }
 
 static void backward_clear(private backward_sums *sums)
@@ -121,7 +147,7 @@ static void backward_add(private backward_sums *sums, private float *largest,
                          float pivot, float mean)
 {
     const float e = (exists ? elements->summed[k] : pivot) - pivot;
-    const float d = (exists ? elements->x[k] : mean) - mean;
+    const float d = backward_centred(elements, k, exists, mean);
     sums->e += e;
     sums->d += d;
     sums->product = fma(e, d, sums->product);
@@ -236,7 +262,7 @@ static uint backward_add_run(private long *limbs, private int *flags,
     float ds[RUN];
     UNROLL for (uint k = 0; k < RUN; ++k)
     {
-        ds[k] = lost ? 0.0f : elements->x[k] - mean;
+        ds[k] = lost ? 0.0f : backward_centred(elements, k, true, mean);
         const uint size = magnitude_of(elements->summed[k]);
         const int product = (int)(size >> 23) + (int)(magnitude_of(ds[k]) >> 23);
         const bool fits = k < count && size < limit && product <= most;

@@ -5,7 +5,8 @@
  *
  *   y = (x - mean) / sqrt(var + eps) * weight + bias
  *
- * A layer may add a residual and apply an activation in the same passes.
+ * A layer may add a residual and apply an activation in the same passes. It may do its backward
+ * pass from its output, so that y can take the place of x in training.
  *
  * Ioffe & Szegedy 2015, arXiv:1502.03167, algorithm 1. Mean and (biased) variance are
  * per channel, over all samples and positions of the group. Where that paper leaves
@@ -67,16 +68,47 @@ typedef struct sbn_batchnorm_config {
     sbn_activation activation;
     double slope; /* of SBN_LEAKY_RELU: finite as a float, to which it is rounded */
     int residual; /* 1: the shards' residual is added before the activation */
+    /*
+     * 1: sbn_backward reads y, as the forward pass wrote it, in the place of x, and sbn_forward may
+     * write y over x in training too. Bulo, Porzi & Kontschieder 2018, arXiv:1712.02616. All ranks
+     * agree in it. Not with a residual nor with SBN_RELU, of which y does not give x back; the
+     * slope of SBN_LEAKY_RELU must be 2^-14 to 2^14.
+     *
+     * Backward computes (x - mean) / sqrt(var + eps) as (z - bias) / weight, where z is y without
+     * the activation. It needs the weight and the bias of the forward pass. The rounding of y is off
+     * that by at most
+     *
+     *   u (|xhat| + |bias / weight|) + tiny / |weight|
+     *
+     * standard deviations; u is 2^-24 in SBN_F32, 2^-11 in SBN_F16 and 2^-8 in SBN_BF16, tiny is
+     * 2^-126, in SBN_F16 2^-25, and over the slope where that is below 1. doc/from-output.md says what
+     * this makes of the gradients, which otherwise are those of a layer without the setting. A y
+     * that has become infinite, as in SBN_F16 from 65520 on, makes weight_grad and dx of its
+     * channel NaN. Of SBN_LEAKY_RELU the gradient passes where y > 0: not where z was so small that
+     * y is 0.
+     *
+     * So that bias does not drown x, sbn_forward in training or frozen reads weight and bias, after
+     * the wait list, and waits for them. A channel whose weight is not finite, or with
+     *
+     *   |weight| < 2^4 (u |bias| + tiny)
+     *
+     * is SBN_INVALID_ARGUMENT, which names it, before anything is written or counted, and on all
+     * ranks: so is a weight of 0. What is then lost is at most 2^-4 of a standard deviation, besides
+     * u |xhat|: with |bias| up to 16 |weight| in SBN_BF16 and 128 |weight| in SBN_F16. Without an
+     * affine part there is nothing to check. sbn_evaluate and sbn_recompute do as without the
+     * setting.
+     */
+    int from_output;
 } sbn_batchnorm_config;
 
 /*
- * eps 1e-5, momentum 0.1, affine, tracking, NCHW, SBN_F32, no activation (slope 0.01), no residual.
- * Set `channels`.
+ * eps 1e-5, momentum 0.1, affine, tracking, NCHW, SBN_F32, no activation (slope 0.01), no residual,
+ * backward from x. Set `channels`.
  */
 #define SBN_BATCHNORM_CONFIG_INIT \
     { \
         sizeof(sbn_batchnorm_config), NULL, 0, SBN_LAYOUT_NCHW, 1e-5, SBN_EPS_ADD, 0.1, \
-            SBN_AVERAGE_MOMENTUM, 1, 1, 0, SBN_F32, SBN_IDENTITY, 0.01, 0 \
+            SBN_AVERAGE_MOMENTUM, 1, 1, 0, SBN_F32, SBN_IDENTITY, 0.01, 0, 0 \
     }
 
 /* Writes SBN_BATCHNORM_CONFIG_INIT to a struct of `size` bytes. */

@@ -15,7 +15,8 @@
  * most 64, on devices that have doubles, and no other rank takes part, the devices
  * combine the sums themselves. Then no training pass waits for a device, neither its
  * begin nor its end: all steps are ordered by events, on queues of any kind. (A pass with
- * constant statistics may wait for earlier copies of them.)
+ * constant statistics may wait for earlier copies of them, a forward pass of a layer with
+ * from_output for weight and bias.)
  *
  *   known when the call returns    the count, the shapes, errors of arguments
  *   known on the devices           mean, variance, running statistics, gradients, and
@@ -79,14 +80,16 @@ typedef struct sbn_pass sbn_pass;
 /*
  * Begins a forward pass in training. Returns without waiting for the reduction or for
  * other ranks; waits only, where the host combines, for earlier uses of the working
- * memory that it needs, or, if it fails, until the other ranks know.
+ * memory that it needs, for weight and bias of a layer with from_output, or, if it fails, until
+ * the other ranks know.
  *
  *   y = a (x - mean) + bias with a = weight / sqrt(var + eps),
  *
  * mean and var those of the whole group's x; plus the residual, through the activation,
  * where the layer has them. Reads x, weight, bias, residual; writes y. Fills
  * `saved`, which backward and recomputation read; x must stay as it is until they
- * have run, the residual until recomputation has. Updates the running statistics unless
+ * have run, the residual until recomputation has; of a layer with from_output y instead of x until
+ * backward has, for which weight and bias must be the same then, too. Updates the running statistics unless
  * SBN_KEEP_RUNNING_STATS is given.
  *
  * Few values. One value per channel over the whole group is SBN_TOO_FEW_VALUES; no
@@ -127,7 +130,8 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn
  * sbn_forward_begin waits for.
  *
  * Shapes are those of the forward pass. Reads x, dy, weight, and the bias if the layer has
- * an activation and no residual; writes dx and residual_grad (mem NULL: not wanted),
+ * an activation and no residual; of a layer with from_output y in the place of x, and the bias, and
+ * does not need x; writes dx and residual_grad (mem NULL: not wanted),
  * weight_grad and bias_grad. With sums over the n values per channel of the
  * group and xhat = (x - mean) invstd, invstd = 1 / sqrt(var + eps):
  *
@@ -144,8 +148,8 @@ SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn
  *   dx = weight invstd dy.
  *
  * Such a pass combines nothing with other ranks, unless SBN_GLOBAL_GRADIENTS is given.
- * It reads x for the gradients of weight and bias, and for an activation without a
- * residual: x may be missing where there is neither (no replica wants those gradients and
+ * It reads x, or y, for the gradients of weight and bias, and for an activation without a
+ * residual: it may be missing where there is neither (no replica wants those gradients and
  * the flag is not given).
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of

@@ -65,10 +65,10 @@ typedef struct sbn_buffer {
  * buffer count as buffers of their own.)
  *
  * In place. dx or residual_grad may be dy: the same buffer and offset. y may be x in
- * sbn_evaluate, in sbn_recompute, and in sbn_forward of a layer in evaluation or frozen,
- * whose backward pass then cannot read x: it must not be asked for gradients of weight
- * and bias, and the layer must have no activation, or also a residual. The results have
- * the same bits as apart.
+ * sbn_evaluate, in sbn_recompute, and in sbn_forward of a layer with from_output
+ * (batchnorm.h), or in evaluation or frozen: without from_output its backward pass then
+ * cannot read x, so that it must not be asked for gradients of weight and bias, and the layer
+ * must have no activation, or also a residual. The results have the same bits as apart.
  *
  * Views. x, y, dy and dx may each be a slice of the channels of a wider tensor, as where
  * outputs are concatenated. The pitch is the number of elements from one sample to the next

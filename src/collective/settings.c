@@ -29,6 +29,7 @@ sbn_settings sbn__settings_of(const sbn_batchnorm_config *config)
                              [SBN_SETTING_ACTIVATION] = config->activation,
                              [SBN_SETTING_SLOPE] = word_of(config->slope),
                              [SBN_SETTING_RESIDUAL] = config->residual,
+                             [SBN_SETTING_FROM_OUTPUT] = config->from_output,
                              [SBN_SETTING_ORDER] = SBN_ORDER_VERSION,
                              [SBN_SETTING_BLOCK] = SBN_BLOCK,
                          }};
@@ -49,6 +50,7 @@ const char *sbn__setting_name(int setting)
         [SBN_SETTING_ACTIVATION] = "activation",
         [SBN_SETTING_SLOPE] = "slope",
         [SBN_SETTING_RESIDUAL] = "residual",
+        [SBN_SETTING_FROM_OUTPUT] = "from_output",
         [SBN_SETTING_ORDER] = "order version",
         [SBN_SETTING_BLOCK] = "elements a block",
     };

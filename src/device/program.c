@@ -130,8 +130,7 @@ static int build_apply(sbn_program *program, int cache)
 /* A residual alone changes whole passes, which the CPU form has. */
 int sbn__program_sums(const sbn_program *program)
 {
-    return program->form == SBN_FORM_CPU || !program->fusion ||
-           sbn__fusion_activation(program->fusion) != SBN_IDENTITY;
+    return program->form == SBN_FORM_CPU || !program->fusion || sbn__fusion_sums(program->fusion);
 }
 
 int sbn__program_build(sbn_program *program, int cache)

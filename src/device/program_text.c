@@ -18,6 +18,7 @@ static const char *const cpu_reduce_sources[] = {
     "common.cl",
     "storage.cl",
     "fusion.cl",
+    "inversion.cl",
     "pivots.cl",
     "accumulator.cl",
     "accumulator_doubles.cl",
@@ -59,6 +60,7 @@ static const char *const cpu_apply_sources[] = {
     "common.cl",
     "storage.cl",
     "fusion.cl",
+    "inversion.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -77,6 +79,7 @@ static const char *const gpu_reduce_sources[] = {
     "common.cl",
     "storage.cl",
     "fusion.cl",
+    "inversion.cl",
     "pivots.cl",
     "accumulator.cl",
     "channels.cl",
@@ -110,6 +113,7 @@ static const char *const gpu_apply_sources[] = {
     "common.cl",
     "storage.cl",
     "fusion.cl",
+    "inversion.cl",
     "coefficients.cl",
     "coefficients_forward.cl",
     "coefficients_backward.cl",
@@ -130,6 +134,7 @@ static const char *const gpu_fused_reduce_sources[] = {
     "common.cl",
     "storage.cl",
     "fusion.cl",
+    "inversion.cl",
     "pivots.cl",
     "accumulator.cl",
     "coefficients_forward.cl",
@@ -145,7 +150,7 @@ static const char *const gpu_fused_reduce_sources[] = {
 };
 
 /* Of step 3 a fusion changes what the first of its sources hold, to apply_backward.cl. */
-enum { FUSED_APPLY_SOURCES = 11 };
+enum { FUSED_APPLY_SOURCES = 12 };
 
 #define LIST(names) \
     { \
@@ -199,9 +204,10 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
              "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
-             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D VIEWS=%d ",
+             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d ",
              format, type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
-             activation == SBN_RELU, activation == SBN_LEAKY_RELU, views);
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
+             views);
     if (program != SBN_PROGRAM_APPLY) {
         sbn__format_macros(sbn__forward_format(format), "FORWARD", forward, sizeof forward);
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);

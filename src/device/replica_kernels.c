@@ -106,7 +106,7 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
     memset(kernels, 0, sizeof *kernels);
     int status = SBN_SUCCESS;
     const int plain = !program->fusion;
-    const int sums = plain || sbn__fusion_activation(program->fusion) != SBN_IDENTITY;
+    const int sums = plain || sbn__fusion_sums(program->fusion);
     for (int r = 0; r < SBN_REDUCTIONS && !status && sums; ++r)
         for (int w = 0; w < SBN_FORMATS && !status; ++w)
             status = create_pair(plain ? &kernels->forward_reduce[r][w] : NULL,

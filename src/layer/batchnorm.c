@@ -13,6 +13,27 @@ int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
     return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_batchnorm_config), "config");
 }
 
+/*
+ * y must give x back. The range of slopes has normal inverses, and below 1 it is such that no half
+ * loses more digits than at its usual magnitudes: 2^-14 is the smallest normal one.
+ */
+static int check_invertible(const sbn_batchnorm_config *config)
+{
+    const double least = 0x1p-14, most = 0x1p14;
+    if (config->residual)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "from_output: expected 0 with a residual, which y alone does not give back, "
+            "got 1");
+    if (config->activation == SBN_RELU)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "from_output: expected 0 with SBN_RELU, which has no inverse, got 1");
+    if (config->activation == SBN_LEAKY_RELU && !(config->slope >= least && config->slope <= most))
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "slope: expected 2^-14 to 2^14 with from_output, got %g", config->slope);
+    return SBN_SUCCESS;
+}
+
 /* Copies and checks the caller's struct of any version. */
 static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *config)
 {
@@ -56,12 +77,13 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
         int value;
     } switches[] = {{"affine", config->affine},
                     {"track_running_stats", config->track_running_stats},
-                    {"residual", config->residual}};
+                    {"residual", config->residual},
+                    {"from_output", config->from_output}};
     for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i)
         if (switches[i].value & ~1)
             return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", switches[i].name,
                              switches[i].value);
-    return SBN_SUCCESS;
+    return config->from_output ? check_invertible(config) : SBN_SUCCESS;
 }
 
 static int allocate(sbn_batchnorm *layer, const char *name)
@@ -119,7 +141,8 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->activation = config->activation;
     made->slope = config->slope;
     made->residual = config->residual;
-    made->fusion = sbn__fusion_of(config->activation, config->residual);
+    made->from_output = config->from_output;
+    made->fusion = sbn__fusion_of(config->activation, config->residual, config->from_output);
     made->training = 1;
     made->settings = sbn__settings_of(config);
     status = sbn__group_load(group, config->type, made->fusion);
@@ -141,7 +164,7 @@ int sbn__is_masked(const sbn_batchnorm *layer)
     return layer->residual && layer->activation != SBN_IDENTITY;
 }
 
-int sbn__recomputes(const sbn_batchnorm *layer)
+int sbn__finds_sign(const sbn_batchnorm *layer)
 {
     return !layer->residual && layer->activation != SBN_IDENTITY;
 }
@@ -172,6 +195,7 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
         .activation = layer->activation,
         .slope = layer->slope,
         .residual = layer->residual,
+        .from_output = layer->from_output,
     };
     sbn__struct_put(config, 0, &settings, sizeof settings);
     return SBN_SUCCESS;

@@ -25,8 +25,8 @@ struct sbn_batchnorm {
     sbn_type type;
     sbn_activation activation;
     double slope; /* as configured; kernels have the nearest float */
-    int residual;
-    int fusion; /* both, of base/activation.h */
+    int residual, from_output;
+    int fusion; /* these three, of base/activation.h */
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */
@@ -66,9 +66,9 @@ int sbn__saved_follow(sbn_saved *saved);
 /* Brings the host's copy of what is saved up to date. */
 int sbn__saved_read(const sbn_saved *saved);
 
-/* 1 if its forward pass keeps a mask, and if its backward pass computes z again instead. */
+/* 1 if its forward pass keeps a mask, and if its backward pass finds the sign of z instead. */
 int sbn__is_masked(const sbn_batchnorm *layer);
-int sbn__recomputes(const sbn_batchnorm *layer);
+int sbn__finds_sign(const sbn_batchnorm *layer);
 
 /* 1 if the layer normalises by its running statistics. */
 int sbn__is_fixed(const sbn_batchnorm *layer);

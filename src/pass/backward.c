@@ -1,5 +1,6 @@
 #include "pass/backward.h"
 
+#include "base/activation.h"
 #include "pass/apply.h"
 #include "pass/pass.h"
 #include "pass/reduce.h"
@@ -29,7 +30,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     sbn_wait all = *wait;
     /* A residual alone makes no difference here. */
     int status = sbn__reduce_kernels(layer, replica,
-                                     layer->activation == SBN_IDENTITY ? 0 : layer->fusion,
+                                     sbn__fusion_sums(layer->fusion) ? layer->fusion : 0,
                                      (g->x_gap | g->dy_gap) != 0, &kernels);
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
@@ -84,7 +85,10 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, 
 int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs outputs)
 {
     const sbn_batchnorm *layer = layer_pass->layer;
-    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only ? layer->fusion : 0;
+    const int recovers = layer->from_output && !outputs.constant;
+    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only || recovers
+               ? layer->fusion
+               : 0;
 }
 
 int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,

@@ -157,7 +157,7 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
                                                       chunk->channels);
     if (status)
         return status;
-    sbn_mask *mask = layer_pass->kind->keeps_mask ? &layer_pass->saved->masks[r] : NULL;
+    sbn_mask *mask = layer_pass->kind->has_backward ? &layer_pass->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
     sbn__release_event(&layer_pass->last[r]);
@@ -171,7 +171,7 @@ static const sbn_layer_pass_kind training = {
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS,
     .fills = 1,
-    .keeps_mask = 1,
+    .has_backward = 1,
     .tracks = 1,
     .least_count = 2,
     .format = sbn__forward_format,
@@ -204,7 +204,7 @@ static const sbn_layer_pass_kind frozen = {
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .local = 1,
     .fills = 1,
-    .keeps_mask = 1,
+    .has_backward = 1,
     .write_coefficients = write_coefficients,
     .apply = apply,
     .commit = commit_frozen,

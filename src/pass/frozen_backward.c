@@ -19,7 +19,9 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
     if (!sbn__backward_applies(layer_pass, chunk, r))
         return SBN_SUCCESS;
     sbn__release_event(&layer_pass->last[r]);
-    if (sbn__backward_fusion(layer_pass, sbn__backward_outputs_of(layer_pass, &shard)))
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, &shard);
+    outputs.constant = 1;
+    if (sbn__backward_fusion(layer_pass, outputs))
         return sbn__backward_launch(layer_pass, chunk, replica, 1, &layer_pass->last[r]);
     sbn_shape shape = chunk->shapes[r];
     shard.x = shard.dy;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/activation.h"
+
 static size_t add(sbn_argument *arguments, size_t count, const sbn_argument *more, size_t some)
 {
     memcpy(arguments + count, more, sizeof *more * some);
@@ -39,7 +41,7 @@ static void fill(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *sha
 size_t sbn__fuse_forward(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *shard,
                          const sbn_mask *mask, cl_mem table, sbn_argument *arguments, size_t count)
 {
-    if (!layer->fusion)
+    if (layer->activation == SBN_IDENTITY && !layer->residual)
         return count;
     fill(f, layer, shard, sbn__is_masked(layer) ? mask : NULL, &shard->residual, layer->residual,
          table);
@@ -55,7 +57,7 @@ size_t sbn__fuse_activation(sbn_fusion *f, const sbn_batchnorm *layer, const sbn
                             const sbn_mask *mask, cl_mem table, sbn_argument *arguments,
                             size_t count)
 {
-    if (layer->activation == SBN_IDENTITY)
+    if (!sbn__fusion_sums(layer->fusion))
         return count;
     fill(f, layer, shard, mask, NULL, 0, table);
     const sbn_argument more[SBN_BACKWARD_ACTIVATION] = {

@@ -25,7 +25,7 @@ typedef struct sbn_fusion {
 size_t sbn__fuse_forward(sbn_fusion *fusion, const sbn_batchnorm *layer, const sbn_shard *shard,
                          const sbn_mask *mask, cl_mem table, sbn_argument *arguments, size_t count);
 
-/* Step 1 of a backward pass, of a layer with an activation. */
+/* Step 1 of a backward pass, of a layer whose fusion changes it. */
 size_t sbn__fuse_activation(sbn_fusion *fusion, const sbn_batchnorm *layer, const sbn_shard *shard,
                             const sbn_mask *mask, cl_mem table, sbn_argument *arguments,
                             size_t count);

@@ -19,7 +19,7 @@ typedef struct sbn_layer_pass_kind {
     unsigned needs;       /* of shards: src/pass/shard.h */
     int local;            /* combines nothing with other ranks */
     int fills;            /* 1: fills the saved statistics; 0: reads them */
-    int keeps_mask;       /* ... with a mask, if the layer needs one */
+    int has_backward;     /* ... for a backward pass, which may need a mask, or x from y */
     int tracks;           /* updates the running statistics */
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "pass/invertible.h"
 #include "pass/layer_pass.h"
 #include "pass/shard.h"
 
@@ -109,7 +110,7 @@ static int prepare_masks(sbn_layer_pass *layer_pass)
 {
     const sbn_group *group = layer_pass->group;
     int status = SBN_SUCCESS;
-    if (!layer_pass->kind->keeps_mask || !sbn__is_masked(layer_pass->layer))
+    if (!layer_pass->kind->has_backward || !sbn__is_masked(layer_pass->layer))
         return status;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = sbn__mask_prepare(&layer_pass->saved->masks[r], &group->replicas[r],
@@ -129,6 +130,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
                                    layer_pass->shapes);
     if (!status && !layer_pass->kind->fills)
         status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
+    if (!status && layer_pass->kind->has_backward && layer_pass->layer->from_output)
+        status = sbn__check_invertible(layer_pass, shards);
     if (!status)
         status = prepare_masks(layer_pass);
     layer_pass->own = 0;
@@ -139,8 +142,10 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
     if (!status && !layer_pass->on_device)
         status = prepare_host(layer_pass);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        const sbn_shard *shard = &layer_pass->shards[r];
-        layer_pass->shards[r] = sbn__shard_at(shards, r);
+        sbn_shard *shard = &layer_pass->shards[r];
+        *shard = sbn__shard_at(shards, r);
+        if (layer_pass->layer->from_output && !layer_pass->kind->fills)
+            shard->x = shard->y;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
                                  &layer_pass->ready[r]);

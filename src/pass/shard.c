@@ -7,8 +7,12 @@
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
 {
     const int is_backward = (needs & SBN_NEEDS_DY) != 0;
-    if (is_backward && sbn__recomputes(layer))
+    if (is_backward && sbn__finds_sign(layer))
         needs |= SBN_NEEDS_X | SBN_NEEDS_BIAS;
+    if (layer->from_output && !is_backward)
+        needs |= SBN_MAY_REPLACE_X;
+    if (layer->from_output && is_backward && needs & SBN_NEEDS_X)
+        needs = (needs & ~(unsigned)SBN_NEEDS_X) | SBN_READS_Y | SBN_NEEDS_BIAS;
     if (layer->residual)
         needs |= is_backward ? SBN_MAY_RESIDUAL_GRAD : SBN_NEEDS_RESIDUAL;
     return needs;
@@ -56,6 +60,8 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     if (whole > 0) {
         if (needs & SBN_NEEDS_X && !replaces_x)
             uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
+        if (needs & SBN_READS_Y)
+            uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_RESIDUAL)
             uses[count++] = (sbn_use){"residual", shard->residual, whole, shape->type, 0, 0, 1, 0};
         if (needs & SBN_NEEDS_Y)
@@ -127,6 +133,8 @@ static int set_gaps(sbn_shape *shape, const sbn_shard *shard, unsigned needs, co
     int status = SBN_SUCCESS;
     if (needs & SBN_NEEDS_X)
         status = set_gap(&shape->x_gap, shape, shard->x_pitch, who, "x_pitch");
+    if (!status && needs & SBN_READS_Y)
+        status = set_gap(&shape->x_gap, shape, shard->y_pitch, who, "y_pitch");
     if (!status && needs & SBN_NEEDS_Y)
         status = set_gap(&shape->y_gap, shape, shard->y_pitch, who, "y_pitch");
     if (!status && needs & SBN_NEEDS_DY)

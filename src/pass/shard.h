@@ -23,7 +23,8 @@ enum {
     SBN_MAY_GRADIENTS = 64,
     SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
     SBN_NEEDS_RESIDUAL = 256,
-    SBN_MAY_RESIDUAL_GRAD = 512 /* mem may be NULL; it may be over dy */
+    SBN_MAY_RESIDUAL_GRAD = 512, /* mem may be NULL; it may be over dy */
+    SBN_READS_Y = 1024           /* in the place of x */
 };
 
 /* `needs` of a pass, and what the layer's fusion accesses besides. */

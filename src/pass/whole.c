@@ -104,7 +104,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
         SBN_ARG(coefficients), SBN_ARG(moments),     SBN_ARG(updated),  SBN_ARG(tracks),
         SBN_ARG(share),        SBN_ARG(unbiased),    SBN_ARG(batches),
     };
-    sbn_mask *mask = lp->kind->keeps_mask ? &lp->saved->masks[r] : NULL;
+    sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
     sbn_fusion fused;

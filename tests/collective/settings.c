@@ -92,6 +92,11 @@ static void residual(sbn_settings *settings, int rank)
     settings->digest ^= rank == 1;
 }
 
+static void from_output(sbn_batchnorm_config *config, int rank)
+{
+    config->from_output = rank != 1;
+}
+
 static void order(sbn_settings *settings, int rank)
 {
     if (rank == 1)
@@ -136,6 +141,7 @@ static const fault faults[] = {
      activation, NULL, 0},
     {CALL "channels (slope 0.2 on rank 1, 0.01 on ranks 0, 2, 3, 4)", slope, NULL, 0},
     {CALL "channels (residual 1 on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, residual, 0},
+    {CALL "channels (from_output 0 on rank 1, 1 on ranks 0, 2, 3, 4)", from_output, NULL, 0},
     {CALL "channels (order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)", NULL, order, 0},
     {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
      SBN_KEEP_RUNNING_STATS},

@@ -167,6 +167,18 @@ static int step_fused(int number)
     return sbn_backward(layer, fused_shards, saved, 0, NULL);
 }
 
+/* --- backward from the output: weight and bias are read before the forward pass ------------- */
+
+static int step_output(int number)
+{
+    if (number == 0) {
+        int status = layer ? SBN_SUCCESS
+                           : stand_output_layer(groups[1], "inverts", CHANNELS, &layer);
+        return status || saved ? status : sbn_saved_create(layer, &saved);
+    }
+    return step_fused(number);
+}
+
 static uint64_t fused_result(void)
 {
     return stand_outputs(DIGEST_START, REPLICAS);
@@ -198,6 +210,14 @@ const scenario layer_scenarios[] = {
      .result = fused_result,
      .end = end_first,
      .survived = survived_waits,
-     .is_fused = 1},
+     .keep = stand_fused_layer},
+    {.name = "backward from the output",
+     .begin = begin_fused,
+     .step = step_output,
+     .steps = 3,
+     .result = fused_result,
+     .end = end_first,
+     .survived = survived_waits,
+     .keep = stand_output_layer},
     {.name = NULL},
 };

@@ -32,6 +32,8 @@ typedef struct scenario {
     int (*may_leak)(void);
     /* Takes long: second failures are only that of the next call, and of all calls. */
     int slow;
+    /* Mostly waits for deadlines: many points are tried side by side. */
+    int waits;
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
     /*
@@ -44,7 +46,8 @@ typedef struct scenario {
     int alone;
     /* Else those of this type are kept, too. */
     sbn_type type;
-    int is_fused; /* those of layers with a residual and a ReLU are kept, too */
+    /* Makes a layer whose programs are kept, too. NULL: one of the type, without a fusion. */
+    int (*keep)(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
 } scenario;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */

@@ -80,6 +80,15 @@ int stand_fused_layer(sbn_group *group, const char *name, size_t channels, sbn_b
     return sbn_batchnorm_create(group, &config, layer);
 }
 
+int stand_output_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.name = name;
+    config.channels = channels;
+    config.from_output = 1;
+    return sbn_batchnorm_create(group, &config, layer);
+}
+
 int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
 {
     return stand_layer_of(group, name, CHANNELS, SBN_F32, layer);

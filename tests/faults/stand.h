@@ -29,8 +29,9 @@ int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type
                    sbn_batchnorm **layer);
 int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer);
 
-/* A layer of floats that adds a residual and applies a ReLU. */
+/* A layer of floats that adds a residual and applies a ReLU; one with from_output. */
 int stand_fused_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
+int stand_output_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
 
 /* Waits for all queues, of which nothing counts or fails. */
 void stand_finish(void);

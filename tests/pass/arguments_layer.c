@@ -58,6 +58,7 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     REFUSED_LAYER(slope, 1e39, "slope|finite as a float|got 1e+39");
     REFUSED_LAYER(slope, NAN, "slope|got nan");
     REFUSED_LAYER(residual, 2, "residual|0 or 1|got 2");
+    REFUSED_LAYER(from_output, -1, "from_output|0 or 1|got -1");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)

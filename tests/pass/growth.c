@@ -107,7 +107,7 @@ static void check_sizes(void)
                filled.track_running_stats == defaults.track_running_stats &&
                filled.dimensions == defaults.dimensions && filled.type == defaults.type &&
                filled.activation == defaults.activation && filled.slope == defaults.slope &&
-               filled.residual == defaults.residual,
+               filled.residual == defaults.residual && filled.from_output == defaults.from_output,
            "init: the defaults of the macro");
     sbn_sampler sampler;
     sbn_group_config group;

@@ -61,7 +61,7 @@ typedef struct batchnorm_config {
 #if GROWTH >= 0
     int track_running_stats, dimensions, type, activation;
     double slope;
-    int residual;
+    int residual, from_output;
 #endif
     LATER
 } batchnorm_config;

@@ -30,7 +30,13 @@ ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
 OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
-check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation
+check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
+tests_pass_from_output_SOURCES = \
+	tests/pass/from_output.c \
+	tests/pass/output_reference.c \
+	tests/pass/output_reference.h \
+	tests/pass/types.h \
+	tests/pass/types_sides.c
 tests_pass_activation_SOURCES = \
 	tests/pass/activation.c \
 	tests/pass/types.h \
@@ -42,7 +48,7 @@ tests_pass_types_SOURCES = \
 	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
 tests_pass_storage_LDFLAGS = $(wraps)
-TESTS += tests/pass/storage tests/pass/types tests/pass/activation
+TESTS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
 ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
@@ -64,6 +70,9 @@ pass_tests = \
 	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/fusion \
+	tests/pass/from_output_bits \
+	tests/pass/from_output_memory \
+	tests/pass/from_output_refused \
 	tests/pass/frozen \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
@@ -93,6 +102,8 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.c \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
+tests_pass_from_output_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
+tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)

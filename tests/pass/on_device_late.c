@@ -51,7 +51,6 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         float mean[MOST_CHANNELS], var[MOST_CHANNELS];
         int64_t batches;
         sbn_group *former, *other;
-        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
         training_open(m, p, queue, on_host);
         train(m, 0, results);
         must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
@@ -70,12 +69,7 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         train(m, 0, results);
         digest = digest_statistics(digest_outputs(digest, m), m);
         /* To another group and back, right behind a pass. */
-        cl_command_queue all[MOST_REPLICAS];
-        for (size_t r = 0; r < m->replicas; ++r)
-            all[r] = queue;
-        config.queues = all;
-        config.replicas = m->replicas;
-        must(sbn_group_create(&config, &other), "sbn_group_create");
+        other = fixture_group(queue, m->replicas, SBN_FORM_AUTO);
         other->combines = !on_host;
         former = m->group;
         train(m, 0, results);

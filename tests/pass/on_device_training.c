@@ -33,16 +33,10 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
 {
-    cl_command_queue all[MOST_REPLICAS];
     size_t first = 0;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     *t = (training){.p = p, .queue = queue, .replicas = replicas_of(p)};
-    for (size_t r = 0; r < t->replicas; ++r)
-        all[r] = queue;
-    config.queues = all;
-    config.replicas = t->replicas;
-    must(sbn_group_create(&config, &t->group), "sbn_group_create");
+    t->group = fixture_group(queue, t->replicas, SBN_FORM_AUTO);
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)
         t->group->combines = 0;

@@ -21,14 +21,19 @@ typedef struct case_of {
     int frozen;
     sbn_activation activation; /* of the side with a fusion */
     int residual;
-    int flushes; /* the device may take denormal floats for zeros, or write zeros for them */
+    int invertible; /* weights and biases that from_output takes, ratios up to the limit among them */
+    int from_output; /* of the side with a fusion */
+    int flushes;     /* the device may take denormal floats for zeros, or write zeros for them */
 } case_of;
 
 /* The slope of the tests' leaky ReLUs. */
 #define TYPES_SLOPE 0.2f
 
-/* Values near 1, some of them subnormal; any finite bits; the first with NaN and infinities. */
-enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL };
+/*
+ * Values near 1, some of them subnormal; any finite bits; the first with NaN and infinities; channels
+ * of a constant, of one outlier, of a mean that is large against the spread, and of tiny numbers.
+ */
+enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL, VALUES_HARD };
 
 /* A device, and a group of its replicas. */
 typedef struct setup {

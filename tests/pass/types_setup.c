@@ -24,14 +24,7 @@ void setup_close(setup *on)
 
 void setup_open_group(setup *on, size_t replicas)
 {
-    cl_command_queue queues[TYPES_REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    for (size_t r = 0; r < replicas; ++r)
-        queues[r] = on->queue;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = on->form;
-    must(sbn_group_create(&config, &on->group), "sbn_group_create");
+    on->group = fixture_group(on->queue, replicas, on->form);
     on->group->combines = on->group->combines && !on->on_host;
     for (size_t r = 0; r < replicas && on->chunks; ++r)
         on->group->replicas[r].cache_size = 20000;

@@ -25,17 +25,35 @@ static uint32_t mix(uint32_t seed, size_t i)
     return (uint32_t)(z >> 32);
 }
 
+/* Of VALUES_HARD. */
+static float hard(sbn_type type, float value, size_t i, size_t channel)
+{
+    /* A step of the type at 1024. */
+    const float step = type == SBN_F32 ? 0x1p-13f : type == SBN_F16 ? 1.0f : 8.0f;
+    switch (channel % 5) {
+    case 0: return 3.25f;
+    case 1: return i % 29 == 17 ? 4096.0f : value;
+    case 2: return 1024.0f + step * (float)(i % 3);
+    case 3: return value * (type == SBN_F16 ? 0x1p-20f : 0x1p-120f);
+    default: return value;
+    }
+}
+
 /* The bits of element i of channel c, of the type under test. */
 static uint32_t element(const case_of *c, uint32_t seed, size_t i, size_t channel)
 {
     const uint32_t bits = mix(seed, i);
     const float value = (float)channel * 0.75f + (float)(bits >> 8) * 0x1p-22f - 1.5f;
     if (c->values == VALUES_ANY) {
+        if (c->type == SBN_F32)
+            return bits % 0x7f800000u | (mix(seed + 1, i) >> 31 << 31);
         const uint32_t infinity = c->type == SBN_F16 ? 0x7c00 : 0x7f80;
         return bits % infinity | (bits >> 31 << 15);
     }
     if (c->values == VALUES_SPECIAL && channel % 3 == 1 && i % 11 == 3)
         return storage_round(c->type, channel % 2 ? -INFINITY : i % 2 ? NAN : INFINITY);
+    if (c->values == VALUES_HARD)
+        return storage_round(c->type, hard(c->type, value, i, channel));
     /* A few are subnormal. */
     return bits % 16 == 5 && channel % 4 == 2 ? bits >> 20 & 0x803f : storage_round(c->type, value);
 }
@@ -85,6 +103,16 @@ static sbn_buffer make_tensor(cl_context context, cl_command_queue queue, const 
     return made;
 }
 
+/* The largest ratio of bias to weight that from_output takes is 2^-4 over the type's rounding. */
+static void make_invertible(const case_of *c, float *weight, float *bias)
+{
+    const float most = c->type == SBN_F32 ? 0x1p20f : c->type == SBN_F16 ? 0x1p7f : 0x1p4f;
+    for (size_t i = 0; i < c->channels; ++i) {
+        weight[i] = (i % 2 ? -0.75f : 0.5f) * (i % 5 == 4 ? 0.0625f : 1.0f);
+        bias[i] = i % 3 == 0 ? 0.0f : i % 3 == 1 ? 0.25f : 0.99f * most * weight[i];
+    }
+}
+
 void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *group,
                cl_context context, cl_command_queue queue)
 {
@@ -97,6 +125,8 @@ void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *g
         if (fused_case(c) && i % 7 == 2)
             weight[i] = bias[i] = 0.0f;
     }
+    if (c->invertible)
+        make_invertible(c, weight, bias);
     config.channels = c->channels;
     config.layout = c->layout;
     config.type = type;
@@ -104,6 +134,7 @@ void side_open(side *s, const case_of *c, sbn_type type, int fused, sbn_group *g
         config.activation = c->activation;
         config.slope = TYPES_SLOPE;
         config.residual = c->residual;
+        config.from_output = c->from_output;
     }
     s->type = type;
     must(sbn_batchnorm_create(group, &config, &s->layer), "sbn_batchnorm_create");

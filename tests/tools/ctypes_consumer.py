@@ -22,7 +22,8 @@ class BatchnormConfig(Structure):
                 ("layout", c_int), ("eps", c_double), ("eps_mode", c_int),
                 ("momentum", c_double), ("average", c_int), ("affine", c_int),
                 ("track_running_stats", c_int), ("dimensions", c_int),
-                ("type", c_int), ("activation", c_int), ("slope", c_double), ("residual", c_int)]
+                ("type", c_int), ("activation", c_int), ("slope", c_double), ("residual", c_int),
+                ("from_output", c_int)]
 
 
 class DataParallelConfig(Structure):
