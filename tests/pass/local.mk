@@ -103,7 +103,6 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_from_output_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
-tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
