@@ -45,6 +45,7 @@ EXTRA_DIST += tests/gpu.sh
 EXTRA_DIST += \
 	tests/inputs/data_hard \
 	tests/inputs/fusions \
+	tests/inputs/output \
 	tests/inputs/settings \
 	tests/inputs/shapes_basic \
 	tests/inputs/shapes_hard \

@@ -125,6 +125,7 @@ const subject subjects[] = {
     {"mb8ic5ih31iw31,relu,add,global", 0, 0},
     {"mb8ic17ih7iw7,bf16,leaky,add,global", 0, 0},
     {"mb8ic37,relu,global", 1, 0},
+    {"mb8ic17ih7iw7,leaky,output,inplace,global", 0, 0},
 };
 const size_t subject_count = sizeof subjects / sizeof *subjects;
 

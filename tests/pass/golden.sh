@@ -53,12 +53,12 @@ while read -r device form name; do
     echo "# device $device: $name, form $form"
     same --devices "$device"
     # The GPU form takes long to compile.
-    without ',(bf16|relu(,[^a]| ))'
+    without ',(bf16|output|relu(,[^a]| ))'
     [ "$form" = gpu ] || same --devices "$device" --form gpu
 done < "$work/devices"
 same --replicas 3
 # What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
-without ',(b?f16|relu)'
+without ',(b?f16|relu|output)'
 same --devices 0 --build-options -cl-denorms-are-zero
 
 views=$(grep -c ',pitch' "$golden")

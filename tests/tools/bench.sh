@@ -57,7 +57,7 @@ check 'the JSON is well formed, with both problems' \
     eval '[ "$(tools/bench/report/report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' \
-    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 21 ]'
+    eval '[ "$(tools/bench/report/report goals "$work/json" | wc -l)" -eq 22 ]'
 check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' tools/bench/report/report goals "$work/json"
@@ -80,6 +80,12 @@ for pass in forward backward; do
         [ "$(grep -cE "^  $pass +syncbn takes .* against separate$" "$work/out")" -eq 2 ]
 done
 check 'kernels without an activation are not among them' eval '! says "unordered|baseline"'
+check 'backward from the output' run 0 bench --repeats 3 mb4ic8ih6iw7,leaky,output \
+    mb4ic8ih6iw7,output,last --json "$work/output"
+check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
+check 'backward against from x, twice' \
+    [ "$(grep -cE '^  backward +syncbn takes .* against from x$' "$work/out")" -eq 2 ]
+check 'the JSON says so' [ "$(grep -c '"from_output": true' "$work/output")" -eq 2 ]
 check 'views' run 0 bench --repeats 3 mb4ic8ih6iw7,pitch5 mb4ic8ih5iw5,f16,last,pitch1 \
     mb4ic8ih6iw7,relu,add,pitch64 --json "$work/views"
 check 'all three are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 3 ]
@@ -149,6 +155,9 @@ END
     echo ,
     fused mb32ic64ih50iw50,relu,add true separate 0.7
     echo ,
+    fused mb32ic64ih50iw50,leaky,output false 'from x' 1.2 |
+        sed 's/"relu"/"leaky", "from_output": true/; s/"median": 0.5/"median": 1.05/'
+    echo ,
     problem mb32ic64ih49iw49,pitch64 first 20480000 0.01 9 1 |
         sed 's/"layout"/"views": true, "layout"/'
     echo ']}'
@@ -172,6 +181,7 @@ line 'f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time' '0.70 x
 line 'fused ReLU against none, >= 16 MB, time' '1.02 x' met '2 of 2'
 line 'addition and ReLU fused against apart, >= 16 MB, time' '0.70 x' missed \
     '1 of 2; worst: forward mb32ic64ih50iw50,relu,add$'
+line 'backward from the output against from x, >= 16 MB, time' '1.05 x' met '1 of 1'
 line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"

@@ -95,8 +95,15 @@ int bench_variants_open(scene *s, cl_program program, contender *made, size_t *c
         p.type = SBN_F32;
         status = open_variant(s, "f32", &p, &made[*count]);
         *count += !status;
-    } else if (problem_is_fused(&p) && !p.gap && (p.activation != SBN_LEAKY_RELU || p.slope > 0)) {
+    } else if (problem_is_fused(&p) && !p.gap && !p.from_output &&
+               (p.activation != SBN_LEAKY_RELU || p.slope > 0)) {
         status = bench_separate_open(s, program, &made[*count]);
+        *count += !status;
+    }
+    if (!status && s->p.from_output) {
+        p = s->p;
+        p.from_output = 0;
+        status = open_variant(s, "from x", &p, &made[*count]);
         *count += !status;
     }
     if (!status && s->p.gap) {
@@ -105,7 +112,7 @@ int bench_variants_open(scene *s, cl_program program, contender *made, size_t *c
         status = open_variant(s, "dense", &p, &made[*count]);
         *count += !status;
     }
-    if (!status && s->p.activation != SBN_IDENTITY && !s->p.residual) {
+    if (!status && s->p.activation != SBN_IDENTITY && !s->p.residual && !s->p.from_output) {
         p = s->p;
         p.activation = SBN_IDENTITY;
         status = open_variant(s, "norm alone", &p, &made[*count]);

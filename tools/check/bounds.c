@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/recovery.h"
+
 static double steps(size_t n)
 {
     return (double)((n + BOUND_LANES - 1) / BOUND_LANES) + BOUND_FOLDS + 2;
@@ -134,15 +136,17 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     }
 }
 
-static void backward_bounds(const placement *g, const inputs *in, const reference *ref, size_t c,
-                            bounds *b)
+static void backward_bounds(const problem *p, const placement *g, const inputs *in,
+                            const reference *ref, size_t c, bounds *b)
 {
     channel_bounds *bound = &b->channel[c];
     const reference_channel *ch = &ref->channel[c];
     for (size_t s = 0; s < g->samples; ++s) {
         size_t start = placement_plane_start(g, s, c);
-        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound,
-                        &b->local[c * g->replicas + g->sample[s].replica]);
+        gradient_sums *local = &b->local[c * g->replicas + g->sample[s].replica];
+        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound, local);
+        for (size_t i = start; i < start + g->sample[s].plane && p->from_output; ++i)
+            local->dy_centered += fabs(in->dy[i]) * recovery_error(p, in, ch, c, in->x[i]);
     }
     for (size_t r = 0; r < g->replicas; ++r) {
         gradient_sums *local = &b->local[c * g->replicas + r];
@@ -165,7 +169,7 @@ static void forget_exact(const problem *p, const placement *g, size_t c, bounds 
     for (size_t r = 0; r <= g->replicas && exact_dy; ++r) {
         gradient_sums *sums = r < g->replicas ? &b->local[c * g->replicas + r] : &bound->all;
         sums->dy = 0;
-        sums->dy_centered = exact_x ? 0 : sums->dy_centered;
+        sums->dy_centered = exact_x && !p->from_output ? 0 : sums->dy_centered;
     }
 }
 
@@ -181,7 +185,7 @@ int bounds_make(const problem *p, const placement *g, const inputs *in, const re
     }
     for (size_t c = 0; c < g->channels && g->values > 0; ++c) {
         forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
-        backward_bounds(g, in, ref, c, b);
+        backward_bounds(p, g, in, ref, c, b);
         forget_exact(p, g, c, b);
     }
     return SBN_SUCCESS;

@@ -142,6 +142,7 @@ int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queu
     p.activation = SBN_IDENTITY;
     p.residual = p.in_place = 0;
     p.gap = 0;
+    p.from_output = 0;
     p.passes = PASS_FORWARD;
     j.p = &p;
     j.out = &out;

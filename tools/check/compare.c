@@ -8,6 +8,7 @@
 
 #include "check/elements.h"
 #include "check/fusion.h"
+#include "check/recovery.h"
 #include "check/tolerance.h"
 #include "check/verdict.h"
 
@@ -45,8 +46,10 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
                 double x = j->in->x[i];
                 if (id == OUT_DX) {
                     double dy = j->in->dy[i];
+                    const double recovery = recovery_error(j->p, j->in, ch, c, x);
                     verdict_value(v, type, i, data[i], reference_dx(j->ref, ch, weight, x, dy),
-                                  tolerance_dx(j->ref, ch, b, weight, x, dy));
+                                  tolerance_dx(j->ref, ch, b, weight, x, dy) +
+                                      tolerance_recovered(j->ref, ch, b, weight, recovery));
                 } else {
                     const double z = reference_y(&by, weight, bias, x) +
                                      (j->p->residual ? j->in->residual[i] : 0);
@@ -204,8 +207,12 @@ int compare(const problem *p, const placement *g, const inputs *in, const output
     behind.dy = malloc((g->elements + 1) * sizeof *behind.dy);
     if (!behind.dy)
         return SBN_OUT_OF_MEMORY;
-    for (size_t i = 0; i < g->elements; ++i)
-        behind.dy[i] = fusion_gradient(p, out->preactivation[i], in->dy[i]);
+    for (size_t i = 0; i < g->elements; ++i) {
+        const float z = out->preactivation[i];
+        /* From the output the sign is that of y as it is stored. */
+        const float sign = p->from_output ? element_round(p->type, fusion_result(p, z)) : z;
+        behind.dy[i] = fusion_gradient(p, sign, in->dy[i]);
+    }
     const int status = compare_with(p, g, &behind, out, result);
     free(behind.dy);
     return status;

@@ -20,6 +20,9 @@
  * them. All gradients are judged for dy behind the activation: dy where the bits of `preactivation`
  * say so, else 0 or its product with the slope.
  *
+ * From the output (doc/from-output.md) x - mean is off by as much as storing y has lost of it. Sums
+ * of dy (x - mean) may then be off by the sum of |dy| times this, and dx by |p t| times this.
+ *
  * y and dx of f16 and bf16 are such values as the type stores them: a result must lie
  * between expected - tolerance and expected + tolerance, both rounded to the type, to
  * nearest even. Of a subnormal result nothing else is allowed, and an infinity only

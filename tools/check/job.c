@@ -24,6 +24,7 @@ int job_make_layer(job *j, sbn_group *group)
     config.activation = p->activation;
     config.slope = p->slope;
     config.residual = p->residual;
+    config.from_output = p->from_output;
     config.eps = p->eps;
     config.eps_mode = p->eps_mode;
     config.momentum = p->momentum;
@@ -77,12 +78,12 @@ static int make_shards(job *j, cl_command_queue *queue)
 }
 
 /*
- * Points every shard's y at the tensor that the next pass is to write; in place, x too: evaluation
- * and recomputation have a copy of x each.
+ * Points every shard's y at the tensor that the next pass is to write; in place, x too: each pass
+ * that may write over x has a copy of it.
  */
 static void aim(job *j, tensor_id id)
 {
-    const tensor_id from = j->p->in_place && id != TENSOR_Y ? id : TENSOR_X;
+    const tensor_id from = tensors_is_in_place(j->p, id) ? id : TENSOR_X;
     for (size_t r = 0; r < j->replicas; ++r) {
         j->shards[r].x = tensors_buffer(&j->tensors[r], from);
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
@@ -138,6 +139,9 @@ int job_forward(job *j, sbn_result *result)
 
 int job_backward(job *j, sbn_result *result)
 {
+    /* From the output it reads what forward has written, whichever pass was the last. */
+    if (j->p->from_output)
+        aim(j, TENSOR_Y);
     return settle(j, "sbn_backward",
                   sbn_backward(j->layer, j->shards, j->saved, j->p->backward_flags, result));
 }

@@ -31,6 +31,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/problem_shape.c \
 	tools/check/queues.c \
 	tools/check/queues.h \
+	tools/check/recovery.c \
+	tools/check/recovery.h \
 	tools/check/reference.c \
 	tools/check/reference.h \
 	tools/check/ranks.h \

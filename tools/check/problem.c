@@ -158,6 +158,7 @@ void problem_print(const problem *p, char *line, size_t size)
     put_word(&t, p->type != SBN_F32, type_names[p->type]);
     put_activation(&t, p);
     put_word(&t, p->residual, "add");
+    put_word(&t, p->from_output, "output");
     put_word(&t, p->layout == SBN_LAYOUT_NHWC, "last");
     put_shards(&t, p);
     if (p->shuffle)

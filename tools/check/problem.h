@@ -14,6 +14,7 @@
  *   relu                a ReLU behind the batch norm
  *   leaky, leaky=0.2    a leaky ReLU of this slope (0.01)
  *   add                 a residual is added, before the activation
+ *   output              backward from the output; with inplace y of training is written over x, too
  *   last                channels last in memory (first)
  *   r3                  replicas (one per chosen device); samples are dealt evenly
  *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty shard
@@ -95,6 +96,7 @@ typedef struct problem {
     sbn_activation activation;
     double slope; /* of a leaky ReLU */
     int residual;
+    int from_output;
     sbn_layout layout;
     size_t replicas; /* 0: one per device; with a split, the number of its parts */
     int has_split, has_sizes;

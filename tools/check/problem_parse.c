@@ -142,6 +142,8 @@ static int parse_plain_word(problem *p, const char *word)
         p->out_of_order = 1;
     else if (strcmp(word, "inplace") == 0)
         p->in_place = 1;
+    else if (strcmp(word, "output") == 0)
+        p->from_output = 1;
     else
         return -1;
     return 0;
@@ -229,6 +231,8 @@ static int judge(parser *in)
         if (sum != p->samples)
             return parser_fail(in, "the split adds up to %zu samples, mb is %zu", sum, p->samples);
     }
+    if (p->from_output && (p->residual || p->activation == SBN_RELU))
+        return parser_fail(in, "output: neither a ReLU nor an addition can be inverted");
     if (p->has_sizes && p->shuffle)
         return parser_fail(in, "shuffle needs samples of one size, so it does not go with sizes");
     /* The shape's own extents are those of all samples again once --replicas drops the sizes. */

@@ -36,6 +36,12 @@ tensor_id tensors_gradient(const problem *p)
     return !p->in_place ? TENSOR_DY : p->residual ? TENSOR_RESIDUAL_GRAD : TENSOR_DX;
 }
 
+int tensors_is_in_place(const problem *p, tensor_id id)
+{
+    return p->in_place &&
+           (id == TENSOR_AGAIN || id == TENSOR_EVAL || (id == TENSOR_Y && p->from_output));
+}
+
 /* 1 if no pass writes it. */
 static int is_constant(tensor_id id)
 {
@@ -48,9 +54,7 @@ static int is_input(const problem *p, tensor_id id)
     switch (id) {
     case TENSOR_WEIGHT_GRAD:
     case TENSOR_BIAS_GRAD: return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    case TENSOR_AGAIN:
-    case TENSOR_EVAL: return p->in_place;
-    default: return is_constant(id) || id == tensors_gradient(p);
+    default: return is_constant(id) || id == tensors_gradient(p) || tensors_is_in_place(p, id);
     }
 }
 

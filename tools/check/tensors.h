@@ -47,6 +47,9 @@ int tensors_make(const problem *p, const placement *g, const inputs *in, size_t 
                  cl_command_queue queue, tensors *t);
 void tensors_free(tensors *t);
 
+/* 1 if the pass that writes it, y of a forward pass, has x in the same place. */
+int tensors_is_in_place(const problem *p, tensor_id id);
+
 /* The tensor that has dy: backward overwrites it in place. */
 tensor_id tensors_gradient(const problem *p);
 

@@ -38,3 +38,13 @@ double tolerance_dx(const reference *ref, const reference_channel *ch, const cha
            p * (dy_centered * b->invstd +
                 grow * (g_error + centered * (t_error + t * b->invstd) + b->mean * (t + t_error)));
 }
+
+double tolerance_recovered(const reference *ref, const reference_channel *ch,
+                           const channel_bounds *b, double weight, double recovery)
+{
+    const double grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
+    const double most = fabs(ch->all.dy_centered) + b->all.dy_centered;
+    if (recovery == 0 || (ch->clamped && !b->may_clamp))
+        return 0;
+    return fabs(weight * ch->invstd) * grow * grow * grow * square * most / ref->count * recovery;
+}

@@ -12,4 +12,8 @@ double tolerance_y(const reference_channel *ch, const channel_bounds *b, double 
 double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
                     double weight, double x, double dy);
 
+/* What dx is off besides where x - mean, which backward finds in y, is off by `recovery`. */
+double tolerance_recovered(const reference *ref, const reference_channel *ch,
+                           const channel_bounds *b, double weight, double recovery);
+
 #endif

@@ -40,6 +40,7 @@ static const char help[] =
     "            constant zero denormal wide huge nan inf ninf exact border step\n"
     "  storage   f16  bf16, of x, y, dy, dx and the residual (f32)\n"
     "  fused     relu  leaky  leaky=0.2  add, of a residual, before the activation\n"
+    "            output: backward from the output, not with relu and add\n"
     "  layer     eps=1e-3  clamp  momentum=0.3  cumulative  plain  untracked\n"
     "  passes    passes=fber  keep  accumulate  global  ooo  inplace  form=gpu\n"
     "\n"

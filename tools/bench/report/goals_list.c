@@ -78,6 +78,11 @@ static int with_relu(const json_t *problem)
     return results_is_f32(problem) && results_has_relu(problem);
 }
 
+static int from_output(const json_t *problem)
+{
+    return results_is_f32(problem) && results_is_from_output(problem);
+}
+
 static int with_add_relu(const json_t *problem)
 {
     return results_is_f32(problem) && results_has_add_relu(problem);
@@ -135,6 +140,11 @@ static double against_alone(const json_t *problem, const char *pass)
     return results_quotient(problem, LIBRARY, "norm alone", pass);
 }
 
+static double against_x(const json_t *problem, const char *pass)
+{
+    return results_quotient(problem, LIBRARY, "from x", pass);
+}
+
 static double against_separate(const json_t *problem, const char *pass)
 {
     return results_quotient(problem, LIBRARY, "separate", pass);
@@ -189,6 +199,8 @@ const goal goals[] = {
      BOTH, NULL, 0, with_relu},
     {ON_ANY, "addition and ReLU fused against apart, >= 16 MB, time", " x", 0.6, 0,
      against_separate, from_16_mb, BOTH, NULL, 0, with_add_relu},
+    {ON_ANY, "backward from the output against from x, >= 16 MB, time", " x", 1.1, 0, against_x,
+     from_16_mb, BOTH, "backward", 0, from_output},
     {ON_GPU, "forward against three passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
      from_64_mb, FIRST, "forward", 0, NULL},
     {ON_GPU, "forward against three passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,

@@ -42,6 +42,11 @@ int results_is_dense(const json_t *problem)
     return !json_is_true(json_object_get(problem, "views"));
 }
 
+int results_is_from_output(const json_t *problem)
+{
+    return json_is_true(json_object_get(problem, "from_output"));
+}
+
 static int has_residual(const json_t *problem)
 {
     return json_is_true(json_object_get(problem, "residual"));
@@ -50,7 +55,7 @@ static int has_residual(const json_t *problem)
 int results_is_unfused(const json_t *problem)
 {
     return !has_residual(problem) && !is(problem, "activation", "relu") &&
-           !is(problem, "activation", "leaky");
+           !is(problem, "activation", "leaky") && !results_is_from_output(problem);
 }
 
 int results_has_relu(const json_t *problem)

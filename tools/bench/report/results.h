@@ -23,6 +23,9 @@ int results_is_f32(const json_t *problem);
 /* 1 unless its tensors are views. */
 int results_is_dense(const json_t *problem);
 
+/* 1 if its backward pass is from the output. */
+int results_is_from_output(const json_t *problem);
+
 /* 1 if it is only a batch norm; if a ReLU follows, or a residual's addition and a ReLU. */
 int results_is_unfused(const json_t *problem);
 int results_has_relu(const json_t *problem);
