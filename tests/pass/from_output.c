@@ -12,6 +12,7 @@
 
 #include "pass/output_reference.h"
 #include "support/sample.h"
+#include "support/trial.h"
 
 static const struct {
     size_t samples, channels, plane;
@@ -202,8 +203,8 @@ static void check_device(const device_info *info)
 {
     setup on;
     setup_open(&on, info);
-    on.form = SBN_FORM_CPU;
     if (info->form == SBN_FORM_CPU) {
+        on.form = SBN_FORM_CPU;
         check_setup(&on, 1);
         check_setup(&on, TYPES_REPLICAS);
         on.on_host = 1;
@@ -212,7 +213,8 @@ static void check_device(const device_info *info)
         check_setup(&on, 1);
     }
     on.form = SBN_FORM_GPU;
-    on.on_host = on.chunks = 0;
+    on.on_host = 0;
+    on.chunks = 0;
     check_setup(&on, 1);
     setup_close(&on);
 }
