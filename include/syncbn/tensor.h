@@ -80,7 +80,7 @@ typedef struct sbn_buffer {
  * ranges from their first to their last elements must not overlap. A tensor that is written
  * over another one has the other's pitch. The residual and its gradient have no pitch, so
  * that the gradient may be written over dy only where dy is dense. The results have the bits
- * of dense tensors.
+ * of dense tensors. In the GPU form the first pass that sums over a view compiles kernels.
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and
  * outputs. If `event` is not NULL it receives an event that completes with the last

@@ -80,6 +80,15 @@ for pass in forward backward; do
         [ "$(grep -cE "^  $pass +syncbn takes .* against separate$" "$work/out")" -eq 2 ]
 done
 check 'kernels without an activation are not among them' eval '! says "unordered|baseline"'
+check 'views' run 0 bench --repeats 3 mb4ic8ih6iw7,pitch5 mb4ic8ih5iw5,f16,last,pitch1 \
+    mb4ic8ih6iw7,relu,add,pitch64 --json "$work/views"
+check 'all three are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 3 ]
+for pass in forward backward; do
+    check "$pass against dense tensors, three times" \
+        [ "$(grep -cE "^  $pass +syncbn takes .* against dense$" "$work/out")" -eq 3 ]
+done
+check 'kernels for dense tensors are not among them' eval '! says "unordered|baseline|onednn|separate"'
+check 'the JSON says so' [ "$(grep -c '"views": true' "$work/views")" -eq 3 ]
 check 'the JSON names what is fused' \
     eval 'grep -q "\"activation\": \"relu\"" "$work/fused" && grep -q "\"residual\": true" "$work/fused"'
 check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/json" mb4ic8
@@ -139,6 +148,9 @@ END
     fused mb32ic64ih50iw50,relu false 'norm alone' 1.02
     echo ,
     fused mb32ic64ih50iw50,relu,add true separate 0.7
+    echo ,
+    problem mb32ic64ih49iw49,pitch64 first 20480000 0.01 9 1 |
+        sed 's/"layout"/"views": true, "layout"/'
     echo ']}'
 } > "$work/json"
 tools/bench/report/report goals "$work/json" > "$work/out" 2> "$work/err"

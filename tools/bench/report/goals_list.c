@@ -208,5 +208,6 @@ int goal_is_for(const goal *g, const json_t *report)
 int goal_is_about(const goal *g, const json_t *problem)
 {
     const layouts layout = results_is_last(problem) ? LAST : FIRST;
-    return (g->kind ? g->kind : plain)(problem) && g->layouts & layout && g->about(problem);
+    return results_is_dense(problem) && (g->kind ? g->kind : plain)(problem) &&
+           g->layouts & layout && g->about(problem);
 }
