@@ -66,14 +66,21 @@ static real gradient_of(real x, real dy, real mean, real p, real b,
 #endif
 }
 
-/* dx, from the gradient of z. */
+/* dx, from the gradient of z: where the statistics depend on x ... */
+static real trained_dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
+                          private const backward_fusion *fusion)
+{
+    return backward_value(INVERTED(x), gradient, mean, g, p, q, r);
+}
+
+/* ... and in each case. */
 static real dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
                   private const backward_fusion *fusion)
 {
     if (fusion->only_gradient)
         return plus_zero(gradient);
     return fusion->is_fixed ? plus_zero(p * gradient)
-                            : backward_value(INVERTED(x), gradient, mean, g, p, q, r);
+                            : trained_dx_of(x, gradient, mean, g, p, q, r, fusion);
 }
 
 #if CPU_FORM
@@ -99,29 +106,53 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
     backward_finished(x, dy, mean, g, p, q, r, b, fusion, i, count, non_temporal)
 
 #else
-/* Four elements from i of the run on, where four can be loaded at once. */
-static float4 backward_finished_four(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
-                                     float4 r, float4 b, private const backward_fusion *fusion,
-                                     ulong i)
+/* Four elements from i of the run on, where four can be loaded at once: their word of the mask ... */
+static uint passed_four(private const backward_fusion *fusion, ulong i)
+{
+#if MASKED
+    return load_mask_four(&fusion->mask, fusion->run + i);
+#else
+    return 0;
+#endif
+}
+#define PASSED_FOUR(i) passed_four(fusion, i)
+
+#if MASKED
+#define GRADIENT_OF(k, x, dy, mean, p, b) \
+    activated(dy, MASK((passed & 1u << (k)) != 0), fusion->slope)
+#else
+#define GRADIENT_OF(k, x, dy, mean, p, b) gradient_of(x, dy, mean, p, b, fusion, place + (k))
+#endif
+
+/* ... and dx. */
+static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 mean, float4 g,
+                                     float4 p, float4 q, float4 r, float4 b,
+                                     private const backward_fusion *fusion, ulong i)
 {
     const ulong place = fusion->run + i;
-    const float4 gradient = (float4)(gradient_of(x.x, dy.x, mean.x, p.x, b.x, fusion, place),
-                                     gradient_of(x.y, dy.y, mean.y, p.y, b.y, fusion, place + 1),
-                                     gradient_of(x.z, dy.z, mean.z, p.z, b.z, fusion, place + 2),
-                                     gradient_of(x.w, dy.w, mean.w, p.w, b.w, fusion, place + 3));
+    const float4 gradient = (float4)(GRADIENT_OF(0, x.x, dy.x, mean.x, p.x, b.x),
+                                     GRADIENT_OF(1, x.y, dy.y, mean.y, p.y, b.y),
+                                     GRADIENT_OF(2, x.z, dy.z, mean.z, p.z, b.z),
+                                     GRADIENT_OF(3, x.w, dy.w, mean.w, p.w, b.w));
 #if RESIDUAL
     if (fusion->has_residual_grad)
         store_four((float4)(plus_zero(gradient.x), plus_zero(gradient.y), plus_zero(gradient.z),
                             plus_zero(gradient.w)),
                    fusion->residual_grad, place);
 #endif
-    return (float4)(dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x, fusion),
-                    dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y, fusion),
-                    dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z, fusion),
-                    dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w, fusion));
+    /* Once for four, as a compiler may choose for each. */
+    if (fusion->is_fixed | fusion->only_gradient) {
+        const float4 scale = fusion->only_gradient ? (float4)1.0f : p;
+        return (float4)(plus_zero(scale.x * gradient.x), plus_zero(scale.y * gradient.y),
+                        plus_zero(scale.z * gradient.z), plus_zero(scale.w * gradient.w));
+    }
+    return (float4)(trained_dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x, fusion),
+                    trained_dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y, fusion),
+                    trained_dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z, fusion),
+                    trained_dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w, fusion));
 }
-#define BACKWARD_FINISHED_FOUR(x, dy, mean, g, p, q, r, b, i) \
-    backward_finished_four(x, dy, mean, g, p, q, r, b, fusion, i)
+#define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
+    backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)
 
 static float backward_finished_one(float x, float dy, float mean, float g, float p, float q,
                                    float r, float b, private const backward_fusion *fusion,
@@ -139,8 +170,9 @@ static float backward_finished_one(float x, float dy, float mean, float g, float
     backward_finished_one(x, dy, mean, g, p, q, r, b, fusion, i)
 #endif
 
+/* What four elements at once need to be multiples of 4. */
 #if RESIDUAL
-#define BACKWARD_FUSION_OFFSET (has_residual_grad ? residual_grad_offset : 0)
+#define BACKWARD_FUSION_OFFSET ((has_residual_grad ? residual_grad_offset : 0) | mask_padding)
 #else
 #define BACKWARD_FUSION_OFFSET 0
 #endif
@@ -155,7 +187,8 @@ static float backward_finished_one(float x, float dy, float mean, float g, float
 #define BACKWARD_B(total, c, p) 0.0f
 #define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
     backward_value(x, dy, mean, g, p, q, r)
-#define BACKWARD_FINISHED_FOUR(x, dy, mean, g, p, q, r, b, i) \
+#define PASSED_FOUR(i) 0
+#define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_vector(x, dy, mean, g, p, q, r)
 #define BACKWARD_FINISHED_ONE(x, dy, mean, g, p, q, r, b, i) \
     backward_value(x, dy, mean, g, p, q, r)

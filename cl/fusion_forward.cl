@@ -67,23 +67,33 @@ static void keep_mask(uint bits, private const forward_fusion *fusion, ulong i)
 #endif
 }
 
-/* Four elements from i of the run on, where four can be loaded at once. */
-static float4 finished_four(float4 v, private const forward_fusion *fusion, ulong i)
+/* The residual of four elements from i of the run on, where four can be loaded at once. */
+static float4 residual_four(private const forward_fusion *fusion, ulong i)
+{
+#if RESIDUAL
+    return load_four(fusion->residual, fusion->run + i);
+#else
+    return 0.0f;
+#endif
+}
+#define RESIDUAL_FOUR(i) residual_four(fusion, i)
+
+static float4 finished_four(float4 v, float4 residual, private const forward_fusion *fusion,
+                            ulong i)
 {
     uint bits = 0;
-    float4 residual = 0.0f;
-#if RESIDUAL
-    residual = load_four(fusion->residual, fusion->run + i);
-#endif
     const float slope = fusion->slope;
     const float4 y = (float4)(finished(v.x, residual.x, slope, 0, &bits),
                               finished(v.y, residual.y, slope, 1, &bits),
                               finished(v.z, residual.z, slope, 2, &bits),
                               finished(v.w, residual.w, slope, 3, &bits));
-    keep_mask(bits, fusion, i);
+#if MASKED
+    if (fusion->keeps_mask)
+        store_mask_four(bits, &fusion->mask, fusion->run + i);
+#endif
     return y;
 }
-#define FINISHED_FOUR(v, i) finished_four(v, fusion, i)
+#define FINISHED_FOUR(v, residual, i) finished_four(v, residual, fusion, i)
 
 /* One element, the k-th of a work-item. */
 static float finished_one(float v, private const forward_fusion *fusion, ulong i, uint k,
@@ -99,8 +109,9 @@ static float finished_one(float v, private const forward_fusion *fusion, ulong i
 #define KEEP_MASK(i) keep_mask(bits, fusion, i)
 #endif
 
+/* What four elements at once need to be multiples of 4. */
 #if RESIDUAL
-#define FORWARD_FUSION_OFFSET residual_offset
+#define FORWARD_FUSION_OFFSET (residual_offset | mask_padding)
 #else
 #define FORWARD_FUSION_OFFSET 0
 #endif
@@ -119,6 +130,7 @@ static float4 four_plus_zero(float4 v)
 {
     return (float4)(plus_zero(v.x), plus_zero(v.y), plus_zero(v.z), plus_zero(v.w));
 }
-#define FINISHED_FOUR(v, i) four_plus_zero(v)
+#define RESIDUAL_FOUR(i) 0.0f
+#define FINISHED_FOUR(v, residual, i) four_plus_zero(v)
 #endif
 #endif

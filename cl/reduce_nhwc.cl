@@ -35,15 +35,15 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
         uint i = l;
         if (n >= TILE_ROWS && inside)
 #pragma unroll
-            for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES, at += (ulong)LANES * stride) {
+            for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES) {
                 PASS(prefetch)(&own, next + k * WIDTH);
                 PASS(add)(sums, &own, at, pivot, line);
-                PASS(skip)(&own, LANES);
+                PASS(advance)(&own, &at, LANES, stride);
             }
-        for (; i < n; i += LANES, at += (ulong)LANES * stride) {
+        for (; i < n; i += LANES) {
             PASS(prefetch)(&own, next + (i >> LOG2_LANES) * WIDTH);
             PASS(add_row)(sums, &own, at, pivot, line);
-            PASS(skip)(&own, LANES);
+            PASS(advance)(&own, &at, LANES, stride);
         }
         PASS(keep_sums)(lanes, size, l, sums);
     }

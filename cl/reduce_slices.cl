@@ -1,8 +1,8 @@
 /*
  * CPU form, end of step 1: adds the slices of up to four sources. accumulators[i] is the sum of
  * from[s * total + i] over all sources and s < slices; the last int64 of a channel, its flags, is
- * their bitwise or. Global size (int64s per channel, channels), one work-item each. The sums are of
- * integers, so that their order is free. `accumulators` may be a source.
+ * their bitwise or. One work-item per int64. The sums are of integers, so that their order is
+ * free. `accumulators` may be a source.
  */
 static void add_slices_of(private long *sum, private long *flags, global const long *from,
                           uint slices, ulong i, ulong total)
@@ -13,17 +13,19 @@ static void add_slices_of(private long *sum, private long *flags, global const l
     }
 }
 
-kernel void add_slices(global const long *from0, uint slices0, global const long *from1,
-                       uint slices1, global const long *from2, uint slices2,
-                       global const long *from3, uint slices3, global long *accumulators)
+kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
+void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
+                global const long *from2, uint slices2, global const long *from3, uint slices3,
+                global long *accumulators, uint per_channel, ulong total)
 {
-    const uint k = get_global_id(0), per_channel = get_global_size(0);
-    const ulong total = (ulong)per_channel * get_global_size(1);
-    const ulong i = (ulong)get_global_id(1) * per_channel + k;
+    const ulong i = get_global_id(0);
     long sum = 0, flags = 0;
+    if (i >= total)
+        return;
     add_slices_of(&sum, &flags, from0, slices0, i, total);
     add_slices_of(&sum, &flags, from1, slices1, i, total);
     add_slices_of(&sum, &flags, from2, slices2, i, total);
     add_slices_of(&sum, &flags, from3, slices3, i, total);
-    accumulators[i] = k + 1 == per_channel ? flags : sum;
+    const ulong end = i + 1;
+    accumulators[i] = quotient_long(end, per_channel) * per_channel == end ? flags : sum;
 }

@@ -23,12 +23,15 @@ static void store_gradients_of(uint c, uint end, uint channels, global const flo
     }
 }
 
-kernel void store_gradients(global const float *restrict gradients,
-                            global float *restrict weight_grad, ulong weight_grad_offset,
-                            uint has_weight_grad, global float *restrict bias_grad,
-                            ulong bias_grad_offset, uint has_bias_grad, uint accumulate)
+kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
+void store_gradients(global const float *restrict gradients,
+                     global float *restrict weight_grad, ulong weight_grad_offset,
+                     uint has_weight_grad, global float *restrict bias_grad,
+                     ulong bias_grad_offset, uint has_bias_grad, uint accumulate, uint channels)
 {
     const uint c = get_global_id(0);
-    store_gradients_of(c, c + 1, get_global_size(0), gradients, weight_grad + weight_grad_offset,
-                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+    if (c < channels)
+        store_gradients_of(c, c + 1, channels, gradients, weight_grad + weight_grad_offset,
+                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
+                           accumulate);
 }

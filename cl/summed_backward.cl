@@ -19,6 +19,19 @@ static void backward_skip(private backward_tensors *tensors, ulong rows)
     tensors->x += rows * tensors->x_gap;
 }
 
+/* The place takes the gaps of dy along, except where it is that of a mask, too. */
+static void backward_advance(private backward_tensors *tensors, private ulong *at, ulong rows,
+                             uint stride)
+{
+#if MASKED
+    *at += rows * stride;
+    backward_skip(tensors, rows);
+#else
+    *at += rows * (stride + tensors->summed_gap);
+    tensors->x += (long)rows * ((long)tensors->x_gap - (long)tensors->summed_gap);
+#endif
+}
+
 /*
  * The mean of a channel, and the line by which z is computed again, or x - mean from z, where a is 1
  * over it; or those of WIDTH channels.

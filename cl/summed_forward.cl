@@ -11,6 +11,13 @@ static void forward_skip(private forward_tensors *tensors, ulong rows)
     tensors->summed += rows * tensors->summed_gap;
 }
 
+/* `rows` rows further, in an inner loop: the place takes the gaps along. */
+static void forward_advance(private forward_tensors *tensors, private ulong *at, ulong rows,
+                            uint stride)
+{
+    *at += rows * (stride + tensors->summed_gap);
+}
+
 /*
  * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the
  * backward pass.

@@ -102,6 +102,7 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/moments.h \
 	src/layer/running.c \
 	src/layer/running.h \
+	src/layer/running_stats.c \
 	src/layer/saved.c \
 	src/layer/set_group.c \
 	src/layer/training_mode.c \

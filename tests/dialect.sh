@@ -2,21 +2,7 @@
 # What make check-format cannot hold: a variable that is only counted up or down has the operator in
 # front, and sentences say "expected X, got Y". Environment: srcdir.
 
-: "${srcdir:=.}"
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-count=0
-
-# result WHAT FAULTS: passes when FAULTS is empty.
-result() {
-    count=$((count + 1))
-    if [ -z "$2" ]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        printf '%s\n' "$2" | sed 's/^/# /'
-    fi
-}
+. "${srcdir:=.}/tests/support/tap.sh"
 
 # behind FOLDERS...: statements, and last clauses of for, that end in ++ or --.
 behind() {
@@ -33,14 +19,14 @@ expected_late() {
 }
 
 for folder in include src cl tools tests examples; do
-    result "$folder: ++i where the value is not used" "$(behind "$srcdir/$folder")"
-    result "$folder: expected X, got Y" "$(expected_late "$srcdir/$folder")"
+    no_faults "$folder: ++i where the value is not used" "$(behind "$srcdir/$folder")"
+    no_faults "$folder: expected X, got Y" "$(expected_late "$srcdir/$folder")"
 done
 
 # planted LINE [FINDER]: is found.
 planted() {
     printf '%s\n' "$1" > "$work/planted.c"
-    result "planted, refused: $1" "$([ -n "$("${2:-behind}" "$work")" ] || echo 'not found')"
+    no_faults "planted, refused: $1" "$([ -n "$("${2:-behind}" "$work")" ] || echo 'not found')"
 }
 planted '    i++;'
 planted '    count->of[k]--;'
@@ -57,8 +43,8 @@ planted '"came|rank -1 of 2"' expected_late
 
 printf '%s\n' 'a[count++] = 1;' 'while (n-- > 0)' 'f(a, first++);' 'for (int i = 9; i-- > 0;)' \
     > "$work/planted.c"
-result 'where the value is used it may stand behind' "$(behind "$work")"
+no_faults 'where the value is used it may stand behind' "$(behind "$work")"
 printf '%s\n' '"rank: expected 0 to %d, got %d"' '/* Says what was expected, and came[0]. */' 'f(came, "x");' \
     > "$work/planted.c"
-result 'the new form, comments and code are not refused' "$(expected_late "$work")"
+no_faults 'the new form, comments and code are not refused' "$(expected_late "$work")"
 echo "1..$count"

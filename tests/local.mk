@@ -50,7 +50,8 @@ EXTRA_DIST += \
 	tests/inputs/shapes_hard \
 	tests/inputs/shapes_large_images \
 	tests/inputs/shapes_regressions \
-	tests/inputs/shards
+	tests/inputs/shards \
+	tests/inputs/views
 
 # By order-only prerequisites of the tests' logs (GNU make).
 logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))

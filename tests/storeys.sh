@@ -14,21 +14,7 @@
 #
 # Environment: srcdir.
 
-: "${srcdir:=.}"
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-count=0
-
-# result WHAT FAULTS: passes when FAULTS is empty.
-result() {
-    count=$((count + 1))
-    if [ -z "$2" ]; then
-        echo "ok $count - $1"
-    else
-        echo "not ok $count - $1"
-        printf '%s\n' "$2" | sed 's/^/# /'
-    fi
-}
+. "${srcdir:=.}/tests/support/tap.sh"
 
 # faults ROOT: a line "RULE: FILE: what" for each violation in the tree below ROOT.
 faults() {
@@ -228,10 +214,10 @@ faults() {
 
 all=$(faults "$srcdir")
 for rule in up tools circle top once mpi opencl number; do
-    result "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
+    no_faults "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
 done
 files=$(wc -l < "$work/files")
-result "$files files were read" "$([ "$files" -gt 300 ] || echo 'expected at least 300')"
+no_faults "$files files were read" "$([ "$files" -gt 300 ] || echo 'expected at least 300')"
 
 # planted RULE FILE LINE: the line is appended to a file of a copy, and the rule finds a violation
 # that was not there before.
@@ -246,7 +232,7 @@ planted() {
     [ ! -e "$work/tree/$2" ] || cp "$work/tree/$2" "$work/kept"
     printf '%s\n' "$3" >> "$work/tree/$2"
     faults "$work/tree" > "$work/after"
-    result "planted in $2, refused: $3" \
+    no_faults "planted in $2, refused: $3" \
         "$(grep -vxF -f "$work/before" "$work/after" | grep -q "^$1: " || echo "not found: $1")"
     if [ -e "$work/kept" ]; then mv "$work/kept" "$work/tree/$2"; else rm "$work/tree/$2"; fi
 }

@@ -40,19 +40,21 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
+            uint passed[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
             {
                 xs[k] = load_four(px, i + k * TILE);
                 dys[k] = load_four(pdy, i + k * TILE);
+                passed[k] = PASSED_FOUR(i + k * TILE);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b,
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b,
                                                   i + k * TILE),
                            pdx, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(BACKWARD_FINISHED_FOUR(load_four(px, i), load_four(pdy, i), mean, g, p, q, r,
-                                              b, i),
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, i), load_four(pdy, i), PASSED_FOUR(i),
+                                              mean, g, p, q, r, b, i),
                        pdx, i);
         return;
     }
@@ -119,18 +121,21 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
+            uint passed[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch, pdy += dy_pitch)
             {
                 xs[k] = load_four(px, 0);
                 dys[k] = load_four(pdy, 0);
+                passed[k] = PASSED_FOUR(place + k * width);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += dx_pitch, place += width)
-                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], mean, g, p, q, r, b, place), pdx,
-                           0);
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b,
+                                                  place),
+                           pdx, 0);
         }
         for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
-            store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0), mean, g, p, q, r,
-                                              b, place),
+            store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0),
+                                              PASSED_FOUR(place), mean, g, p, q, r, b, place),
                        pdx, 0);
         return;
     }

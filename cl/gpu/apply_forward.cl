@@ -30,15 +30,21 @@ void forward_apply_planes(global const stored *x, ulong x_offset, uint x_gap,
     if (are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, plane, range)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
-            float4 each[VECTORS];
+            float4 each[VECTORS], residuals[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k)
+            {
                 each[k] = load_four(px, i + k * TILE);
+                residuals[k] = RESIDUAL_FOUR(i + k * TILE);
+            }
             UNROLL for (uint k = 0; k < VECTORS; ++k)
-                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), i + k * TILE), py,
-                           i + k * TILE);
+                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), residuals[k],
+                                         i + k * TILE),
+                           py, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(FINISHED_FOUR(forward_vector(load_four(px, i), mean, a, b), i), py, i);
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, i), mean, a, b),
+                                     RESIDUAL_FOUR(i), i),
+                       py, i);
         return;
     }
     for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
@@ -92,14 +98,20 @@ void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, glob
         const float4 a = (float4)(as[0], as[1], as[2], as[3]);
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
         for (; row + VECTORS <= end; row += VECTORS) {
-            float4 each[VECTORS];
+            float4 each[VECTORS], residuals[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch)
+            {
                 each[k] = load_four(px, 0);
+                residuals[k] = RESIDUAL_FOUR(place + k * width);
+            }
             UNROLL for (uint k = 0; k < VECTORS; ++k, py += y_pitch, place += width)
-                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), place), py, 0);
+                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), residuals[k], place),
+                           py, 0);
         }
         for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width)
-            store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b), place), py, 0);
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b),
+                                     RESIDUAL_FOUR(place), place),
+                       py, 0);
         return;
     }
     for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width) {

@@ -39,12 +39,12 @@ static int knows_group_sizes(cl_program program, cl_device_id device)
 {
     cl_kernel kernels[16];
     cl_uint count = 0;
-    int known = 0;
     if (clCreateKernelsInProgram(program, 16, kernels, &count) != CL_SUCCESS)
         return 0;
+    int known = count > 0;
     for (cl_uint i = 0; i < count; ++i) {
         size_t local[3] = {0, 0, 0};
-        known |= clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+        known &= clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
                                           sizeof local, local, NULL) == CL_SUCCESS &&
                  local[0] > 0;
         clReleaseKernel(kernels[i]);

@@ -18,16 +18,14 @@ int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *ar
                 cl_event *event)
 {
     size_t global[3];
-    const int fixed = kernel->local[0] != 0;
     for (cl_uint i = 0; i < dimensions; ++i)
-        global[i] = work_groups[i] * (fixed ? kernel->local[i] : 1);
+        global[i] = work_groups[i] * kernel->local[i];
     cl_int code = CL_SUCCESS;
     for (size_t i = 0; i < count && code == CL_SUCCESS; ++i)
         code = clSetKernelArg(kernel->kernel, (cl_uint)i, arguments[i].size, arguments[i].value);
     if (code == CL_SUCCESS)
         code = clEnqueueNDRangeKernel(replica->queue, kernel->kernel, dimensions, NULL, global,
-                                      fixed ? kernel->local : NULL, wait->count, list_of(wait),
-                                      event);
+                                      kernel->local, wait->count, list_of(wait), event);
     if (code != CL_SUCCESS)
         return sbn__fail_cl(replica, kernel->name, code);
     sbn__handle_opened();

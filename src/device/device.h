@@ -65,10 +65,7 @@ typedef struct sbn_argument {
         sizeof(variable), &(variable) \
     }
 
-/*
- * Enqueues a kernel over `work_groups` work-groups (of its own size, or single work-items where it
- * has none) in `dimensions`. The event is the caller's.
- */
+/* Enqueues a kernel over `work_groups` of its size in `dimensions`. The event is the caller's. */
 int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
                 size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
                 cl_event *event);

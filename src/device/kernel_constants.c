@@ -77,9 +77,10 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
                     "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
                     "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
                     "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D MASK_BITS=%d "
-                    "-D CASES=%d ",
+                    "-D ELEMENTWISE_ITEMS=%d -D CASES=%d ",
                     own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
                     SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD,
                     SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, sbn__combine_items(form),
-                    sbn__combine_span(form), sbn__mask_bits(form), SBN_SELF_TEST_CASES);
+                    sbn__combine_span(form), sbn__mask_bits(form), SBN_ELEMENTWISE_ITEMS,
+                    SBN_SELF_TEST_CASES);
 }

@@ -46,6 +46,12 @@ enum {
                    SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
 };
 
+/*
+ * Work-items of a work-group of the kernels whose work-items share nothing: store_gradients and, in
+ * the CPU form, add_slices. The size is fixed because PoCL compiles a kernel anew for every other.
+ */
+enum { SBN_ELEMENTWISE_ITEMS = 64 };
+
 /* Sizes of the CPU form's kernels. */
 typedef struct sbn_kernel_sizes {
     int width;      /* elements that a work-item handles at once: a vector, or one */

@@ -19,6 +19,8 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
                                     sizeof kernel->local, kernel->local, NULL);
     if (code != CL_SUCCESS)
         return sbn__fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
+    if (kernel->local[0] == 0)
+        return sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s has no fixed size of work-groups", name);
     /* The limit of the device: rusticl reports a CL_KERNEL_WORK_GROUP_SIZE below what it runs. */
     size_t most = 0;
     code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);

@@ -175,9 +175,13 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
     const cl_mem bias = has_bias ? shard->bias_grad.mem : table;
     const cl_ulong weight_offset = shard->weight_grad.offset, bias_offset = shard->bias_grad.offset;
     const cl_uint accumulate = (layer_pass->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    const cl_uint channels = (cl_uint)layer_pass->layer->channels;
+    const size_t groups = (layer_pass->layer->channels + SBN_ELEMENTWISE_ITEMS - 1) /
+                          SBN_ELEMENTWISE_ITEMS;
     const sbn_argument arguments[] = {
-        SBN_ARG(table), SBN_ARG(weight),      SBN_ARG(weight_offset), SBN_ARG(has_weight),
-        SBN_ARG(bias),  SBN_ARG(bias_offset), SBN_ARG(has_bias),      SBN_ARG(accumulate),
+        SBN_ARG(table),      SBN_ARG(weight),     SBN_ARG(weight_offset),
+        SBN_ARG(has_weight), SBN_ARG(bias),       SBN_ARG(bias_offset),
+        SBN_ARG(has_bias),   SBN_ARG(accumulate), SBN_ARG(channels),
     };
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, layer_pass->ready[r]);
@@ -189,8 +193,7 @@ int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica)
         return status;
     cl_event stored;
     status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments,
-                         sizeof arguments / sizeof *arguments, 1, &layer_pass->layer->channels,
-                         &wait, &stored);
+                         sizeof arguments / sizeof *arguments, 1, &groups, &wait, &stored);
     if (status)
         return status;
     sbn__release_event(&layer_pass->last[r]);

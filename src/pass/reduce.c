@@ -66,23 +66,19 @@ int sbn__reduce_launch(const sbn_chunk *chunk, sbn_replica *replica, int format,
 int sbn__add_slices(const sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
                     const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event)
 {
+    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
+    const cl_ulong total = (cl_ulong)per_channel * chunk->channels;
+    const size_t each = replica->form == SBN_FORM_GPU ? SBN_GPU_SLICE_WORDS : SBN_ELEMENTWISE_ITEMS;
+    const size_t groups = (total + each - 1) / each;
     sbn_argument arguments[2 * 4 + 3];
     for (size_t i = 0; i < 4; ++i) {
         arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
         arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
     }
     arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
-    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
-    if (replica->form == SBN_FORM_GPU) {
-        const cl_ulong total = (cl_ulong)per_channel * chunk->channels;
-        const size_t groups = (total + SBN_GPU_SLICE_WORDS - 1) / SBN_GPU_SLICE_WORDS;
-        arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
-        arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
-        return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1,
-                           &groups, wait, event);
-    }
-    const size_t items[] = {per_channel, chunk->channels};
-    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 1, 2, items,
+    arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
+    arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
+    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
                        wait, event);
 }
 

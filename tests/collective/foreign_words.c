@@ -244,11 +244,7 @@ static void checks(void)
     const char *given = getenv("FOREIGN_WORDS");
     const uint64_t rounds = given ? strtoull(given, NULL, 10) : 1000;
     /* Keeps the kernels for all others. */
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *first;
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &first), "sbn_group_create");
+    sbn_group *first = fixture_group(queue, 1, SBN_FORM_AUTO);
     for (uint64_t seed = 0; seed < rounds; ++seed)
         try_once(seed);
     sbn_group_destroy(first);

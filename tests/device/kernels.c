@@ -124,13 +124,9 @@ static void checks(void)
     uint64_t digests[VARIANTS][SIZES];
     int wide[VARIANTS][SIZES], combine[2];
     sbn_group *groups[2];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
     for (size_t v = 0; v < VARIANTS; ++v) {
         if (v < 2) {
-            config.form = variants[v].form;
-            must(sbn_group_create(&config, &groups[v]), "sbn_group_create");
+            groups[v] = fixture_group(queue, 1, variants[v].form);
             combine[v] = groups[v]->combines;
         }
         groups[v % 2]->combines = combine[v % 2] && !variants[v].on_host;

@@ -8,15 +8,22 @@ device_tests = \
 	tests/device/kernels \
 	tests/device/programs \
 	tests/device/shared_programs \
+	tests/device/tuned_plans \
 	tests/device/tuning
 check_PROGRAMS += $(device_tests)
+tests_device_combine_SOURCES = \
+	tests/device/combine.c \
+	tests/device/combine.h \
+	tests/device/combine_rows.c \
+	tests/device/combine_sums.c
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_programs_LDFLAGS = $(wraps)
 tests_device_shared_programs_LDFLAGS = $(wraps)
 tests_device_tuning_LDFLAGS = $(wraps)
 TESTS += $(device_tests)
 ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
-	tests/device/kernels tests/device/shared_programs tests/device/tuning
+	tests/device/kernels tests/device/shared_programs tests/device/tuned_plans \
+	tests/device/tuning
 TSAN_TESTS += tests/device/shared_programs
 OCLGRIND_TESTS += tests/device/kernels
 
@@ -26,6 +33,10 @@ TESTS += tests/device/source.sh
 
 # Options that would break the contract; devices that do.
 check_PROGRAMS += tests/device/build_options tests/device/self_test
+tests_device_self_test_SOURCES = \
+	tests/device/self_test.c \
+	tests/device/self_test_faults.c \
+	tests/device/self_test_faults.h
 tests_device_self_test_LDFLAGS = $(wraps)
 TESTS += tests/device/build_options tests/device/self_test
 ASAN_TESTS += tests/device/build_options

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "support/fixture.h"
 #include "base/memory.h"
+#include "device/self_test_faults.h"
+#include "support/fixture.h"
 #include "support/wraps.h"
 
 static fixture device;
@@ -64,94 +65,16 @@ static void expect_broken(sbn_kernel_form form, const char *rule, const char *wh
         tap_ok(0, "%s: %ld handles left", what, sbn__handles_open() - before);
 }
 
-typedef struct fault {
-    const char *text, *instead, *rule;
-    int cpu_only;
-} fault;
-
-/* In the order of the rules; each replaces one place of cl/self_test.cl. */
-static const fault faults[] = {
-    {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))", "REALS(0, 0) * REALS(0, 1) + REALS(0, 2)",
-     "fma(a, b, c) rounds once: a 0x1.000002p+0, b 0x1.000002p+0, c -0x1.000004p+0: expected "
-     "0x1p-46, got 0x0p+0",
-     0},
-    {"REALS(1, 0) * REALS(1, 1) + REALS(1, 2)", "fma(REALS(1, 0), REALS(1, 1), REALS(1, 2))",
-     "a * b + c rounds twice: |got 0x1p-46", 0},
-    {"REALS(2, 0) + REALS(2, 1)", "nextafter(REALS(2, 0) + REALS(2, 1), (real)10.0f)",
-     "a + b is rounded to the nearest, ties to even: ", 0},
-    {"REALS(3, 0) * REALS(3, 1)", "nextafter(REALS(3, 0) * REALS(3, 1), (real)0.0f)",
-     "a * b is rounded to the nearest, ties to even: ", 0},
-    {"REALS(4, 0) + REALS(4, 1) - REALS(4, 0) - REALS(4, 1)", "REALS(4, 0) - REALS(4, 0)",
-     "a + b - a - b is computed in this order: |expected -0x1p+0, got 0x0p+0", 0},
-    {"sum += term", "sum = i ? sum : first + term * (float)terms",
-     "a sum adds its terms in order|: expected 0x1p+0, got 0x1.000008p+0", 0},
-    {"REALS(6, 0) - REALS(6, 0)", "(real)0.0f", "a - a is 0, and NaN of an infinity or NaN: |inf",
-     0},
-    {"INTEGERS(0, 0) << INTEGERS(0, 1)",
-     "CONVERT(ulong, CONVERT(uint, INTEGERS(0, 0))) << INTEGERS(0, 1)", "a << b of 64 bits: ", 0},
-    {"INTEGERS(1, 0) >> INTEGERS(1, 1)", "AS(ulong, AS(long, INTEGERS(1, 0)) >> INTEGERS(1, 1))",
-     "a >> b of 64 bits: ", 0},
-    {"AS(long, INTEGERS(2, 0)) >> INTEGERS(2, 1)", "INTEGERS(2, 0) >> INTEGERS(2, 1)",
-     "a >> b of signed 64 bits: ", 0},
-    {"INTEGERS(3, 0) + INTEGERS(3, 1)",
-     "(INTEGERS(3, 0) & 0xffffffff00000000UL) + ((INTEGERS(3, 0) + INTEGERS(3, 1)) & 0xffffffffUL)",
-     "a + b of 64 bits: |expected 0x100000000, got 0x0", 0},
-    {"INTEGERS(4, 0) * INTEGERS(4, 1)", "(INTEGERS(4, 0) * INTEGERS(4, 1)) & 0xffffffffUL",
-     "a * b of 64 bits: |expected 0xfffffffe00000001, got 0x1", 0},
-    {"CONVERT(long, AS(int, CONVERT(uint, INTEGERS(5, 0))))",
-     "CONVERT(ulong, CONVERT(uint, INTEGERS(5, 0)))",
-     "conversion of a signed integer to 64 bits: ", 0},
-    {"CONVERT(ulong, CONVERT(uint, INTEGERS(6, 0)))",
-     "CONVERT(long, AS(int, CONVERT(uint, INTEGERS(6, 0))))",
-     "conversion of an unsigned integer to 64 bits: ", 0},
-    {"quotient(operand[14 * CASES], operand[15 * CASES])",
-     "(operand[14 * CASES] + 2) / operand[15 * CASES]",
-     "a / b of 32 bits: a 0xfffffffe, b 0xffffffff: expected 0x0, got 0x1", 0},
-    {"quotient_long(operand[16 * CASES], operand[17 * CASES])",
-     "(ulong)(uint)(operand[16 * CASES] / operand[17 * CASES])", "a / b of 64 bits: ", 0},
-    {"isnan(v) ? 1 : 0", "0", "NaN and infinities are recognised: a 0x7fc00000|got 0x0", 0},
-    {"mul_hi(operand[20 * CASES], operand[21 * CASES])", "operand[20 * CASES] >> 32",
-     "the high half of a * b of 64 bits: ", 0},
-    {"clz(INTEGERS(11, 0))", "CONVERT(ulong, clz(CONVERT(uint, INTEGERS(11, 0))) + 32)",
-     "leading zeros of 64 bits: a 0xffffffffffffffff|expected 0x0, got 0x20", 0},
-    {"plus_zero(product)", "product", "a zero is stored as +0: |got 0x80000000", 0},
-    {"convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1))",
-     "convert_double16(REALS(7, 0) * REALS(7, 1))",
-     "a product of floats is exact in double precision: ", 1},
-    {"as_long16(sum) - as_long16(splitter)", "convert_long16(REALS(8, 0))",
-     "a + b in double precision, less b as integers: |expected 0x4, got 0x3", 1},
-    {"- (other_sum - splitter)", "- convert_double16(REALS(9, 0))",
-     "a - (a + b - b) in double precision is computed in this order: ", 1},
-    {"convert_long16(convert_double16(REALS(10, 0)))",
-     "convert_long16(convert_int16_sat(REALS(10, 0)))",
-     "conversion of double precision to integers: |expected 0x10000000000, got 0x7fffffff", 1},
-    {"divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1))",
-     "DOUBLES_OF(11, 0) * divide_exactly(1.0, DOUBLES_OF(11, 1))",
-     "a / b in double precision is rounded to the nearest, ties to even: ", 0},
-    {"= root(DOUBLES_OF(12, 0))", "= CONVERT(double, sqrt(REALS(12, 0)))",
-     "a square root in double precision is rounded to the nearest: a 0x1p+1|"
-     "expected 0x3ff6a09e667f3bcd, got 0x3ff6a09e60000000",
-     0},
-    {"square - (sum13 + b13)", "fma(sum13, sum13, -(sum13 + b13))",
-     "(a + b)^2 - (a + b + b) in double precision rounds the square: |expected 0x0, got 0x3c3", 0},
-    {"CONVERT(double, high14 * (1L << 38) + low14)",
-     "CONVERT(double, high14) * 0x1p38 + CONVERT(double, low14 & ~511L)",
-     "conversion of a 2^38 + b of 64 bits to double precision is rounded to the nearest: ", 0},
-    {"CONVERT(float, sum15)", "CONVERT(float, sum15 * (1.0 - 0x1p-40))",
-     "conversion of a + b in double precision to single is rounded to the nearest, ties to even: ",
-     0},
-};
-
 static void planted(sbn_kernel_form form, const char *of_form)
 {
     char what[160];
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
+    for (size_t i = 0; i < self_test_fault_count; ++i) {
         /* Results are judged alike in both forms: of the GPU form a third of the faults. */
-        if (form != SBN_FORM_CPU && (faults[i].cpu_only || i % 3 != 0))
+        if (form != SBN_FORM_CPU && (self_test_faults[i].cpu_only || i % 3 != 0))
             continue;
-        snprintf(what, sizeof what, "%s form, planted: %s", of_form, faults[i].instead);
-        wraps_replace(faults[i].text, faults[i].instead);
-        expect_broken(form, faults[i].rule, what);
+        snprintf(what, sizeof what, "%s form, planted: %s", of_form, self_test_faults[i].instead);
+        wraps_replace(self_test_faults[i].text, self_test_faults[i].instead);
+        expect_broken(form, self_test_faults[i].rule, what);
         if (wraps_replaced() != 1)
             tap_ok(0, "%s: %d places replaced", what, wraps_replaced());
         wraps_replace(NULL, NULL);

@@ -8,21 +8,7 @@
 #
 # Environment: srcdir.
 
-: "${srcdir:=.}"
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-
-# result WHAT FAULTS: passes when FAULTS is empty.
-result() {
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        printf '%s\n' "$2" | sed 's/^/# /'
-    fi
-}
+. "${srcdir:=.}/tests/support/tap.sh"
 
 # strip FILE: its text without comments, line by line.
 strip() {
@@ -101,11 +87,11 @@ opens() {
 all=
 for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
     all="$all ${file#"$srcdir"/cl/}"
-    result "${file#"$srcdir"/cl/}: no division, no function that rounds freely" "$(faults "$file")"
+    no_faults "${file#"$srcdir"/cl/}: no division, no function that rounds freely" "$(faults "$file")"
 done
-result "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
+no_faults "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
 
-result 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
+no_faults 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
 # twice FOLDER: names that a kernel there defines although the library passes them by -D.
 twice() {
     for name in $(grep -ohE -e '-D [A-Z0-9_]+=' "$srcdir/src/exact/format.c" \
@@ -113,9 +99,9 @@ twice() {
         find "$1" -name '*.cl' -exec grep -nE "^# *define +$name\\b" {} /dev/null \;
     done
 }
-result 'no number of the library is defined again' "$(twice "$srcdir/cl")"
+no_faults 'no number of the library is defined again' "$(twice "$srcdir/cl")"
 
-result 'FP_CONTRACT is said once' \
+no_faults 'FP_CONTRACT is said once' \
     "$(for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
@@ -128,7 +114,7 @@ lists() {
     [ "$(awk '{ n += $1 } END { print n + 0 }' "$work/lists")" -ge 2 ] ||
         echo "expected 2 lists of sources"
 }
-result 'all lists of sources begin with common.cl' "$(lists "$srcdir")"
+no_faults 'all lists of sources begin with common.cl' "$(lists "$srcdir")"
 
 # Options that relax arithmetic stand in the list of those refused, and nowhere else; no OpenCL call
 # is made where they stand.
@@ -142,20 +128,20 @@ options() { # TREE
         while read -r file; do options_in "$file" /dev/null; done
 }
 list=$srcdir/src/device/build_options.c
-result 'no option that lets the compiler contract or round freely, but in the list of those refused' \
+no_faults 'no option that lets the compiler contract or round freely, but in the list of those refused' \
     "$(options "$srcdir")"
-result 'the list of those refused is found, and calls no OpenCL' \
+no_faults 'the list of those refused is found, and calls no OpenCL' \
     "$([ "$(options_in "$list" | wc -l)" -ge 10 ] || echo "not found: '$list'"
        grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
 # And the library asks it before it builds anything.
-result 'build options are looked at' \
+no_faults 'build options are looked at' \
     "$(grep -q 'build_options_check(program->options)' "$srcdir/src/device/program.c" ||
         echo 'src/device/program.c does not ask')"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
     { cat "$srcdir/cl/apply_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
-    result "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
+    no_faults "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
 }
 planted 'a division' '    const float mean = sum / n;'
 planted 'a division after a comment' '    const float mean = /* of all */ sum /(float)n;'
@@ -170,25 +156,25 @@ planted 'a mad' '    y = mad(a, d, b);'
 planted 'a power' '    y = pown(a, 2);'
 planted 'a square root behind a macro' '#define ROOT sqrt'
 printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a / b, sqrt(a)' > "$work/comment.cl"
-result 'in comments they are not faults' "$(faults "$work/comment.cl")"
+no_faults 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
-result 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+no_faults 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
 
 mkdir "$work/tree" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
 program=$(cd "$srcdir" && find src -name '*.c' -exec grep -l '_sources\[\] = {' {} + | head -n 1)
-result "$program is where the lists are" "$([ -n "$program" ] || echo 'there are none')"
+no_faults "$program is where the lists are" "$([ -n "$program" ] || echo 'there are none')"
 echo 'static const char *const planted_sources[] = {"sum.cl", "common.cl"};' >> "$work/tree/$program"
-result 'planted: a list without common.cl first is found' \
+no_faults 'planted: a list without common.cl first is found' \
     "$([ -n "$(lists "$work/tree")" ] || echo 'not found')"
 rm "$work/tree/$program"
-result 'planted: lists that are elsewhere are missed' \
+no_faults 'planted: lists that are elsewhere are missed' \
     "$([ -n "$(lists "$work/tree")" ] || echo 'not missed')"
 echo 'const char *planted = "-cl-std=CL1.2 -cl-mad-enable";' >> "$work/tree/src/pass/pass.c"
-result 'planted: an option that contracts is found' \
+no_faults 'planted: an option that contracts is found' \
     "$([ -n "$(options "$work/tree")" ] || echo 'not found')"
 mkdir "$work/cl"
 printf '%s\n' '#define BATCH 16' > "$work/cl/again.cl"
-result 'planted: a number of the library defined again is found' \
+no_faults 'planted: a number of the library defined again is found' \
     "$([ -n "$(twice "$work/cl")" ] || echo 'not found')"
 
-echo "1..$number"
+echo "1..$count"

@@ -11,16 +11,31 @@
 #ifndef TESTS_FAULTS_DRIVER_H
 #define TESTS_FAULTS_DRIVER_H
 
+#include <stdatomic.h>
+
 #include "faults/scenario.h"
 
 typedef struct totals {
     int points, pairs, survived, wrong;
+    int calls;     /* that can fail, of a run without failures */
+    char why[256]; /* a run without failures is wrong */
 } totals;
+
+/* Which points of a scenario: every parts-th from `part` on. `tried` counts those of all parts. */
+typedef struct share {
+    int part, parts;
+    atomic_int *tried;
+} share;
 
 /* FAULT_POINTS in the environment; -1: all, but no two at a time; without it a sample. */
 int fault_points(void);
 
-/* One check: so many points, at equal distances; 0 and -1: all. */
-totals try_scenario(const scenario *s, int points);
+/* So many points in all, at equal distances; 0 and -1: all. A note for each hundred of them. */
+totals try_scenario(const scenario *s, int points, const share *own);
+
+void add_totals(totals *to, const totals *more);
+
+/* One check. */
+void report_scenario(const scenario *s, const totals *t, int points);
 
 #endif

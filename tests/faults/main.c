@@ -1,60 +1,108 @@
 /*
  * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the
  * environment: so many failures in each, at equal distances; 0: all; -1: all, but no two at a
- * time.
+ * time. All of them are shared among processes, one for each processor, and what waits among more.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "faults/driver.h"
 #include "faults/stand.h"
-#include "support/stalls.h"
+#include "faults/workers.h"
 #include "support/wraps.h"
 
-/* All functions that are wrapped are called; else their failures are none. */
-static void check_reached(void)
+static const char *wanted = "";
+static const scenario *scenarios[MOST_SCENARIOS];
+static int scenario_count, points;
+
+static void choose_scenarios(void)
 {
-    for (int function = 0; function <= WRAP_REAL_PATH; ++function)
-        tap_ok(wraps_calls(function) > 0, "%s has been called", wraps_names[function]);
+    for (size_t list = 0; scenario_lists[list]; ++list)
+        for (const scenario *s = scenario_lists[list]; s->name; ++s)
+            if (strstr(s->name, wanted)) {
+                must(scenario_count < MOST_SCENARIOS ? CL_SUCCESS : SBN_OUT_OF_MEMORY, s->name);
+                scenarios[scenario_count++] = s;
+            }
 }
 
-static const char *wanted = "";
-
-static void checks(void)
+/* Others of the group's programs are not compiled for each point. */
+static totals try_kept(const scenario *s, const share *own)
 {
-    const int points = fault_points();
-    totals all = {0, 0, 0, 0};
-    for (size_t f = 0; scenario_lists[f]; ++f) {
-        for (const scenario *s = scenario_lists[f]; s->name; ++s) {
-            sbn_group *keeper = NULL;
-            sbn_batchnorm *layer = NULL;
-            if (!strstr(s->name, wanted))
-                continue;
-            if (!s->alone) {
-                must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
-                must(s->keep ? s->keep(keeper, "keeper", 1, &layer)
-                             : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
-                     "sbn_batchnorm_create");
-            }
-            const totals t = try_scenario(s, points);
-            all.points += t.points;
-            all.pairs += t.pairs;
-            sbn_batchnorm_destroy(layer);
-            sbn_group_destroy(keeper);
-        }
+    sbn_group *keeper = NULL;
+    sbn_batchnorm *layer = NULL;
+    if (!s->alone) {
+        must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
+        must(s->keep ? s->keep(keeper, "keeper", 1, &layer)
+                     : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
+             "sbn_batchnorm_create");
+    }
+    const totals t = try_scenario(s, points, own);
+    sbn_batchnorm_destroy(layer);
+    sbn_group_destroy(keeper);
+    return t;
+}
+
+static void work(int part, int parts, atomic_int *tried, worker_report *report)
+{
+    report->is_missing = stand_open();
+    if (report->is_missing)
+        return;
+    for (int i = 0; i < scenario_count; ++i) {
+        const share own = {.part = part, .parts = parts, .tried = &tried[i]};
+        report->of[i] = try_kept(scenarios[i], &own);
+    }
+    for (int function = 0; function < WRAPS; ++function)
+        report->calls[function] = wraps_calls(function);
+    stand_close();
+}
+
+/* All functions that are wrapped are called; else their failures are none. */
+static void check_reached(const worker_report *reports, int parts)
+{
+    for (int function = 0; function <= WRAP_REAL_PATH; ++function) {
+        long calls = 0;
+        for (int part = 0; part < parts; ++part)
+            calls += reports[part].calls[function];
+        tap_ok(calls > 0, "%s has been called", wraps_names[function]);
+    }
+}
+
+static void check_scenarios(const worker_report *reports, int parts)
+{
+    totals all = {.points = 0};
+    for (int i = 0; i < scenario_count; ++i) {
+        totals t = {.points = 0};
+        for (int part = 0; part < parts; ++part)
+            add_totals(&t, &reports[part].of[i]);
+        report_scenario(scenarios[i], &t, points);
+        add_totals(&all, &t);
     }
     if (scenarios_reach_all && !*wanted && points == 0)
-        check_reached();
+        check_reached(reports, parts);
     tap_note("%d points, and %d of two failures", all.points, all.pairs);
+}
+
+/* What waits keeps no processor busy; a sample is too short for the cost of many processes. */
+static int parts_of_work(void)
+{
+    int waits = 0;
+    for (int i = 0; i < scenario_count; ++i)
+        waits |= scenarios[i]->waits;
+    if (points > 0)
+        return waits ? 4 : 1;
+    return waits ? 16 : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int main(int argc, char **argv)
 {
     if (argc > 1)
         wanted = argv[1];
-    if (stand_open())
+    points = fault_points();
+    choose_scenarios();
+    const int parts = parts_of_work();
+    const worker_report *reports = workers_run(parts, work);
+    if (reports[0].is_missing)
         return fixture_missing();
-    /* Ranks that wait for others do so for a second. */
-    stalls_excuse(checks, 0.3);
-    stand_close();
+    check_scenarios(reports, parts);
     return tap_done();
 }

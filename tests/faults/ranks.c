@@ -216,7 +216,8 @@ const scenario rank_scenarios[] = {
      .end = end,
      .survived = survived,
      .may_leak = may_leak,
-     .slow = 1},
+     .slow = 1,
+     .waits = 1},
     {.name = NULL},
 };
 const int scenarios_reach_all = 0;

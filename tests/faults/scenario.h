@@ -32,6 +32,8 @@ typedef struct scenario {
     int (*may_leak)(void);
     /* Takes long: second failures are only that of the next call, and of all calls. */
     int slow;
+    /* Mostly waits for deadlines: many points are tried side by side. */
+    int waits;
     /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
     int symmetric;
     /*

@@ -2,23 +2,8 @@
 # syncbn inspect: its table and its JSON of files that PyTorch wrote, what looks wrong, its exit
 # statuses. Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 
-: "${srcdir:=.}" "${SYNCBN:=tools/syncbn/syncbn}"
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-
-# result WHAT CONDITION...: passes when the command does.
-result() {
-    what=$1
-    shift
-    number=$((number + 1))
-    if "$@"; then
-        echo "ok $number - $what"
-    else
-        echo "not ok $number - $what"
-        sed 's/^/# /' "$work/out" "$work/err"
-    fi
-}
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${SYNCBN:=tools/syncbn/syncbn}"
 
 # inspect EXPECTED_STATUS ARGUMENTS...
 inspect() {
@@ -26,7 +11,7 @@ inspect() {
     shift
     "$SYNCBN" inspect "$@" > "$work/out" 2> "$work/err"
     status=$?
-    result "inspect ${*##*/}: expected exit status $expected, got $status" [ $status -eq "$expected" ]
+    check "inspect ${*##*/}: expected exit status $expected, got $status" [ $status -eq "$expected" ]
 }
 
 # line WORDS...: a line has exactly these words.
@@ -36,15 +21,15 @@ line() {
 
 data=$srcdir/tests/model/data
 inspect 0 "$data/network_f32.safetensors"
-result 'the first layer' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.033 ... 1.208 3'
-result 'the second' line '4.1 6 F32 0.5326 ... 1.479 -0.2495 ... 0.2874 0.7357 ... 0.7375 3'
-result 'and no more' [ "$(wc -l < "$work/out")" -eq 3 ]
+check 'the first layer' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.033 ... 1.208 3'
+check 'the second' line '4.1 6 F32 0.5326 ... 1.479 -0.2495 ... 0.2874 0.7357 ... 0.7375 3'
+check 'and no more' [ "$(wc -l < "$work/out")" -eq 3 ]
 inspect 0 "$data/network_v1.safetensors"
-result 'version 1: no count' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.033 ... 1.208 -'
+check 'version 1: no count' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.033 ... 1.208 -'
 
 inspect 1 "$data/troubled.safetensors"
 names=$(awk 'NR > 1 { printf "%s ", $1 }' "$work/out")
-result "in order: $names" \
+check "in order: $names" \
     [ "$names" = 'norm.2 norm.3 norm.4 norm.5 norm.6 norm.7 norm.8?[31m norm.10 ' ]
 for wrong in 'norm.2 .* ! variance: negative in 1 of 2 channels' \
     'norm.3 .* 0  ! never trained: mean 0 and variance 1' \
@@ -54,31 +39,31 @@ for wrong in 'norm.2 .* ! variance: negative in 1 of 2 channels' \
     'norm.7 .* ! mean: NaN or Inf in 2 of 2 channels; never trained: no batches tracked' \
     'norm.10 .* ! weight: NaN or Inf in 1 of 2 channels' \
     'norm.8?\[31m .* 123456'; do
-    result "a line: $wrong" grep -q "^$wrong\$" "$work/out"
+    check "a line: $wrong" grep -q "^$wrong\$" "$work/out"
 done
 
 inspect 1 --json - "$data/troubled.safetensors"
-result 'JSON: a range' grep -q '"min": -2.0,' "$work/out"
-result 'JSON: a count' grep -q '"num_batches_tracked": 123456,' "$work/out"
-result 'JSON: no count' grep -q '"num_batches_tracked": null,' "$work/out"
-result 'JSON: a problem' grep -q '"problems": "variance: negative in 1 of 2 channels"' "$work/out"
-result 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
+check 'JSON: a range' grep -q '"min": -2.0,' "$work/out"
+check 'JSON: a count' grep -q '"num_batches_tracked": 123456,' "$work/out"
+check 'JSON: no count' grep -q '"num_batches_tracked": null,' "$work/out"
+check 'JSON: a problem' grep -q '"problems": "variance: negative in 1 of 2 channels"' "$work/out"
+check 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
 
 inspect 1 "$data/folded.safetensors"
-result 'statistics without a count of batches' \
+check 'statistics without a count of batches' \
     grep -q '^conv.norm .* ! never trained: no batches tracked$' "$work/out"
 # A right-to-left override, a C1 control character, an isolate, a byte order that is right, an e.
 header='{"a\u202e\u009b\u2066\u00e9.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a\u202e\u009b\u2066\u00e9.running_var":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
 inspect 1 "$work/bidi"
-result 'what turns a terminal round is not shown' grep -q '^a???é  .* ! "a???é.running_var": ' "$work/out"
+check 'what turns a terminal round is not shown' grep -q '^a???é  .* ! "a???é.running_var": ' "$work/out"
 # A colour and a right-to-left override in the name of a file: one that is cut, one that is missing.
 odd=$(printf '%s/a\033[31mb\342\200\256c' "$work")
 head -c 20 "$data/folded.safetensors" > "$odd"
 for file in "$odd" "$odd.none"; do
     inspect 1 "$file"
-    result 'nor in the name of a file' grep -q '^syncbn: .*/a?\[31mb?c' "$work/err"
-    result 'nothing but printable characters' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/err")" ]
+    check 'nor in the name of a file' grep -q '^syncbn: .*/a?\[31mb?c' "$work/err"
+    check 'nothing but printable characters' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/err")" ]
 done
 # Many layers, and ever more memory: a report is whole, or there is none.
 awk 'BEGIN {
@@ -118,23 +103,22 @@ for more in $([ "${SBN_TEST_UNDER-}" = coverage ] || echo 0 1 2 3 4 5 6 7 8 10 1
 done
 limits="limits of memory: $whole whole reports, $refused without memory, $odd otherwise"
 if [ "${SBN_TEST_UNDER-}" = coverage ]; then
-    number=$((number + 1))
-    echo "ok $number - $limits # SKIP the counters' own library crashes without memory"
+    skip "$limits" "the counters' own library crashes without memory"
 else
-    result "$limits" [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
+    check "$limits" [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
 fi
 printf '\002\000\000\000\000\000\000\000{}' > "$work/empty"
 inspect 0 "$work/empty"
-result 'a file without layers' grep -q 'no layer with running statistics' "$work/out"
+check 'a file without layers' grep -q 'no layer with running statistics' "$work/out"
 printf '\003\000\000\000\000\000\000\000{}' > "$work/cut"
 inspect 1 "$work/cut"
-result 'a file that is cut' grep -q '^syncbn: .*/cut: its header is said to have 3 bytes' "$work/err"
-result 'is called truncated' grep -q ': the file is truncated$' "$work/err"
+check 'a file that is cut' grep -q '^syncbn: .*/cut: its header is said to have 3 bytes' "$work/err"
+check 'is called truncated' grep -q ': the file is truncated$' "$work/err"
 
 # What is no safetensors is named for what it is.
 is() { # KIND FILE
     inspect 1 "$work/$2"
-    result "$2 is $1" grep -qxF "syncbn: $work/$2: expected a safetensors file, got $1" "$work/err"
+    check "$2 is $1" grep -qxF "syncbn: $work/$2: expected a safetensors file, got $1" "$work/err"
 }
 convert='convert it with safetensors.torch.save_file'
 zip='PK\003\004\000\000\010\010\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
@@ -186,12 +170,12 @@ dd if=/dev/zero of="$work/zeros" bs=1000 count=1 2> /dev/null
 is 'a file that begins with zeros' zeros
 printf '\377\376\001\002\003\004\005\006\007\010' > "$work/noise"
 inspect 1 "$work/noise"
-result 'of what is nothing known the length is shown' \
+check 'of what is nothing known the length is shown' \
     grep -q '/noise: expected a header of at most 100000000 bytes' "$work/err"
 # A header of 35615 bytes begins as gzip does.
 printf '\037\213\000\000\000\000\000\000{"' > "$work/like_gzip"
 inspect 1 "$work/like_gzip"
-result 'a truncated file that begins as gzip does' \
+check 'a truncated file that begins as gzip does' \
     grep -q 'said to have 35615 bytes, the file has 10: the file is truncated$' "$work/err"
 
 # Truncated: the first tensor in the file that is not whole is named, whatever the header's order.
@@ -208,7 +192,7 @@ inspect 0 "$work/whole"
 for cut in '20 b' '8 b' '7 a' '39 c'; do
     whole "$work/truncated" "${cut% *}"
     inspect 1 "$work/truncated"
-    result "cut to ${cut% *} bytes of data, ${cut#* } is named" grep -qF "/truncated: the file is \
+    check "cut to ${cut% *} bytes of data, ${cut#* } is named" grep -qF "/truncated: the file is \
 truncated: expected 40 bytes of data, got ${cut% *}; tensor \"${cut#* }\" is the first that is not whole" \
         "$work/err"
 done
@@ -216,7 +200,7 @@ done
 header=$(printf '%s' "$header" | sed 's/24,40/24,4000/')
 whole "$work/lies" 40
 inspect 1 "$work/lies"
-result 'a tensor that lies' grep -q 'tensor "c": data_offsets: expected a range within 40 bytes of data, got \[24, 4000\]' "$work/err"
+check 'a tensor that lies' grep -q 'tensor "c": data_offsets: expected a range within 40 bytes of data, got \[24, 4000\]' "$work/err"
 
 # Standard input: a file, and a pipe, of which a copy is made and nothing left.
 "$SYNCBN" inspect "$data/network_f32.safetensors" > "$work/wanted"
@@ -224,30 +208,30 @@ TMPDIR=$work/temporary
 export TMPDIR
 mkdir "$TMPDIR"
 "$SYNCBN" inspect - < "$data/network_f32.safetensors" > "$work/out" 2> "$work/err"
-result 'standard input, a file' cmp -s "$work/wanted" "$work/out"
+check 'standard input, a file' cmp -s "$work/wanted" "$work/out"
 cat "$data/network_f32.safetensors" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-result 'standard input, a pipe' cmp -s "$work/wanted" "$work/out"
+check 'standard input, a pipe' cmp -s "$work/wanted" "$work/out"
 (cat "$data/network_f32.safetensors"; sleep 1) | "$SYNCBN" inspect - --json - > "$work/out" 2> "$work/err"
-result 'with JSON' grep -q '"file": "standard input"' "$work/out"
+check 'with JSON' grep -q '"file": "standard input"' "$work/out"
 cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-result 'standard input that is none' grep -qxF \
+check 'standard input that is none' grep -qxF \
     "syncbn: standard input: expected a safetensors file, got a file of torch.save, a ZIP archive; $convert" \
     "$work/err"
 "$SYNCBN" inspect - < /dev/null > "$work/out" 2> "$work/err"
-result 'empty' grep -qxF 'syncbn: standard input: expected a safetensors file, got an empty file' "$work/err"
+check 'empty' grep -qxF 'syncbn: standard input: expected a safetensors file, got an empty file' "$work/err"
 "$SYNCBN" inspect - <&- > "$work/out" 2> "$work/err"
-result 'closed' grep -q '^syncbn: standard input: reading it: ' "$work/err"
-result 'no copy is left' [ -z "$(ls "$TMPDIR")" ]
+check 'closed' grep -q '^syncbn: standard input: reading it: ' "$work/err"
+check 'no copy is left' [ -z "$(ls "$TMPDIR")" ]
 rmdir "$TMPDIR"
 cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-result 'no folder for a copy' \
+check 'no folder for a copy' \
     grep -q '^syncbn: standard input: making a temporary file for it: No such file' "$work/err"
 unset TMPDIR
 inspect 1 "$work/none"
-result 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
+check 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2
-result 'no name' grep -q 'inspect: expected one file, got 0' "$work/err"
+check 'no name' grep -q 'inspect: expected one file, got 0' "$work/err"
 inspect 2 --yaml "$work/none"
 inspect 0 --help
-result 'help' grep -q '^usage: syncbn inspect' "$work/out"
-echo "1..$number"
+check 'help' grep -q '^usage: syncbn inspect' "$work/out"
+echo "1..$count"

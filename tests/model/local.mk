@@ -29,6 +29,10 @@ draft_sources = \
 	tests/support/draft_files.h \
 	tests/support/system_calls.c \
 	tests/support/system_calls.h
+tests_model_safetensors_SOURCES = \
+	tests/model/safetensors.c \
+	tests/model/safetensors_liars.c \
+	tests/model/safetensors_liars.h
 TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 VALGRIND_TESTS += tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors

@@ -12,17 +12,6 @@
 static fixture device;
 static cl_command_queue queue;
 
-static sbn_group *make_group(size_t replicas)
-{
-    const cl_command_queue queues[] = {queue, queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
-    config.queues = queues;
-    config.replicas = replicas;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    return group;
-}
-
 /* One check: a layer's running statistics are those of `group` in the file, within a few roundings. */
 static void expect_statistics(const sbn_tensor_file *file, const char *group,
                               const sbn_batchnorm *layer, int64_t batches)
@@ -76,7 +65,7 @@ static void check_momentum(void)
     } cases[] = {{"tenth", "tenth.reset", SBN_AVERAGE_MOMENTUM, 0.1},
                  {"more", "more.reset", SBN_AVERAGE_MOMENTUM, 0.3},
                  {"none", "none.reset", SBN_AVERAGE_CUMULATIVE, 0.1}};
-    sbn_group *group = make_group(1);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     sbn_tensor_file file;
     vectors_open(&file, "trained.safetensors");
     float *x = vectors_get(&file, "", "x", NULL);
@@ -124,8 +113,8 @@ static void network_open(network *n)
     config.eps = (double)settings[0];
     config.momentum = (double)settings[1];
     free(settings);
-    n->one = make_group(1);
-    n->three = make_group(REPLICAS);
+    n->one = fixture_group(queue, 1, SBN_FORM_AUTO);
+    n->three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
     must(sbn_batchnorm_create(n->one, &config, &n->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(n->layer, &n->saved), "sbn_saved_create");

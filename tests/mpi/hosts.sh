@@ -7,15 +7,11 @@
 . "${srcdir:=.}/tests/mpi/common.sh"
 . "$srcdir/tools/bench/scaling/namespaces.sh"
 
-skip() {
-    echo "1..0 # SKIP $1"
-    exit 0
-}
-hosts_open 2 > "$work/why" || skip "$(cat "$work/why")"
+hosts_open 2 > "$work/why" || skip_all "$(cat "$work/why")"
 first=${host_names% *} second=${host_names#* }
 ip link add wire netns "$first" type veth peer name wire netns "$second" 2> "$work/why" ||
-    skip "the hosts cannot be joined: $(cat "$work/why")"
-hosts_join || skip 'addresses could not be given'
+    skip_all "the hosts cannot be joined: $(cat "$work/why")"
+hosts_join || skip_all 'addresses could not be given'
 for name in $host_names; do
     limit='no bandwidth limit: tc cannot set one'
     tc -n "$name" qdisc add dev wire root tbf rate 100mbit burst 32kbit latency 50ms 2> /dev/null &&

@@ -3,7 +3,7 @@
  * results of all ranks together must have the bits of the same problem in one
  * process, on one replica fewer or more, and lie within the tolerances of
  * `syncbn check`. The arguments are files of problems; "/ N" before them takes
- * every N-th problem only.
+ * every N-th problem only, from the first or, "/ N+K", from K behind it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,8 +116,19 @@ static void run_problem(const char *line, runner *job, runner *single)
     trial_free(&alone);
 }
 
-/* Every N-th problem of a file, counted through all files. */
-static void run_file(const char *name, size_t every, runner *job, runner *single)
+/* Which problems, counted through all files. */
+typedef struct choice {
+    size_t every, from;
+} choice;
+
+static choice read_choice(const char *text)
+{
+    char *end;
+    const size_t every = strtoul(text, &end, 10);
+    return (choice){every ? every : 1, *end == '+' ? strtoul(end + 1, NULL, 10) : 0};
+}
+
+static void run_file(const char *name, choice chosen, runner *job, runner *single)
 {
     static size_t number;
     char line[PROBLEM_LINE];
@@ -128,7 +139,7 @@ static void run_file(const char *name, size_t every, runner *job, runner *single
     }
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
-        if (line[0] && line[0] != '#' && number++ % every == 0)
+        if (line[0] && line[0] != '#' && number++ % chosen.every == chosen.from)
             run_problem(line, job, single);
     }
     fclose(file);
@@ -137,7 +148,7 @@ static void run_file(const char *name, size_t every, runner *job, runner *single
 int main(int argc, char **argv)
 {
     taken transports = {NULL, 0};
-    size_t every = 1;
+    choice chosen = {1, 0};
     int first = 1;
     tap_mpi_begin(&argc, &argv);
     alarm(300);
@@ -149,11 +160,11 @@ int main(int argc, char **argv)
         return mpi_job_end(tap_done());
     }
     if (argc > 3 && !strcmp(argv[1], "/")) {
-        every = strtoul(argv[2], NULL, 10);
+        chosen = read_choice(argv[2]);
         first = 3;
     }
     for (int i = first; i < argc; ++i)
-        run_file(argv[i], every ? every : 1, job, single);
+        run_file(argv[i], chosen, job, single);
     runner_destroy(job);
     runner_destroy(single);
     for (size_t i = 0; i < transports.count; ++i)

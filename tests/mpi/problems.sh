@@ -1,7 +1,7 @@
 #!/bin/sh
 # The lists of problems in tests/inputs over 1, 2, 3, 4 and 7 ranks: the bits of one
-# process, within the tolerances. All of them on 2 ranks, every so many-th on others; a fifth of
-# that unless CHECK=full is set.
+# process, within the tolerances. Half of them on 2 ranks and the other half on 3, every so many-th on
+# others; a fifth of that unless CHECK=full is set.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 
@@ -15,13 +15,13 @@ elif [ "${CHECK-}" != full ]; then
     tap 4 tests/mpi/problems / 27 "$srcdir"/tests/inputs/*
     tap 7 tests/mpi/problems / 59 "$srcdir"/tests/inputs/*
 else
-    tap 1 tests/mpi/problems / 8 "$srcdir"/tests/inputs/*
+    tap 1 tests/mpi/problems / 16 "$srcdir"/tests/inputs/*
     # A job for each list: a job has a deadline.
     for list in "$srcdir"/tests/inputs/*; do
-        tap 2 tests/mpi/problems "$list"
+        tap 2 tests/mpi/problems / 2 "$list"
+        tap 3 tests/mpi/problems / 2+1 "$list"
     done
-    tap 3 tests/mpi/problems / 3 "$srcdir"/tests/inputs/*
-    tap 4 tests/mpi/problems / 5 "$srcdir"/tests/inputs/*
+    tap 4 tests/mpi/problems / 10 "$srcdir"/tests/inputs/*
     tap 7 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
 fi
 echo "1..$count"

@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "group/group.h"
 #include "pass/types.h"
-#include "support/trial.h"
+#include "support/sample.h"
 
 /* Rows that fill words of a mask, and rows that do not; planes of both walks of the GPU form. */
 static const struct {
@@ -23,23 +22,30 @@ static const struct {
     {4, 16, 1500, VALUES_PLAIN}, {33, 64, 1, VALUES_PLAIN},  {2, 530, 20, VALUES_PLAIN},
 };
 
-/* Programs take long to compile: those of the GPU form are fewer. */
+/*
+ * Programs take long to compile: those of the GPU form are fewer, and a sample has those that other
+ * tests compile, too.
+ */
+typedef enum choice { NEVER, IN_FULL, ALWAYS } choice;
+
 static const struct {
     sbn_type type;
     sbn_activation activation;
-    int residual, on_gpu;
+    int residual;
+    choice in_form[2]; /* CPU, GPU */
     const char *name;
 } fusions[] = {
-    {SBN_F32, SBN_RELU, 0, 1, "relu"},
-    {SBN_F32, SBN_LEAKY_RELU, 0, 0, "leaky"},
-    {SBN_F32, SBN_IDENTITY, 1, 0, "add"},
-    {SBN_F32, SBN_RELU, 1, 1, "add, relu"},
-    {SBN_F32, SBN_LEAKY_RELU, 1, 0, "add, leaky"},
-    {SBN_F16, SBN_IDENTITY, 1, 1, "add"},
-    {SBN_F16, SBN_RELU, 1, 0, "add, relu"},
-    {SBN_F16, SBN_RELU, 0, 0, "relu"},
-    {SBN_BF16, SBN_LEAKY_RELU, 0, 0, "leaky"},
-    {SBN_BF16, SBN_LEAKY_RELU, 1, 1, "add, leaky"},
+    {SBN_F32, SBN_RELU, 0, {ALWAYS, IN_FULL}, "relu"},
+    {SBN_F32, SBN_LEAKY_RELU, 0, {IN_FULL, NEVER}, "leaky"},
+    {SBN_F32, SBN_IDENTITY, 1, {ALWAYS, NEVER}, "add"},
+    {SBN_F32, SBN_RELU, 1, {ALWAYS, ALWAYS}, "add, relu"},
+    {SBN_F32, SBN_LEAKY_RELU, 1, {ALWAYS, NEVER}, "add, leaky"},
+    {SBN_F16, SBN_LEAKY_RELU, 0, {ALWAYS, IN_FULL}, "leaky"},
+    {SBN_F16, SBN_IDENTITY, 1, {IN_FULL, NEVER}, "add"},
+    {SBN_F16, SBN_RELU, 1, {IN_FULL, NEVER}, "add, relu"},
+    {SBN_F16, SBN_RELU, 0, {IN_FULL, NEVER}, "relu"},
+    {SBN_BF16, SBN_LEAKY_RELU, 0, {IN_FULL, NEVER}, "leaky"},
+    {SBN_BF16, SBN_LEAKY_RELU, 1, {ALWAYS, IN_FULL}, "add, leaky"},
 };
 
 enum { FUSIONS = sizeof fusions / sizeof *fusions };
@@ -57,17 +63,6 @@ typedef enum arrangement {
 static const char *const arrangements[ARRANGEMENTS] = {"apart", "dx over dy",
                                                        "residual_grad over dy", "no dx",
                                                        "no residual_grad"};
-
-typedef struct setup {
-    const char *device;
-    sbn_kernel_form form;
-    int on_host; /* where passes are combined */
-    int chunks;  /* the cache is said to be small: of the last shape, channels first */
-    int flushes; /* denormals */
-    sbn_group *group;
-    cl_context context;
-    cl_command_queue queue;
-} setup;
 
 /* The two layers, and z of the forward pass. */
 typedef struct pair {
@@ -238,20 +233,10 @@ static void check(const setup *on, const case_of *c, arrangement where, const ch
 
 static void check_setup(setup *on, size_t replicas)
 {
-    cl_command_queue queues[TYPES_REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    for (size_t r = 0; r < replicas; ++r)
-        queues[r] = on->queue;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = on->form;
-    must(sbn_group_create(&config, &on->group), "sbn_group_create");
-    on->group->combines = on->group->combines && !on->on_host;
-    for (size_t r = 0; r < replicas && on->chunks; ++r)
-        on->group->replicas[r].cache_size = 20000;
+    setup_open_group(on, replicas);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
         for (size_t f = 0; f < FUSIONS; ++f) {
-            if (on->form == SBN_FORM_GPU && !fusions[f].on_gpu)
+            if (fusions[f].in_form[on->form == SBN_FORM_GPU] < (sample_only() ? ALWAYS : IN_FULL))
                 continue;
             const case_of c = {
                 .type = fusions[f].type,
@@ -276,20 +261,10 @@ static void check_setup(setup *on, size_t replicas)
     must(sbn_group_destroy(on->group), "sbn_group_destroy");
 }
 
-/* As tests/pass/types.c does it. */
 static void check_device(const device_info *info)
 {
-    cl_int code;
-    cl_device_id device = info->id;
-    cl_device_fp_config config;
-    setup on = {.device = info->name};
-    must(clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL),
-         "clGetDeviceInfo");
-    on.flushes = !(config & CL_FP_DENORM);
-    on.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    must(code, "clCreateContext");
-    on.queue = clCreateCommandQueue(on.context, device, 0, &code);
-    must(code, "clCreateCommandQueue");
+    setup on;
+    setup_open(&on, info);
     if (info->form == SBN_FORM_CPU) {
         on.form = SBN_FORM_CPU;
         check_setup(&on, 1);
@@ -303,8 +278,7 @@ static void check_device(const device_info *info)
     }
     on.form = SBN_FORM_GPU;
     check_setup(&on, 1);
-    clReleaseCommandQueue(on.queue);
-    clReleaseContext(on.context);
+    setup_close(&on);
 }
 
 int main(void)

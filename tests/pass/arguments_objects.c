@@ -15,17 +15,6 @@ static fixture device;
 static cl_command_queue queue;
 static slice data;
 
-static sbn_group *make_group(size_t replicas)
-{
-    const cl_command_queue queues[] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *made;
-    config.queues = queues;
-    config.replicas = replicas;
-    must(sbn_group_create(&config, &made), "sbn_group_create");
-    return made;
-}
-
 static sbn_batchnorm *make_layer(sbn_group *group, int tracks)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
@@ -186,7 +175,8 @@ static void check_waiting(sbn_group *group)
 
 static void checks(void)
 {
-    sbn_group *group = make_group(1), *other = make_group(1);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *other = fixture_group(queue, 1, SBN_FORM_AUTO);
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 2);
     check_under_way(group);
     check_two_groups(group, other);

@@ -247,11 +247,7 @@ static void checks(void)
 {
     for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
         queue = fixture_queue(&device, out_of_order);
-        const cl_command_queue queues[REPLICAS] = {queue, queue};
-        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-        config.queues = queues;
-        config.replicas = REPLICAS;
-        must(sbn_group_create(&config, &group), "sbn_group_create");
+        group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
         check_values("conv");
         check_values("bare");
         check_values("dense");

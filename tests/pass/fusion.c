@@ -268,12 +268,9 @@ static void check_folding(void)
 
 static void checks(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     cl_int code;
     float values[ELEMENTS];
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    group = fixture_group(queue, 1, SBN_FORM_AUTO);
     slice_open(&at, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     for (size_t i = 0; i < ELEMENTS; ++i)
         values[i] = batch_dy(9, i % 7, i % 3, i);

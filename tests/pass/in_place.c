@@ -58,17 +58,12 @@ static void widen(const slice *s, sbn_layout layout)
 
 static void stand_open(stand *t, const setting *set, int tracks, int frozen)
 {
-    const cl_command_queue queues[] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     *t = (stand){.replicas = set->replicas};
-    config.queues = queues;
-    config.replicas = set->replicas;
-    config.form = set->form;
+    t->group = fixture_group(queue, set->replicas, set->form);
     settings.channels = set->shape[1];
     settings.layout = set->layout;
     settings.track_running_stats = tracks;
-    must(sbn_group_create(&config, &t->group), "sbn_group_create");
     must(sbn_batchnorm_create(t->group, &settings, &t->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
     must(sbn_batchnorm_set_frozen(t->layer, frozen), "sbn_batchnorm_set_frozen");

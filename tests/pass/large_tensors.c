@@ -123,16 +123,10 @@ typedef struct part {
 /* A group of two replicas, of which one has no samples, is not reduced and applied in one launch. */
 static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
 {
-    const cl_command_queue queues[] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group *group;
+    sbn_group *group = fixture_group(queue, replicas, form);
     sbn_batchnorm *layer;
     sbn_saved *saved;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = form;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
     settings.channels = CHANNELS;
     settings.layout = layout;
     settings.type = SBN_BF16;

@@ -18,19 +18,9 @@ typedef struct life {
     sbn_saved *saved;
 } life;
 
-static sbn_group *make_group(void)
-{
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    return group;
-}
-
 static life make(void)
 {
-    life l = {.group = make_group()};
+    life l = {.group = fixture_group(queue, 1, SBN_FORM_AUTO)};
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     config.channels = CHANNELS;
     config.name = "bn";
@@ -94,7 +84,7 @@ static void check_under_pass(void)
 static void check_moved(void)
 {
     life l = make();
-    sbn_group *next = make_group();
+    sbn_group *next = fixture_group(queue, 1, SBN_FORM_AUTO);
     RIGHT(sbn_batchnorm_set_group(l.layer, next));
     REFUSED(sbn_group_destroy(next), "group: expected no layers in it, got 1");
     ENDED(sbn_group_destroy(l.group));
@@ -127,16 +117,11 @@ static void check_parallel(void)
 /* Two replicas of one colour have two handles of one group: the last one ends it. */
 static void check_split(void)
 {
-    const cl_command_queue queues[] = {queue, queue};
     const int colours[] = {0, 0};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group *whole, *parts[2];
+    sbn_group *whole = fixture_group(queue, 2, SBN_FORM_AUTO), *parts[2];
     sbn_batchnorm *layer;
-    config.queues = queues;
-    config.replicas = 2;
     of_layer.channels = CHANNELS;
-    must(sbn_group_create(&config, &whole), "sbn_group_create");
     must(sbn_group_split(whole, colours, parts), "sbn_group_split");
     must(sbn_batchnorm_create(parts[0], &of_layer, &layer), "sbn_batchnorm_create");
     ENDED(sbn_group_destroy(parts[0]));

@@ -40,10 +40,12 @@ tests_pass_from_output_SOURCES = \
 tests_pass_activation_SOURCES = \
 	tests/pass/activation.c \
 	tests/pass/types.h \
+	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
 tests_pass_types_SOURCES = \
 	tests/pass/types.c \
 	tests/pass/types.h \
+	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
 tests_pass_storage_LDFLAGS = $(wraps)
 TESTS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
@@ -88,6 +90,19 @@ tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_chunks_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/support/wraps_queries.c
+tests_pass_frozen_SOURCES = \
+	tests/pass/frozen.c \
+	tests/pass/frozen.h \
+	tests/pass/frozen_alone.c \
+	tests/pass/frozen_example.c
+tests_pass_on_device_SOURCES = \
+	tests/pass/on_device.c \
+	tests/pass/on_device_calls.c \
+	tests/pass/on_device_late.c \
+	tests/pass/on_device_training.c \
+	tests/pass/on_device_training.h \
+	tests/support/wraps_queries.c
+tests_pass_from_output_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
@@ -114,7 +129,7 @@ TSAN_TESTS += tests/pass/soak_sixteen
 # Programs of other versions of the structs, on the library as it is installed.
 check_LIBRARIES += tests/pass/libgrowth_older.a tests/pass/libgrowth_current.a \
 	tests/pass/libgrowth_newer.a
-growth_sources = tests/pass/growth_program.c tests/pass/growth.h
+growth_sources = tests/pass/growth_program.c tests/pass/growth.h tests/pass/growth_declarations.h
 tests_pass_libgrowth_older_a_SOURCES = $(growth_sources)
 tests_pass_libgrowth_older_a_CPPFLAGS = -DGROWTH=-1 $(AM_CPPFLAGS)
 tests_pass_libgrowth_current_a_SOURCES = $(growth_sources)

@@ -46,11 +46,7 @@ typedef struct network {
 
 static void network_open(network *n, const layer *layers, size_t count, size_t replicas)
 {
-    const cl_command_queue queues[REPLICAS] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queues;
-    config.replicas = replicas;
-    must(sbn_group_create(&config, &n->group), "sbn_group_create");
+    n->group = fixture_group(queue, replicas, SBN_FORM_AUTO);
     for (size_t i = 0; i < count; ++i) {
         sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
         settings.channels = layers[i].channels;

@@ -245,12 +245,8 @@ static void check_unwanted(const uint64_t right[BATCHES])
 
 static void checks(void)
 {
-    cl_command_queue queues[REPLICAS];
-    queue = queues[0] = queues[1] = fixture_queue(&device, 0);
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queues;
-    config.replicas = REPLICAS;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    queue = fixture_queue(&device, 0);
+    group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     layer = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r) {

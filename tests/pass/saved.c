@@ -21,11 +21,7 @@ typedef struct life {
 
 static life make(double eps)
 {
-    life l;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &l.group), "sbn_group_create");
+    life l = {.group = fixture_group(queue, 1, SBN_FORM_AUTO)};
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     of_layer.channels = 1;
     of_layer.eps = eps;

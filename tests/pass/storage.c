@@ -113,30 +113,25 @@ static void check_device(const device_info *info)
 {
     static const char *const others[] =
         {[SBN_FORM_CPU] = "#define F16C ", [SBN_FORM_GPU] = "#define HALF_FUNCTIONS "};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
     cl_int code;
     cl_device_id device = info->id;
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     must(code, "clCreateContext");
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     must(code, "clCreateCommandQueue");
-    config.queues = &queue;
-    config.replicas = 1;
-    for (int form = info->form; form <= SBN_FORM_GPU; ++form) {
-        config.form = (sbn_kernel_form)form;
-        must(sbn_group_create(&config, &group), "sbn_group_create");
+    for (sbn_kernel_form form = info->form; form <= SBN_FORM_GPU; ++form) {
+        sbn_group *group = fixture_group(queue, 1, form);
         for (int which = 0; which < 4; ++which)
-            check_all(info, context, queue, group, config.form, which < 2 ? SBN_F16 : SBN_BF16,
+            check_all(info, context, queue, group, form, which < 2 ? SBN_F16 : SBN_BF16,
                       which % 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
         must(sbn_group_destroy(group), "sbn_group_destroy");
         char chosen[40], instead[40];
         snprintf(chosen, sizeof chosen, "%s1", others[form]);
         snprintf(instead, sizeof instead, "%s0", others[form]);
         wraps_replace(chosen, instead);
-        must(sbn_group_create(&config, &group), "sbn_group_create");
-        check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NCHW);
-        check_all(info, context, queue, group, config.form, SBN_F16, SBN_LAYOUT_NHWC);
+        group = fixture_group(queue, 1, form);
+        check_all(info, context, queue, group, form, SBN_F16, SBN_LAYOUT_NCHW);
+        check_all(info, context, queue, group, form, SBN_F16, SBN_LAYOUT_NHWC);
         must(sbn_group_destroy(group), "sbn_group_destroy");
         tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
         wraps_replace(NULL, NULL);
@@ -150,10 +145,8 @@ static void check_buffers(void)
 {
     enum { COUNT = 8, FLOATS = 4 };
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_shard shard = SBN_SHARD_INIT;
     sbn_batchnorm *layer;
-    sbn_group *group;
     fixture device;
     cl_int code;
     if (fixture_open(&device))
@@ -164,9 +157,7 @@ static void check_buffers(void)
     must(code, "clCreateBuffer");
     cl_mem x = clCreateBuffer(device.context, CL_MEM_READ_WRITE, 2 * COUNT, NULL, &code);
     must(code, "clCreateBuffer");
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     settings.channels = 2;
     settings.type = SBN_F16;
     must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
@@ -218,17 +209,13 @@ static void check_folding(void)
     static const float norm[2 * CHANNELS_FOLDED] = {1.5f, -3.0f, 0.25f, 8.0f};
     static const float mean[CHANNELS_FOLDED] = {0.5f, -1.0f}, var[CHANNELS_FOLDED] = {2.0f, 3.0f};
     float folded[2][COUNT + CHANNELS_FOLDED];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group *group;
     fixture device;
     cl_int code;
     if (fixture_open(&device))
         return;
     cl_command_queue queue = fixture_queue(&device, 0);
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     cl_mem in = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                sizeof weight, (void *)(uintptr_t)weight, &code);
     must(code, "clCreateBuffer");

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "group/group.h"
-#include "support/trial.h"
+#include "support/sample.h"
 
 /* For all kernels: planes of one element, of part of a block, of blocks; strips of channels. */
 static const struct {
@@ -22,15 +21,6 @@ static const struct {
     {3, 7, 300, VALUES_SPECIAL}, {9, 40, 1, VALUES_SPECIAL},  {4, 40, 5, VALUES_SPECIAL},
     {3, 2, 40000, VALUES_PLAIN}, {2, 70, 1500, VALUES_PLAIN},
 };
-
-typedef struct setup {
-    const char *device;
-    sbn_kernel_form form;
-    int on_host; /* where passes are combined */
-    sbn_group *group;
-    cl_context context;
-    cl_command_queue queue;
-} setup;
 
 typedef struct step {
     const char *name;
@@ -118,16 +108,10 @@ static void check_branches(const setup *on)
 static void check_setup(setup *on, size_t replicas)
 {
     static const sbn_type types[] = {SBN_F16, SBN_BF16};
-    cl_command_queue queues[TYPES_REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    for (size_t r = 0; r < replicas; ++r)
-        queues[r] = on->queue;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = on->form;
-    must(sbn_group_create(&config, &on->group), "sbn_group_create");
-    on->group->combines = on->group->combines && !on->on_host;
-    for (size_t t = 0; t < 2; ++t)
+    setup_open_group(on, replicas);
+    /* A sample of the GPU form, which takes long to compile, has the first. */
+    const size_t count = on->form == SBN_FORM_GPU && sample_only() ? 1 : 2;
+    for (size_t t = 0; t < count; ++t)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
             const case_of c = {
                 .type = types[t],
@@ -153,13 +137,8 @@ static void check_setup(setup *on, size_t replicas)
 /* A driver whose compiler takes minutes for all of it gets the GPU form with one replica. */
 static void check_device(const device_info *info)
 {
-    cl_int code;
-    cl_device_id device = info->id;
-    setup on = {.device = info->name};
-    on.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    must(code, "clCreateContext");
-    on.queue = clCreateCommandQueue(on.context, device, 0, &code);
-    must(code, "clCreateCommandQueue");
+    setup on;
+    setup_open(&on, info);
     on.form = SBN_FORM_GPU;
     check_setup(&on, 1);
     if (info->form == SBN_FORM_CPU) {
@@ -170,8 +149,7 @@ static void check_device(const device_info *info)
         on.on_host = 1;
         check_setup(&on, TYPES_REPLICAS);
     }
-    clReleaseCommandQueue(on.queue);
-    clReleaseContext(on.context);
+    setup_close(&on);
 }
 
 int main(void)

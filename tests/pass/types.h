@@ -8,6 +8,7 @@
 
 #include "support/fixture.h"
 #include "support/storage.h"
+#include "support/trial.h"
 
 enum { TYPES_REPLICAS = 3 };
 
@@ -33,6 +34,24 @@ typedef struct case_of {
  * of a constant, of one outlier, of a mean that is large against the spread, and of tiny numbers.
  */
 enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL, VALUES_HARD };
+
+/* A device, and a group of its replicas. */
+typedef struct setup {
+    const char *device;
+    sbn_kernel_form form;
+    int on_host; /* where passes are combined */
+    int chunks;  /* the cache is said to be small: of the last shape, channels first */
+    int flushes; /* denormals */
+    sbn_group *group;
+    cl_context context;
+    cl_command_queue queue;
+} setup;
+
+void setup_open(setup *on, const device_info *info);
+void setup_close(setup *on);
+
+/* By what the setup says; ended by sbn_group_destroy. */
+void setup_open_group(setup *on, size_t replicas);
 
 /* The shards of one layer, all replicas', and what it has besides. */
 typedef struct side {

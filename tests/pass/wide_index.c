@@ -296,13 +296,8 @@ static void check_tile(void)
 
 static void checks(void)
 {
-    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
-        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-        sbn_group *group;
-        config.queues = &queue;
-        config.replicas = 1;
-        config.form = (sbn_kernel_form)form;
-        must(sbn_group_create(&config, &group), "sbn_group_create");
+    for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
+        sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];
         for (int back = 0; back < 2; ++back) {
             check_rows(back);

@@ -165,16 +165,11 @@ static void checks(void)
     cl_mem partial = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(int64_t) * MOST_WORDS,
                                     NULL, &code);
     must(code, "clCreateBuffer");
-    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
-        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-        sbn_group *group;
-        config.queues = &queue;
-        config.replicas = 1;
-        config.form = (sbn_kernel_form)form;
-        must(sbn_group_create(&config, &group), "sbn_group_create");
+    for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
+        sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];
         for (size_t i = 0; i < sizeof reductions / sizeof *reductions; ++i)
-            for (int back = 0; back < 2 && (int)reductions[i].form == form; ++back)
+            for (int back = 0; back < 2 && reductions[i].form == form; ++back)
                 for (int format = SBN_NARROW; format <= SBN_WIDE; ++format)
                     check(&reductions[i], back, format, partial);
         must(sbn_group_destroy(group), "sbn_group_destroy");

@@ -71,6 +71,22 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order)
     return queue;
 }
 
+sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form)
+{
+    enum { MOST = 16 };
+    cl_command_queue queues[MOST];
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *made;
+    must(replicas > MOST, "a group of so many replicas");
+    for (size_t r = 0; r < replicas; ++r)
+        queues[r] = queue;
+    config.queues = queues;
+    config.replicas = replicas;
+    config.form = form;
+    must(sbn_group_create(&config, &made), "sbn_group_create");
+    return made;
+}
+
 /* Some 24 bits that depend on everything: not a good generator, but a different batch for each. */
 static unsigned mix(unsigned seed, size_t n, size_t c, size_t i, unsigned salt)
 {

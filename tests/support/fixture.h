@@ -32,6 +32,9 @@ int fixture_main_waits(fixture *f, void (*checks)(void));
 
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
+/* A group of up to 16 replicas on one queue, alone. */
+sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
+
 /* Ends the program unless code is CL_SUCCESS. */
 void must(int code, const char *what);
 

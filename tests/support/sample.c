@@ -8,3 +8,9 @@ int sample_only(void)
     const char *check = getenv("CHECK");
     return !check || strcmp(check, "full") != 0;
 }
+
+int sample_has_gpu_form(const char *line)
+{
+    const int fused = strstr(line, "relu") || strstr(line, "leaky") || strstr(line, ",add");
+    return !sample_only() || (!strstr(line, "bf16") && (!fused || strstr(line, "relu,add")));
+}

@@ -55,6 +55,11 @@ double stalls_longest(void)
     return atomic_load(&longest);
 }
 
+void stalls_forget(void)
+{
+    atomic_store(&longest, 0.0);
+}
+
 void stalls_end(void)
 {
     atomic_store(&watching, 0);

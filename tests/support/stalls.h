@@ -5,9 +5,10 @@
 #ifndef TESTS_SUPPORT_STALLS_H
 #define TESTS_SUPPORT_STALLS_H
 
-/* Watches until stalls_end: the longest stall so far, in seconds. */
+/* Watches until stalls_end: the longest stall so far, or since stalls_forget, in seconds. */
 void stalls_begin(void);
 double stalls_longest(void);
+void stalls_forget(void);
 void stalls_end(void);
 
 /*

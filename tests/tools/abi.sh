@@ -2,28 +2,17 @@
 # packaging/check-abi.sh: the built library is as recorded; changes planted in it are refused, or
 # accepted with the version that the rules ask for.
 # Environment: srcdir, ABIDW, CC, OPENCL_CFLAGS, VERSION_INFO. Runs in the build directory.
-: "${srcdir:=.}" "${CC:=cc}" "${OPENCL_CFLAGS=}"
-skip() {
-    echo "1..0 # SKIP $1"
-    exit 0
-}
-[ -n "${ABIDW-}" ] || skip 'abidw is not installed'
-[ -e .libs/libsyncbn.so ] || skip 'configured without a shared library'
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${CC:=cc}" "${OPENCL_CFLAGS=}"
+[ -n "${ABIDW-}" ] || skip_all 'abidw is not installed'
+[ -e .libs/libsyncbn.so ] || skip_all 'configured without a shared library'
 case $($CC -dumpmachine) in
     x86_64-*linux-gnu) ;;
-    *) skip 'the interfaces are recorded for x86_64-linux-gnu' ;;
+    *) skip_all 'the interfaces are recorded for x86_64-linux-gnu' ;;
 esac
-readelf -S .libs/libsyncbn.so | grep -q debug_info || skip 'built without debugging information'
+readelf -S .libs/libsyncbn.so | grep -q debug_info || skip_all 'built without debugging information'
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 srcdir=$(cd "$srcdir" && pwd)
-number=0
-report() { # ok|"not ok", what
-    number=$((number + 1))
-    echo "$1 $number - $2"
-    [ "$1" = ok ] || sed 's/^/# /' "$work/out"
-}
 
 # check_abi SRCDIR LIBRARY VERSION_INFO [check|record]
 check_abi() {
@@ -121,4 +110,4 @@ sed 's/int PRIVATE;/int PRIVATE, planted;/' "$work/source.c" > "$work/source.new
     mv "$work/source.new" "$work/source.c"
 library "$work/private"
 accepted 'an opaque struct may change' "$work/private" "$work/private/lib.so" 7:0:0
-echo "1..$number"
+echo "1..$count"

@@ -4,43 +4,21 @@
 # is looked up there first. The system is made by debootstrap, from the package mirror that this
 # one uses. Run by make check-bare; it takes several minutes.
 # Environment: srcdir, ARCHIVE (the archive), BARE=full (also ./quickstart check, all of it).
-: "${srcdir:=.}" "${ARCHIVE:?}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${ARCHIVE:?}"
 
-skip() {
-    echo "1..0 # SKIP $1"
-    exit 0
-}
-
-[ "$(id -u)" -eq 0 ] || skip 'a Debian root can only be made by root'
+[ "$(id -u)" -eq 0 ] || skip_all 'a Debian root can only be made by root'
 for tool in debootstrap unshare chroot; do
-    command -v $tool > /dev/null || skip "$tool is not installed"
+    command -v $tool > /dev/null || skip_all "$tool is not installed"
 done
-unshare --mount true 2> /dev/null || skip 'no mount namespace may be made here'
+unshare --mount true 2> /dev/null || skip_all 'no mount namespace may be made here'
 mirror=$(apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 2> /dev/null |
     sed -n 's/^bookworm main //p' | head -n 1)
-[ -n "$mirror" ] || skip "this system's apt knows no mirror of Debian 12"
+[ -n "$mirror" ] || skip_all "this system's apt knows no mirror of Debian 12"
 
-work=$(mktemp -d) || exit 1
 root=$work/root
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' HUP INT TERM
-count=0
-report() { # ok|"not ok", what
-    count=$((count + 1))
-    echo "$1 $count - $2"
-}
-
-# check WHAT COMMAND...: passes when the command does; its output is in $work/out.
-check() {
-    what=$1
-    shift
-    if "$@" > "$work/out" 2>&1 < /dev/null; then
-        report ok "$what"
-    else
-        report 'not ok' "$what"
-        tail -n 25 "$work/out" | sed 's/^/# /'
-    fi
-}
 
 # in_root USER SCRIPT: in a mount namespace of its own, so that nothing stays mounted.
 network=
@@ -65,29 +43,6 @@ readme() {
     done
 }
 
-holds() {
-    grep -qE -- "$1" "$work/out"
-}
-
-# says PATTERN: of the check before.
-says() {
-    if holds "$1"; then
-        report ok "it says: $1"
-    else
-        report 'not ok' "it says: $1"
-        tail -n 25 "$work/out" | sed 's/^/# /'
-    fi
-}
-
-never_says() {
-    if holds "$1"; then
-        report 'not ok' "it does not say: $1"
-        tail -n 25 "$work/out" | sed 's/^/# /'
-    else
-        report ok "it does not say: $1"
-    fi
-}
-
 status_is() { # STATUS COMMAND...
     wanted=$1
     shift
@@ -100,31 +55,31 @@ status_is() { # STATUS COMMAND...
 # --- a Debian, and a user without rights ----------------------------------------------
 debootstrap --variant=minbase --include=ca-certificates bookworm "$root" "$mirror" \
     > "$work/out" 2>&1 < /dev/null ||
-    skip "debootstrap cannot make a Debian here: $(grep '^[EW]: ' "$work/out" | tail -n 1)"
+    skip_all "debootstrap cannot make a Debian here: $(grep '^[EW]: ' "$work/out" | tail -n 1)"
 # How package mirrors are reached is this system's business.
 apt-config dump | grep -E '^Acquire::(http|https|Check)' > "$root/etc/apt/apt.conf.d/50mirror"
 for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e $file ] || cp $file "$root$file"
 done
 echo "127.0.1.1 $(uname -n)" >> "$root/etc/hosts"
-check 'its package lists' in_root root 'apt-get update && useradd -m -s /bin/bash stranger'
+check_run 'its package lists' in_root root 'apt-get update && useradd -m -s /bin/bash stranger'
 tree=/home/stranger/$(basename "$ARCHIVE" .tar.gz)
 cp "$ARCHIVE" "$root/home/stranger" || exit 1
 unpack="tar xf $(basename "$ARCHIVE")"
-check 'the archive is unpacked' in_root stranger "$unpack"
+check_run 'the archive is unpacked' in_root stranger "$unpack"
 
-check 'quickstart check with an option it does not have: status 2' \
+check_run 'quickstart check with an option it does not have: status 2' \
     status_is 2 user './quickstart check --fast'
-says "check takes no argument '--fast'"
-check 'quickstart build without rights' status_is 1 user './quickstart build'
-says 'these packages are missing: gcc .* libjansson-dev'
-says 'Without root'
-never_says 'autoconf|libclblast|gnuplot'
+it_says "check takes no argument '--fast'"
+check_run 'quickstart build without rights' status_is 1 user './quickstart build'
+it_says 'these packages are missing: gcc .* libjansson-dev'
+it_says 'Without root'
+it_never_says 'autoconf|libclblast|gnuplot'
 
 # --- without root, where somebody has installed a compiler ----------------------------------
-check 'compiler, make and Python' in_root root \
+check_run 'compiler, make and Python' in_root root \
     'apt-get install -y --no-install-recommends gcc libc6-dev make python3-venv'
-check 'built and installed without root' user "$(readme \
+check_run 'built and installed without root' user "$(readme \
     'mkdir -p "$HOME/packages" && cd "$HOME/packages"' \
     'apt-get download ocl-icd-opencl-dev ocl-icd-libopencl1 opencl-c-headers libjansson-dev libjansson4' \
     'for package in *.deb; do dpkg -x "$package" .; done' \
@@ -137,31 +92,31 @@ check 'built and installed without root' user "$(readme \
     'export OCL_ICD_VENDORS="$HOME/packages/pocl.icd"' \
     '"$HOME/.local/bin/syncbn" devices')
     \$HOME/.local/bin/syncbn check mb4ic8ih5iw5"
-says '^     usable$'
-says '^1 problems, 0 failed'
+it_says '^     usable$'
+it_says '^1 problems, 0 failed'
 # No trace of it is left for what follows.
-check 'and removed' in_root stranger "make -C $tree uninstall && rm -rf $tree packages .local && $unpack"
+check_run 'and removed' in_root stranger "make -C $tree uninstall && rm -rf $tree packages .local && $unpack"
 
 # --- as root, with what quickstart installs ---------------------------------------------------
-check 'sudo' in_root root 'apt-get install -y --no-install-recommends sudo &&
+check_run 'sudo' in_root root 'apt-get install -y --no-install-recommends sudo &&
     echo "stranger ALL=(ALL) NOPASSWD: ALL" > /etc/sudoers.d/stranger'
-check 'built, installed and run' user "$(readme './quickstart build' \
+check_run 'built, installed and run' user "$(readme './quickstart build' \
     'sudo make -C build install' 'syncbn devices')"
-says '^     usable$'
-check 'the first check of a problem' user 'syncbn check mb4ic8ih5iw5'
-check 'no driver: status 1' status_is 1 user 'OCL_ICD_VENDORS=/none syncbn devices'
-says 'apt install pocl-opencl-icd'
-check 'PoCL without a folder to write to: status 1' status_is 1 user 'HOME=/proc syncbn devices'
-says 'POCL_CACHE_DIR'
-check 'a program' user "cp examples/minimal.c program.c
+it_says '^     usable$'
+check_run 'the first check of a problem' user 'syncbn check mb4ic8ih5iw5'
+check_run 'no driver: status 1' status_is 1 user 'OCL_ICD_VENDORS=/none syncbn devices'
+it_says 'apt install pocl-opencl-icd'
+check_run 'PoCL without a folder to write to: status 1' status_is 1 user 'HOME=/proc syncbn devices'
+it_says 'POCL_CACHE_DIR'
+check_run 'a program' user "cp examples/minimal.c program.c
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn)') && ./a.out"
-check 'a program, with the static library' user "$(readme \
+check_run 'a program, with the static library' user "$(readme \
     'cc program.c $(pkg-config --cflags syncbn) "$(pkg-config --variable=libdir syncbn)/libsyncbn.a" $(pkg-config --libs OpenCL) -lm -lpthread')
     ./a.out && ldd a.out | tee ldd && ! grep -q syncbn ldd"
-check 'a program over MPI' user "cp examples/minimal_mpi.c program.c
+check_run 'a program over MPI' user "cp examples/minimal_mpi.c program.c
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn-mpi)' 'mpiexec -n 4 ./a.out')"
-check 'CMake' in_root root 'apt-get install -y --no-install-recommends cmake'
-check 'a program, by CMake' user "mkdir cmake && cp examples/minimal.c cmake/program.c && cd cmake
+check_run 'CMake' in_root root 'apt-get install -y --no-install-recommends cmake'
+check_run 'a program, by CMake' user "mkdir cmake && cp examples/minimal.c cmake/program.c && cd cmake
     { echo 'cmake_minimum_required(VERSION 3.18)'; echo 'project(program C)'
       echo 'add_executable(program program.c)'
       sed -n '/^\`\`\`cmake\$/,/^\`\`\`\$/p' ../README.md | sed '1d;\$d' | grep -v target_link
@@ -169,29 +124,29 @@ check 'a program, by CMake' user "mkdir cmake && cp examples/minimal.c cmake/pro
     cmake . && make && ./program"
 
 # --- the demo ---------------------------------------------------------------------------------
-check 'the demo, a few steps of it' user './quickstart demo --steps 6 --replicas 2'
-says '^Synchronising 2 replicas'
-says "^curves: $tree/build/fashion.csv and $tree/build/fashion.png\$"
-check 'the picture is one' user 'head -c 4 build/fashion.png | grep -q PNG'
-check 'a mistake in its options: status 2' status_is 2 user './quickstart demo --epoch 1'
-says "unknown option '--epoch'"
-never_says 'MPI_Abort'
+check_run 'the demo, a few steps of it' user './quickstart demo --steps 6 --replicas 2'
+it_says '^Synchronising 2 replicas'
+it_says "^curves: $tree/build/fashion.csv and $tree/build/fashion.png\$"
+check_run 'the picture is one' user 'head -c 4 build/fashion.png | grep -q PNG'
+check_run 'a mistake in its options: status 2' status_is 2 user './quickstart demo --epoch 1'
+it_says "unknown option '--epoch'"
+it_never_says 'MPI_Abort'
 
 if [ "${BARE-}" = full ]; then
-    check 'quickstart check, all of it' user './quickstart check'
-    says 'all tests passed'
-    never_says 'SKIP [^ ]'
+    check_run 'quickstart check, all of it' user './quickstart check'
+    it_says 'all tests passed'
+    it_never_says 'SKIP [^ ]'
 fi
 
-check 'uninstalled' user "$(readme 'sudo make -C build uninstall')
+check_run 'uninstalled' user "$(readme 'sudo make -C build uninstall')
     find /usr/local -name '*syncbn*' | tee left && [ ! -s left ]"
 
 # --- into a folder of the user's, without a network -------------------------------------------
 network=--net
-check 'there is no network' user '! getent hosts deb.debian.org'
-check 'nor git, autoconf, automake, doxygen or help2man' user \
+check_run 'there is no network' user '! getent hosts deb.debian.org'
+check_run 'nor git, autoconf, automake, doxygen or help2man' user \
     '! command -v git autoconf automake libtoolize doxygen help2man'
-check 'a folder of one'"'"'s own' user "rm -rf build && $(readme \
+check_run 'a folder of one'"'"'s own' user "rm -rf build && $(readme \
     './configure --prefix="$HOME/.local" && make && make install' \
     'export PATH="$HOME/.local/bin:$PATH"' \
     'export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"' \
@@ -201,7 +156,7 @@ check 'a folder of one'"'"'s own' user "rm -rf build && $(readme \
     $(readme 'cc program.c $(pkg-config --cflags --libs syncbn)') && ./a.out
     unset LD_LIBRARY_PATH
     cc program.c \$(pkg-config --cflags --libs syncbn) -Wl,-rpath,\$HOME/.local/lib && ./a.out"
-check 'the man pages are installed' user 'ls $HOME/.local/share/man/man3/sbn_forward.3'
-check 'make dist' user 'make dist'
-check 'its archive is the same bytes' cmp "$ARCHIVE" "$root$tree/$(basename "$ARCHIVE")"
+check_run 'the man pages are installed' user 'ls $HOME/.local/share/man/man3/sbn_forward.3'
+check_run 'make dist' user 'make dist'
+check_run 'its archive is the same bytes' cmp "$ARCHIVE" "$root$tree/$(basename "$ARCHIVE")"
 echo "1..$count"

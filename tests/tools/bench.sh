@@ -3,8 +3,7 @@
 # bench makes of that. Nothing here looks at how long anything took. Runs in the
 # build directory. Environment: srcdir, SYNCBN (the command).
 set -u
-: "${srcdir:=.}"
-. "$srcdir/tests/tools/checks.sh"
+. "${srcdir:=.}/tests/support/command.sh"
 : "${POCL_DEVICES=pthread pthread}"
 export POCL_DEVICES
 
@@ -20,10 +19,7 @@ says() {
     grep -qE -- "$1" "$work/out"
 }
 
-if ! "$SYNCBN" devices | grep -q '^     usable$'; then
-    echo '1..0 # SKIP there is no usable OpenCL device'
-    exit 0
-fi
+"$SYNCBN" devices | grep -q '^     usable$' || skip_all 'there is no usable OpenCL device'
 
 check 'help' run 0 bench --help
 check 'help names the options' says '--repeats N'
@@ -84,6 +80,15 @@ for pass in forward backward; do
         [ "$(grep -cE "^  $pass +syncbn takes .* against separate$" "$work/out")" -eq 2 ]
 done
 check 'kernels without an activation are not among them' eval '! says "unordered|baseline"'
+check 'views' run 0 bench --repeats 3 mb4ic8ih6iw7,pitch5 mb4ic8ih5iw5,f16,last,pitch1 \
+    mb4ic8ih6iw7,relu,add,pitch64 --json "$work/views"
+check 'all three are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 3 ]
+for pass in forward backward; do
+    check "$pass against dense tensors, three times" \
+        [ "$(grep -cE "^  $pass +syncbn takes .* against dense$" "$work/out")" -eq 3 ]
+done
+check 'kernels for dense tensors are not among them' eval '! says "unordered|baseline|onednn|separate"'
+check 'the JSON says so' [ "$(grep -c '"views": true' "$work/views")" -eq 3 ]
 check 'the JSON names what is fused' \
     eval 'grep -q "\"activation\": \"relu\"" "$work/fused" && grep -q "\"residual\": true" "$work/fused"'
 check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/json" mb4ic8
@@ -143,6 +148,9 @@ END
     fused mb32ic64ih50iw50,relu false 'norm alone' 1.02
     echo ,
     fused mb32ic64ih50iw50,relu,add true separate 0.7
+    echo ,
+    problem mb32ic64ih49iw49,pitch64 first 20480000 0.01 9 1 |
+        sed 's/"layout"/"views": true, "layout"/'
     echo ']}'
 } > "$work/json"
 tools/bench/report/report goals "$work/json" > "$work/out" 2> "$work/err"
@@ -168,4 +176,4 @@ line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
 tools/bench/report/report goals "$work/gpu" > "$work/out" 2> "$work/err"
 line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
-echo "1..$number"
+echo "1..$count"

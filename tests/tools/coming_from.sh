@@ -2,18 +2,8 @@
 # doc/coming-from.md: every row names a test, every test that it names is run by make check, and
 # every call that it names is declared. Environment: srcdir.
 
-: "${srcdir:=.}"
+. "${srcdir:=.}/tests/support/tap.sh"
 doc=$srcdir/doc/coming-from.md
-count=0
-
-# result WHAT CONDITION...: passes when the command does.
-result() {
-    what=$1
-    shift
-    count=$((count + 1))
-    "$@" || printf 'not '
-    echo "ok $count - $what"
-}
 
 # A file, named in full, or a program or script in a list of a folder's local.mk.
 is_test() {
@@ -29,19 +19,19 @@ is_declared() {
 
 bare=$(grep '^| ' "$doc" | grep -v -e '^| there ' -e '^| asked for ' -e '^| refused there ' |
     grep -v '`tests/[a-z_./]*`[^|]*|$')
-result "every row names a test: ${bare:-none is without}" [ -z "$bare" ]
+check "every row names a test: ${bare:-none is without}" [ -z "$bare" ]
 rows=$(grep -c '`tests/[a-z_./]*`[^|]*|$' "$doc")
-result "there are $rows rows, 50 at least" [ "$rows" -ge 50 ]
+check "there are $rows rows, 50 at least" [ "$rows" -ge 50 ]
 for name in $(grep -o '`tests/[a-z_./]*`' "$doc" | tr -d '`' | sort -u); do
-    result "$name is a test" is_test "$name"
+    check "$name is a test" is_test "$name"
 done
 for name in $(grep -oE '`[^`]*`' "$doc" | grep -oE '\b(sbn|SBN)_[A-Za-z0-9_]+' | sort -u); do
-    result "$name is declared" is_declared "$name"
+    check "$name is declared" is_declared "$name"
 done
 refuses() {
     ! "$@"
 }
-result 'an invented test is found out' refuses is_test tests/invented
-result 'a source that is no test by itself is found out' refuses is_test tests/support/ranks.c
-result 'an invented call is found out' refuses is_declared sbn_invented
+check 'an invented test is found out' refuses is_test tests/invented
+check 'a source that is no test by itself is found out' refuses is_test tests/support/ranks.c
+check 'an invented call is found out' refuses is_declared sbn_invented
 echo "1..$count"

@@ -3,29 +3,11 @@
 # program's OpenCL version, which stays as it was; and a program in C++ that runs on the library.
 # Environment: srcdir, CC, CXX. Runs in the build directory.
 
-: "${srcdir:=.}" "${CC:=cc}" "${CXX:=g++}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${CC:=cc}" "${CXX:=g++}"
 export srcdir
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-cxx=
-$CXX --version > "$work/log" 2>&1 && cxx=$CXX
-
-# result WHAT STATUS: one check; the log of the command comes with a failure.
-result() {
-    number=$((number + 1))
-    if [ "$2" -eq 0 ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        sed 's/^/# /' "$work/log"
-    fi
-}
-
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $CXX, a C++ compiler, is not installed"
-}
+cxx= no_cxx="$CXX, a C++ compiler, is not installed"
+$CXX --version > /dev/null 2>&1 && cxx=$CXX
 
 # -I and not -isystem: warnings in our headers are to show. OpenCL's own are none of our business.
 flags="-I$srcdir/include -Wall -Wextra -pedantic -Werror -Wmissing-field-initializers -Wcast-qual"
@@ -34,8 +16,7 @@ flags="-I$srcdir/include -Wall -Wextra -pedantic -Werror -Wmissing-field-initial
 compile() {
     what=$1
     shift
-    "$@" -c -o "$work/object.o" > "$work/log" 2>&1
-    result "$what" $?
+    check_run "$what" "$@" -c -o "$work/object.o"
 }
 
 consumer=$srcdir/tests/tools/consumer.c
@@ -48,7 +29,7 @@ for standard in c++11 c++14 c++17 c++20; do
         # shellcheck disable=SC2086
         compile "C++: $standard" $cxx -std=$standard $flags -Wold-style-cast -x c++ "$consumer"
     else
-        skip "C++: $standard"
+        skip "C++: $standard" "$no_cxx"
     fi
 done
 
@@ -90,14 +71,16 @@ for header in "$srcdir"/include/syncbn/*.h; do
     compile "<$name> alone" $CC -std=c99 $flags "$work/alone.c"
 done
 
-if [ -n "$cxx" ]; then
+program_in_cxx() {
     # shellcheck disable=SC2086
-    { $cxx -std=c++11 $flags -DRUN -x c++ -c "$consumer" -o "$work/consumer.o" &&
+    $cxx -std=c++11 $flags -DRUN -x c++ -c "$consumer" -o "$work/consumer.o" &&
         ./libtool --quiet --tag=CC --mode=link $cxx -o "$work/consumer" "$work/consumer.o" \
             libsyncbn.la &&
-        ./libtool --quiet --mode=execute "$work/consumer"; } > "$work/log" 2>&1
-    result 'a program in C++ runs' $?
+        ./libtool --quiet --mode=execute "$work/consumer"
+}
+if [ -n "$cxx" ]; then
+    check_run 'a program in C++ runs' program_in_cxx
 else
-    skip 'a program in C++ runs'
+    skip 'a program in C++ runs' "$no_cxx"
 fi
-echo "1..$number"
+echo "1..$count"

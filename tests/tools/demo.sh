@@ -4,60 +4,40 @@
 # its dense layer gives the same logits; so in f16 and bf16. It exits with 1 if they do not. A mistake
 # on the command line is one sentence and status 2. Runs in the build directory.
 set -u
-demo=examples/train_fashion
+. "${srcdir:=.}/tests/support/tap.sh"
+demo=examples/train_fashion out=$work/out
 
-skip() {
-    if [ "${CI:-}" = true ]; then
-        echo '1..1'
-        echo "not ok 1 - $1"
-        exit 1
-    fi
-    echo "1..0 # SKIP $1"
-    exit 0
+lacks() {
+    [ "${CI:-}" != true ] || { report 'not ok' "$1"; echo "1..$count"; exit 1; }
+    skip_all "$1"
 }
 
-[ -x "$demo" ] || skip 'the demo was not built: CLBlast or zlib is missing'
-[ -d /usr/share/datasets/fashion-mnist ] || skip 'the package dataset-fashion-mnist is not installed'
+[ -x "$demo" ] || lacks 'the demo was not built: CLBlast or zlib is missing'
+[ -d /usr/share/datasets/fashion-mnist ] || lacks 'the package dataset-fashion-mnist is not installed'
 
-out=$(mktemp) || exit 1
-trap 'rm -f "$out"' EXIT
-echo '1..16'
-"$demo" --verify --steps 3 > "$out" 2>&1
-status=$?
+# verify OPTIONS...: the exit status, the rows that were compared and the folded network's line. A demo
+# that compared nothing would end well too: three layers, four splits and the control.
+verify() {
+    "$demo" "$@" --verify --steps 3 > "$out" 2>&1
+    status=$?
+    rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
+    folded=$(grep '^Batch norm folded' "$out")
+}
+verify
 sed 's/^/# /' "$out"
-if [ $status -eq 0 ]; then
-    echo 'ok 1 - the same digests 1, 2, 3 and 8 ways'
-else
-    echo "not ok 1 - the demo ended with status $status"
-fi
-# A demo that compared nothing would end well too: three layers, four splits and the control.
-rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
-if [ "$rows" -eq 15 ]; then
-    echo 'ok 2 - 15 rows were compared'
-else
-    echo "not ok 2 - $rows rows of 15 were compared"
-fi
-folded=$(grep '^Batch norm folded' "$out")
-if [ $status -eq 0 ] && [ -n "$folded" ]; then
-    echo "ok 3 - $folded"
-else
-    echo "not ok 3 - the folded network was compared"
-fi
+check "the same digests 1, 2, 3 and 8 ways: status $status" [ $status -eq 0 ]
+check "$rows of 15 rows were compared" [ "$rows" -eq 15 ]
+check "the folded network: ${folded:-not compared}" \
+    eval '[ $status -eq 0 ] && [ -n "$folded" ]'
 
-count=3
 # refuses STATUS WORDS OPTIONS...: one sentence with the words, that status, and nothing else.
 refuses() {
     expected=$1 words=$2
     shift 2
-    count=$((count + 1))
     "$demo" "$@" > "$out" 2>&1
     status=$?
-    if [ $status -eq "$expected" ] && [ "$(wc -l < "$out")" -eq 1 ] && grep -qF -- "$words" "$out"; then
-        echo "ok $count - $* is refused: $(cat "$out")"
-    else
-        echo "not ok $count - $*: expected status $expected and: $words, got status $status"
-        sed 's/^/# /' "$out"
-    fi
+    check "$*: expected status $expected, got $status; one sentence, with: $words" eval \
+        '[ $status -eq $expected ] && [ "$(wc -l < "$out")" -eq 1 ] && grep -qF -- "$words" "$out"'
 }
 refuses 2 "unknown option '--epoch'" --epoch 1
 refuses 2 '--steps takes a whole number' --steps x
@@ -69,40 +49,19 @@ refuses 2 '--devices names 4000000000, but there are only' --devices 4000000000
 "$demo" --list > "$out" 2>&1
 numbers=$(sed -n 's/^\([0-9]*\)  .*/\1/p' "$out" | tr '\n' ' ')
 same=$("${SYNCBN:-tools/syncbn/syncbn}" devices | sed -n 's/^  \([0-9][0-9]*\)  .*/\1/p' | tr '\n' ' ')
-if [ -n "$numbers" ] && [ "$numbers" = "$same" ]; then
-    echo "ok 10 - devices are numbered as by syncbn devices: $numbers"
-else
-    echo "not ok 10 - devices are numbered '$numbers', by syncbn devices '$same'"
-fi
-"$demo" --devices 0,0 > "$out" 2>&1
-status=$?
-if [ $status -eq 2 ] && grep -q 'names 0 twice' "$out"; then
-    echo 'ok 11 - a device named twice'
-else
-    echo "not ok 11 - a device named twice: status $status"
-fi
+check "devices are numbered '$numbers', by syncbn devices '$same'" \
+    eval '[ -n "$numbers" ] && [ "$numbers" = "$same" ]'
+refuses 2 'names 0 twice' --devices 0,0
 "$demo" --help > "$out" 2>&1
 status=$?
-if [ $status -eq 0 ] && grep -q '^usage: train_fashion' "$out"; then
-    echo 'ok 12 - help'
-else
-    echo "not ok 12 - help: status $status"
-fi
-count=12
+check "help: status $status" eval '[ $status -eq 0 ] && grep -q "^usage: train_fashion" "$out"'
 refuses 2 '--type takes f32, f16 or bf16' --type f64
 for type in f16 bf16; do
-    count=$((count + 1))
-    "$demo" --type $type --verify --steps 3 > "$out" 2>&1
-    status=$?
-    rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
-    folded=$(grep '^Batch norm folded' "$out")
-    if [ $status-$rows = 0-15 ] && grep -q "batch norm in $type\." "$out" && [ -n "$folded" ]; then
-        echo "ok $count - in $type the same digests 1, 2, 3 and 8 ways; $folded"
-    else
-        echo "not ok $count - in $type: status $status, $rows rows"
-        sed 's/^/# /' "$out"
-    fi
+    verify --type $type
+    check "in $type: status $status, $rows of 15 rows; ${folded:-not folded}" eval \
+        '[ $status-$rows = 0-15 ] && grep -q "batch norm in $type\." "$out" && [ -n "$folded" ]'
 done
 OCL_ICD_VENDORS=/none
 export OCL_ICD_VENDORS
 refuses 1 'no usable OpenCL device for --devices gpu' --devices gpu
+echo "1..$count"

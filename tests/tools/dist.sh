@@ -2,46 +2,30 @@
 # make dist: what is in the archive is what is in the source, also where the build directory has
 # a folder of a file's name; two archives are the same bytes. Runs in the build directory.
 # Environment: srcdir.
-: "${srcdir:=.}"
-work=$(mktemp -d) || exit 1
+. "${srcdir:=.}/tests/support/tap.sh"
 trap 'rm -rf "$work" "$name" "$name.tar.gz"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT
 decoy= name=dist-test-$$
 
 # Without the tools of the man pages, and without pages made elsewhere, there is no archive.
-if [ ! -e doc/man/stamp ] && [ ! -e "$srcdir/doc/man/stamp" ]; then
-    echo '1..0 # SKIP configured without doxygen or help2man'
-    exit 0
-fi
-
-count=0
-result() { # WHAT CONDITION...: passes when the command does.
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        tail -n 20 "$work/out" | sed 's/^/# /'
-    fi
-}
+[ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ] ||
+    skip_all 'configured without doxygen or help2man'
 
 # The archive of this build directory, in a folder of its own: others may be making one, too.
 dist() {
     MAKEFLAGS='' MAKELEVEL='' make distdir distdir="$work/syncbn" > "$work/out" 2>&1 < /dev/null
 }
 
-result 'make distdir' dist
+check 'make distdir' dist
 for file in quickstart configure README.md Makefile.in tests/pass/golden build-aux/tap-driver.sh; do
-    result "$file is the source's" cmp "$srcdir/$file" "$work/syncbn/$file"
+    check "$file is the source's" cmp "$srcdir/$file" "$work/syncbn/$file"
 done
 # make has a rule that makes a file of the script of its name, where that is newer: in a fresh clone
 # it may be.
 MAKEFLAGS='' MAKELEVEL='' make -n -W "$srcdir/tests/pass/golden.sh" tests/pass/golden > "$work/out" 2>&1
-result 'a list is not made of the script of its name' eval '! grep -q "^cat " "$work/out"'
-result 'quickstart can be run' [ -x "$work/syncbn/quickstart" ]
-result 'no folder of logs' [ ! -e "$work/syncbn/build" ]
-result 'it has the man pages' [ -s "$work/syncbn/doc/man/sbn_forward.3" ]
+check 'a list is not made of the script of its name' eval '! grep -q "^cat " "$work/out"'
+check 'quickstart can be run' [ -x "$work/syncbn/quickstart" ]
+check 'no folder of logs' [ ! -e "$work/syncbn/build" ]
+check 'it has the man pages' [ -s "$work/syncbn/doc/man/sbn_forward.3" ]
 rm -rf "$work/syncbn"
 
 # archive NAME COMMAND...: the archive, made by COMMAND.
@@ -54,24 +38,23 @@ archive() {
 elsewhere() { # with another umask, another time zone, and files in another order
     (umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 "$@")
 }
-result 'an archive' archive one env
+check 'an archive' archive one env
 sleep 2
-result 'and another, two seconds later' archive two elsewhere env
-result 'which is the same bytes' cmp "$work/one.tar.gz" "$work/two.tar.gz"
-result 'with SOURCE_DATE_EPOCH' archive dated env SOURCE_DATE_EPOCH=86400
-result 'all files have that time' eval '[ -z "$(TZ=UTC tar -tvzf "$work/dated.tar.gz" |
+check 'and another, two seconds later' archive two elsewhere env
+check 'which is the same bytes' cmp "$work/one.tar.gz" "$work/two.tar.gz"
+check 'with SOURCE_DATE_EPOCH' archive dated env SOURCE_DATE_EPOCH=86400
+check 'all files have that time' eval '[ -z "$(TZ=UTC tar -tvzf "$work/dated.tar.gz" |
     grep -v " 1970-01-02 00:00 " | tee "$work/out")" ]'
-result 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$work/dated.tar.gz"'
-result 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
+check 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$work/dated.tar.gz"'
+check 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
     grep -v "^[-drwx]* 0/0 " | tee "$work/out")" ]'
 
 if [ "$srcdir" = . ] || [ -e quickstart ]; then
-    count=$((count + 1))
-    echo "ok $count # SKIP this build directory is the source's, or has a quickstart of its own"
+    skip 'a folder of a file'"'"'s name' "this build directory is the source's, or has a quickstart of its own"
 else
     decoy=$(pwd)/quickstart
     mkdir "$decoy" && echo log > "$decoy/make.log"
-    result 'a folder quickstart in the build directory: make distdir fails' eval '! dist'
-    result 'and says why' grep -q 'make dist: .*quickstart.* build directory' "$work/out"
+    check 'a folder quickstart in the build directory: make distdir fails' eval '! dist'
+    check 'and says why' grep -q 'make dist: .*quickstart.* build directory' "$work/out"
 fi
 echo "1..$count"

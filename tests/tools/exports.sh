@@ -3,27 +3,11 @@
 # declare with SBN_API: none is missing, and nothing of the inside shows.
 # Environment: srcdir, NM. Runs in the build directory.
 
-: "${srcdir:=.}" "${NM:=nm}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${NM:=nm}"
 
 shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
-if [ -z "$shared" ]; then
-    echo '1..0 # SKIP configured without a shared library'
-    exit 0
-fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-number=0
-# check WHAT NAMES: passes when NAMES is empty.
-check() {
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
+[ -n "$shared" ] || skip_all 'configured without a shared library'
 
 # declared HEADERS...: the functions they declare with SBN_API.
 declared() {
@@ -41,19 +25,19 @@ library() {
     # The names of versions are symbols, too, of type A.
     $NM -D --defined-only ".libs/$shared" | sed '/ A SYNCBN_/d; s/.* //; s/@.*//' | sort \
         > "$work/exported"
-    check "$la: the headers declare $(wc -l < "$work/declared") functions" \
+    no_faults "$la: the headers declare $(wc -l < "$work/declared") functions" \
         "$([ -s "$work/declared" ] || echo none)"
-    check "$la: every declared function is exported" \
+    no_faults "$la: every declared function is exported" \
         "$(comm -23 "$work/declared" "$work/exported")"
-    check "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
+    no_faults "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
 
     # Controls: a declaration more, over two lines, and one less.
     printf 'SBN_API int\nsbn_planted(void);\n' > "$work/planted.h"
     declared "$@" "$work/planted.h" > "$work/more"
-    check "$la: planted: a function that is not exported is found" \
+    no_faults "$la: planted: a function that is not exported is found" \
         "$([ "$(comm -23 "$work/more" "$work/exported")" = sbn_planted ] || echo 'not found')"
     sed 1d "$work/declared" > "$work/fewer"
-    check "$la: planted: an exported function that is not declared is found" \
+    no_faults "$la: planted: an exported function that is not declared is found" \
         "$([ "$(comm -13 "$work/fewer" "$work/exported")" = "$(head -n 1 "$work/declared")" ] ||
            echo 'not found')"
 }
@@ -79,31 +63,31 @@ undocumented() {
         { above = $0 ~ /\*\/$/ }' $2
 }
 headers=$(echo "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h)
-check 'every function has a comment of its own' "$(undocumented . "$headers")"
-check 'every pass function says what blocks' "$(undocumented '[Ww]ait|[Bb]lock' \
+no_faults 'every function has a comment of its own' "$(undocumented . "$headers")"
+no_faults 'every pass function says what blocks' "$(undocumented '[Ww]ait|[Bb]lock' \
     "$srcdir/include/syncbn/pass.h")"
-check 'a function without a comment is found out' "$(printf '/* One. */\nSBN_API int a(void);\n%s\n' \
+no_faults 'a function without a comment is found out' "$(printf '/* One. */\nSBN_API int a(void);\n%s\n' \
     'SBN_API int b(void);' > "$work/bare.h"
     [ "$(undocumented . "$work/bare.h")" = b ] || echo 'b was not named')"
 
 # Names, one rule each.
 names=$(cat $headers | tr -c 'A-Za-z0-9_' '\n' | grep -E '^sbn_' | sort -u)
-check 'getters are named by the property alone' "$(echo "$names" | grep _get_)"
-check 'types of callbacks end in _fn' "$(cat $headers | grep -oE 'typedef [a-z]+ \(\*\w+' |
+no_faults 'getters are named by the property alone' "$(echo "$names" | grep _get_)"
+no_faults 'types of callbacks end in _fn' "$(cat $headers | grep -oE 'typedef [a-z]+ \(\*\w+' |
     sed 's/.*(\*//' | grep -v '_fn$')"
 
 # Structs that callers fill begin with their size; sbn_buffer, a part of others, does not.
-check 'public structs begin with their size' "$(cat $headers | awk '
+no_faults 'public structs begin with their size' "$(cat $headers | awk '
     /^typedef struct sbn_.*\{/ { name = $3; getline; if ($0 !~ /^    size_t size;/) print name }' |
     grep -vx sbn_buffer)"
-check 'every public struct has an _INIT macro' "$(cat $headers |
+no_faults 'every public struct has an _INIT macro' "$(cat $headers |
     sed -n 's/^typedef struct \(sbn_[a-z_]*\) {/\1/p' | tr 'a-z' 'A-Z' | while read -r name; do
     grep -q "^#define ${name}_INIT" $headers || echo "$name"; done)"
 
 # The core knows nothing of MPI.
-check 'libsyncbn.la: no symbol of MPI' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
+no_faults 'libsyncbn.la: no symbol of MPI' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
     libsyncbn.la)" | grep -E ' P?MPI_')"
 # Nor of a library that reads what comes from outside: jansson is the command's.
-check 'libsyncbn.la: no symbol of jansson' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
+no_faults 'libsyncbn.la: no symbol of jansson' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
     libsyncbn.la)" | grep -E ' json_')"
-echo "1..$number"
+echo "1..$count"

@@ -3,33 +3,14 @@
 # CPU, whose reports are looked at. With PoCL alone, by an ICD folder of its own.
 # Environment: srcdir. Runs in the build directory.
 
-: "${srcdir:=.}"
+. "${srcdir:=.}/tests/support/tap.sh"
 unset POCL_DEVICES
 
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
-if [ ! -e "$pocl" ]; then
-    echo "1..0 # SKIP there is no $pocl"
-    exit 0
-fi
+[ -e "$pocl" ] || skip_all "there is no $pocl"
 mkdir "$work/vendors" && cp "$pocl" "$work/vendors" || exit 1
 OCL_ICD_VENDORS=$work/vendors
 export OCL_ICD_VENDORS
-
-count=0
-# result WHAT CONDITION...: passes when the command does.
-result() {
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        sed 's/^/# /' "$work/out" "$work/err"
-    fi
-}
 
 # gpu STATUS OPTIONS...
 gpu() {
@@ -37,60 +18,56 @@ gpu() {
     shift
     sh "$srcdir/tests/gpu.sh" "$@" > "$work/out" 2> "$work/err" < /dev/null
     status=$?
-    result "gpu.sh $1: expected exit status $expected, got $status" [ $status -eq "$expected" ]
-}
-
-says() {
-    result "it says: $1" grep -qE -- "$1" "$work/out"
+    check "gpu.sh $1: expected exit status $expected, got $status" [ $status -eq "$expected" ]
 }
 
 gpu 0 --help
-says ' 77 there is no GPU\.$'
+it_says ' 77 there is no GPU\.$'
 gpu 2 --fast
-result 'an unknown option' grep -q 'gpu.sh: there is no option --fast' "$work/err"
+check 'an unknown option' grep -q 'gpu.sh: there is no option --fast' "$work/err"
 gpu 2 --out
-result 'no value' grep -q 'gpu.sh: --out lacks its value' "$work/err"
+check 'no value' grep -q 'gpu.sh: --out lacks its value' "$work/err"
 gpu 2 --out "$work"
-result 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
+check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
 gpu 2 --out "$work/none" --build "$work/nowhere"
-result 'a build directory that is missing' grep -q 'nowhere is no folder' "$work/err"
+check 'a build directory that is missing' grep -q 'nowhere is no folder' "$work/err"
 
 gpu 77 --out "$work/none" --build .
-says '^There is no GPU here that OpenCL knows: nothing was run'
-result 'it leaves the devices and no results' \
+it_says '^There is no GPU here that OpenCL knows: nothing was run'
+check 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
           [ ! -e "$work/none/bench.json" ]'
 
 OCL_ICD_VENDORS=/none
 gpu 77 --out "$work/none" --build .
-says '^There is no GPU here that OpenCL knows: nothing was run'
+it_says '^There is no GPU here that OpenCL knows: nothing was run'
 OCL_ICD_VENDORS=$work/vendors
 
 gpu 0 --rehearse --quick --out "$work/any" --build .
-says '^DRY RUN on any device .*: this says nothing about GPUs'
+it_says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
-says "^bits: $problems of $problems problems have the recorded bits\$"
-says "^bits_of_three: $problems problems, 0 failed"
-says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
-says '^bench: 3 problems timed, with right results$'
-says '^workspace, .* met '
-says '^All right. All of it is in '
-result 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
-says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
-says '^  apply/forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
-says '^(model: left to tools/offline/judge.py|measured / modelled: geometric mean [0-9.]+, from)'
-says '^The one file to send back: .*/any/report.tar.gz$'
+it_says "^bits: $problems of $problems problems have the recorded bits\$"
+it_says "^bits_of_three: $problems problems, 0 failed"
+it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
+it_says '^bench: 3 problems timed, with right results$'
+it_says '^workspace, .* met '
+it_says '^All right. All of it is in '
+check 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
+it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
+it_says '^  apply/forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
+it_says '^(model: left to tools/offline/judge.py|measured / modelled: geometric mean [0-9.]+, from)'
+it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 missing=
 for file in report.txt devices.json bits.json bench.json goals.txt resources.txt make.log; do
     [ -s "$work/sent/$file" ] || missing="$missing $file"
 done
-result "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
-result 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
-result 'JSON of the bits' \
+check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
+check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
+check 'JSON of the bits' \
     [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
-result 'JSON of the benchmark' tools/bench/report/report goals "$work/any/bench.json"
-result 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
+check 'JSON of the benchmark' tools/bench/report/report goals "$work/any/bench.json"
+check 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n 's/^ *for list in \([a-z0-9_ ]*\); do$/\1/p' "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")
@@ -98,6 +75,6 @@ missing=
 for list in ${lists:-none}; do
     [ -s "$srcdir/$folder/$list" ] || missing="$missing $folder/$list"
 done
-result "the benchmark's lists are there${missing:+, but for}$missing" [ -z "$missing" ]
+check "the benchmark's lists are there${missing:+, but for}$missing" [ -z "$missing" ]
 
 echo "1..$count"

@@ -3,31 +3,14 @@
 # pkg-config, autotools and CMake, in C and C++, and Python; completion in bash; and make uninstall,
 # which leaves nothing. Environment: srcdir, CC, CXX, PYTHON, OPENCL_CFLAGS, MPI_KIND. Runs in the
 # build directory.
-: "${srcdir:=.}" "${CC:=cc}" "${CXX:=g++}" "${PYTHON:=python3}" "${MPI_KIND:=none}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${CC:=cc}" "${CXX:=g++}" "${PYTHON:=python3}" "${MPI_KIND:=none}"
 srcdir=$(cd "$srcdir" && pwd)
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 stage=$work/stage
 mkdir "$stage"
 # A make of its own, not a part of make check.
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR
 
-number=0
-result() { # WHAT CONDITION...: its output comes with a failure.
-    what=$1
-    shift
-    number=$((number + 1))
-    if "$@" > "$work/out" 2>&1 < /dev/null; then
-        echo "ok $number - $what"
-    else
-        echo "not ok $number - $what"
-        tail -n 25 "$work/out" | sed 's/^/# /'
-    fi
-}
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
 has() {
     command -v "$1" > /dev/null
 }
@@ -37,15 +20,15 @@ folder() { # VARIABLE
     printf 'include Makefile\ninstall-sh-folder:;@echo $(%s)\n' "$1" |
         make -s --no-print-directory -f - install-sh-folder
 }
-result 'make install' make install DESTDIR="$stage"
+check_run 'make install' make install DESTDIR="$stage"
 prefix=$stage$(folder prefix)
 libdir=$stage$(folder libdir)
 includedir=$stage$(folder includedir)
-result 'the headers, the package files and the completion' eval '
+check_run 'the headers, the package files and the completion' eval '
     [ -e "$includedir/syncbn.h" ] && [ -e "$includedir/syncbn/pass.h" ] &&
     [ -e "$libdir/pkgconfig/syncbn.pc" ] && [ -e "$libdir/cmake/syncbn/syncbn-config.cmake" ] &&
     [ -e "$prefix/share/bash-completion/completions/syncbn" ]'
-result 'no static traces of the build directory' eval '! grep -rl "$(pwd)" "$includedir" \
+check_run 'no static traces of the build directory' eval '! grep -rl "$(pwd)" "$includedir" \
     "$libdir/pkgconfig" "$libdir/cmake" "$prefix/share"'
 
 export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
@@ -57,16 +40,16 @@ in_stage() { # what pkg-config finds is the stage's
     flags syncbn | grep -q "$stage"
 }
 program=$srcdir/examples/minimal.c
-if has pkg-config && result 'pkg-config: it finds the stage' in_stage; then
-    result 'pkg-config: a program in C' eval '$CC "$program" -o "$work/c" $(flags syncbn) && "$work/c"'
+if has pkg-config && check_run 'pkg-config: it finds the stage' in_stage; then
+    check_run 'pkg-config: a program in C' eval '$CC "$program" -o "$work/c" $(flags syncbn) && "$work/c"'
     if $CXX --version > "$work/out" 2>&1; then
-        result 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
+        check_run 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
             "$srcdir/tests/tools/consumer.c" -o "$work/c++" $(flags syncbn) && "$work/c++"'
     else
         skip 'pkg-config: a program in C++' "$CXX, a C++ compiler, is not installed"
     fi
     if [ "$MPI_KIND" != none ]; then
-        result 'pkg-config: a program over MPI is linked' eval \
+        check_run 'pkg-config: a program over MPI is linked' eval \
             '$CC "$srcdir/examples/minimal_mpi.c" -o "$work/mpi" $(flags syncbn-mpi)'
     fi
 else
@@ -93,7 +76,7 @@ END
     autoreconf -fi && ./configure CC="$CC" PKG_CONFIG='pkg-config --define-prefix' && make && ./program
 }
 if has autoreconf && has pkg-config; then
-    result 'autotools: a program' eval '(autotools)'
+    check_run 'autotools: a program' eval '(autotools)'
 else
     skip 'autotools: a program' 'autoconf, automake or pkg-config is not installed'
 fi
@@ -116,17 +99,17 @@ END
         grep -q "$stage" CMakeCache.txt
 }
 if has cmake; then
-    result 'CMake: syncbn::syncbn' eval \
+    check_run 'CMake: syncbn::syncbn' eval \
         '(cmake_program core 0.1 syncbn::syncbn "$program" && ./program)'
     for version in 0.2 1; do
-        result "CMake: version $version is not found" eval \
+        check_run "CMake: version $version is not found" eval \
             '! (cmake_program "$version" "$version" syncbn::syncbn "$program") &&
             grep -q "not accepted" "$work/out" && grep -q "syncbn-config.cmake, version: 0.1" "$work/out"'
     done
-    result 'CMake: a component that there is not' eval '! (cmake_program none 0 syncbn::syncbn \
+    check_run 'CMake: a component that there is not' eval '! (cmake_program none 0 syncbn::syncbn \
         "$program" COMPONENTS cuda) && grep -q "no component cuda" "$work/out"'
     if [ "$MPI_KIND" != none ] && has pkg-config; then
-        result 'CMake: syncbn::mpi' eval '(cmake_program mpi "" syncbn::mpi \
+        check_run 'CMake: syncbn::mpi' eval '(cmake_program mpi "" syncbn::mpi \
             "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi)'
     else
         skip 'CMake: syncbn::mpi' 'no MPI, or no pkg-config'
@@ -138,7 +121,7 @@ fi
 # --- Python ------------------------------------------------------------------------------
 shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
 if [ -n "$shared" ] && $PYTHON -c 'import ctypes' > /dev/null 2>&1; then
-    result 'Python: ctypes' eval '$PYTHON "$srcdir/tests/tools/ctypes_consumer.py" \
+    check_run 'Python: ctypes' eval '$PYTHON "$srcdir/tests/tools/ctypes_consumer.py" \
         "$libdir/$shared" "$srcdir/tests/model/data/network_f32.safetensors" > "$work/tap" &&
         ! grep "^not ok" "$work/tap"'
 else
@@ -146,9 +129,9 @@ else
 fi
 
 # --- the command, its man page and its completion ----------------------------------------------
-result 'the command' eval '"$prefix/bin/syncbn" version | grep -q "^syncbn [0-9]"'
+check_run 'the command' eval '"$prefix/bin/syncbn" version | grep -q "^syncbn [0-9]"'
 if [ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ]; then
-    result 'man pages' eval '[ -s "$prefix/share/man/man1/syncbn.1" ] &&
+    check_run 'man pages' eval '[ -s "$prefix/share/man/man1/syncbn.1" ] &&
         [ -s "$prefix/share/man/man3/sbn_forward.3" ]'
 else
     skip 'man pages' 'configured without doxygen or help2man'
@@ -174,25 +157,25 @@ offers() { # EXPECTED WORDS...
 }
 if [ -e /usr/share/bash-completion/bash_completion ]; then
     command=$prefix/bin/syncbn
-    result 'completion: subcommands' offers 'bench check devices help inspect tune version' \
+    check_run 'completion: subcommands' offers 'bench check devices help inspect tune version' \
         "$command" ''
-    result 'completion: one subcommand' offers devices "$command" d
+    check_run 'completion: one subcommand' offers devices "$command" d
     for name in devices check bench tune inspect; do
         options=$("$command" help $name | sed -n 's/^  \(--[a-z-]*\).*/\1/p; $s/.*/--help/p' |
             sort -u | paste -s -d ' ' -)
-        result "completion: options of $name" offers "$options" "$command" $name --
+        check_run "completion: options of $name" offers "$options" "$command" $name --
     done
-    result 'completion: a value' offers 'auto cpu gpu' "$command" check --form ''
-    result 'completion: none for a number' offers '' "$command" bench --seconds ''
+    check_run 'completion: a value' offers 'auto cpu gpu' "$command" check --form ''
+    check_run 'completion: none for a number' offers '' "$command" bench --seconds ''
 else
     skip 'completion' 'bash-completion is not installed'
 fi
 
-result 'make uninstall' make uninstall DESTDIR="$stage"
+check_run 'make uninstall' make uninstall DESTDIR="$stage"
 # Folders of the system's may stay, ours may not.
 left() {
     find "$stage" ! -type d
     find "$stage" -type d -name '*syncbn*'
 }
-result 'nothing is left' eval 'left; [ -z "$(left)" ]'
-echo "1..$number"
+check_run 'nothing is left' eval 'left; [ -z "$(left)" ]'
+echo "1..$count"

@@ -3,36 +3,21 @@
 # both forms of the kernels. tests/pass/golden.sh and tests/tools/check.sh run beside this.
 # Environment: SYNCBN (the command), OCL_ICD_VENDORS (a folder that names the runtime).
 set -u
+. "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-count=0
-result() { # WHAT CONDITION...
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        sed 's/^/# /' "$work/out"
-    fi
-}
 
 "$SYNCBN" devices > "$work/out" 2>&1
 device=$(awk '
     /^[^ ]/ { intel = /^Intel\(R\) OpenCL/ }
     /^  [0-9]+  / && intel { number = $1 }
     /^     usable$/ && number != "" { print number; exit }' "$work/out")
-result "Intel's runtime has a usable device" [ -n "$device" ]
-result 'and PoCL has one, for groups of both' grep -q 'Portable Computing Language' "$work/out"
+check "Intel's runtime has a usable device" [ -n "$device" ]
+check 'and PoCL has one, for groups of both' grep -q 'Portable Computing Language' "$work/out"
 
 for form in cpu gpu; do
     "$SYNCBN" bench --devices "$device" --form $form --repeats 1 mb4ic32ih14iw14 mb4ic32ih14iw14,last \
         mb64ic64 > "$work/out" 2>&1
-    result "the benchmark runs on it, form $form" \
+    check "the benchmark runs on it, form $form" \
         [ "$?-$(grep -c ': results right$' "$work/out")" = 0-3 ]
 done
 echo "1..$count"

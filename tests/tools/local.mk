@@ -4,6 +4,10 @@ tests_tools_fusion_SOURCES = \
 	tests/tools/fusion.c \
 	tests/tools/fusion_model.c \
 	tests/tools/fusion_model.h
+tests_tools_tolerance_SOURCES = \
+	tests/tools/tolerance.c \
+	tests/tools/tolerance_model.c \
+	tests/tools/tolerance_model.h
 TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
 ASAN_TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
 VALGRIND_TESTS += tests/tools/problem
@@ -13,6 +17,10 @@ check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/t
 on_bench = tests/support/libsupport.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
 tests_tools_bench_timing_LDADD = $(on_bench)
 tests_tools_tuner_LDADD = $(on_bench) -lm
+tests_tools_bench_wrong_SOURCES = \
+	tests/tools/bench_faults.c \
+	tests/tools/bench_faults.h \
+	tests/tools/bench_wrong.c
 tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 tests_tools_bench_wrong_LDFLAGS = \
 	$(wrap)clEnqueueCopyBuffer \
@@ -51,7 +59,7 @@ tools_scripts = \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
 dist_check_SCRIPTS += $(tools_scripts)
-EXTRA_DIST += tests/tools/checks.sh tests/tools/consumer.c tests/tools/ctypes_consumer.py
+EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
 

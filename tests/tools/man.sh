@@ -1,29 +1,12 @@
 #!/bin/sh
 # The man pages: each renders without a warning, and every exported function and every subcommand
 # has one. Environment: srcdir, NM. Runs in the build directory.
-: "${srcdir:=.}" "${NM:=nm}"
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${NM:=nm}"
 pages=doc/man
 [ -e $pages/stamp ] || pages=$srcdir/doc/man
-skip() {
-    echo "1..0 # SKIP $1"
-    exit 0
-}
-[ -e "$pages/stamp" ] || skip 'configured without doxygen or help2man'
-command -v man > /dev/null && command -v lexgrog > /dev/null || skip 'man is not installed'
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-number=0
-# check WHAT COMPLAINTS: passes when there are none.
-check() {
-    number=$((number + 1))
-    if [ -z "$2" ]; then
-        echo "ok $number - $1"
-    else
-        echo "not ok $number - $1"
-        echo "$2" | sed 's/^/# /'
-    fi
-}
+[ -e "$pages/stamp" ] || skip_all 'configured without doxygen or help2man'
+command -v man > /dev/null && command -v lexgrog > /dev/null || skip_all 'man is not installed'
 
 # As they are installed, so that links find what they name.
 mkdir -p "$work/man1" "$work/man3"
@@ -38,12 +21,12 @@ complaints() {
     done
 }
 cd "$work" || exit 1
-check "$(ls man1/* man3/* | wc -l) pages render" "$(complaints man1/* man3/*)"
+no_faults "$(ls man1/* man3/* | wc -l) pages render" "$(complaints man1/* man3/*)"
 mkdir bad && printf '.TH A 3\n.SH NAME\n' > bad/empty.3
 printf '.TH A 3\n.SH NAME\na \\- b\n.nonsense\n.SS "unterminated \\f(X\n' > bad/wrong.3
 printf '.so man3/nothing.3\n' > bad/link.3
 for bad in empty wrong link; do
-    check "a page that does not: $bad" "$([ -n "$(complaints bad/$bad.3)" ] || echo 'not found out')"
+    no_faults "a page that does not: $bad" "$([ -n "$(complaints bad/$bad.3)" ] || echo 'not found out')"
 done
 cd "$OLDPWD" || exit 1
 
@@ -65,7 +48,7 @@ for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
         cmp -s "$work/is" "$work/should" || lost="$lost $name"
     done
 done
-check 'a function'"'"'s page says what its comment says' "$lost"
+no_faults 'a function'"'"'s page says what its comment says' "$lost"
 
 for library in libsyncbn.la libsyncbn-mpi.la; do
     shared=.libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" $library 2> /dev/null)
@@ -74,17 +57,17 @@ for library in libsyncbn.la libsyncbn-mpi.la; do
         while read -r name; do
             grep -q "^\.TH \"$name\" 3" "$work/man3/$name.3" 2> /dev/null || echo "$name"
         done)
-    check "$library: every exported function has a page" "$without"
+    no_faults "$library: every exported function has a page" "$without"
 done
 without=$(tools/syncbn/syncbn help | sed -n 's/^\([a-z]\{5,\}\)  .*/\1/p' | while read -r name; do
     [ -s "$work/man1/syncbn-$name.1" ] || echo "$name"
 done)
-check 'every subcommand has a page' "$without"
+no_faults 'every subcommand has a page' "$without"
 options=$(for name in devices check bench inspect; do
     tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do
         man -l "$work/man1/syncbn-$name.1" 2> /dev/null | grep -qE "^ +$option" ||
             echo "$name $option"
     done
 done)
-check 'every option is on its page' "$options"
-echo "1..$number"
+no_faults 'every option is on its page' "$options"
+echo "1..$count"

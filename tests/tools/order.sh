@@ -1,22 +1,8 @@
 #!/bin/sh
 # In which order make -jN check runs test programs: the longest first, and the timed ones at the end,
 # one by one. Runs in the build directory. Environment: srcdir.
-: "${srcdir:=.}"
+. "${srcdir:=.}/tests/support/tap.sh"
 unset MAKEFLAGS MAKELEVEL MFLAGS
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-
-count=0
-result() { # WHAT CONDITION...: passes when the command does.
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-    fi
-}
 
 # read_rules LOG...: make's rules when these are run.
 read_rules() {
@@ -33,13 +19,13 @@ words=tests/exact/accumulator.log timeline=tests/tools/timeline.log
 groups=$(make -rpn nothing-of-that-name 2> /dev/null < /dev/null | grep -o 'tests/mpi/groups.sh' |
     sed 's/sh$/log/;q')
 read_rules $words $timeline $groups
-result 'a timed test waits for the others' waits_for $timeline $words
-[ -z "$groups" ] || result 'timed tests run one by one' \
+check 'a timed test waits for the others' waits_for $timeline $words
+[ -z "$groups" ] || check 'timed tests run one by one' \
     eval 'waits_for $groups $timeline || waits_for $timeline $groups'
-result 'the others wait for none' eval '! waits_for $words $timeline'
+check 'the others wait for none' eval '! waits_for $words $timeline'
 read_rules $timeline
-result 'a test that is not run is not waited for' eval '! waits_for $timeline $words'
-result 'the longest test is the first' [ "$(sed -n 's/^TESTS = //p' Makefile | sed 's/ .*//;q')" = \
+check 'a test that is not run is not waited for' eval '! waits_for $timeline $words'
+check 'the longest test is the first' [ "$(sed -n 's/^TESTS = //p' Makefile | sed 's/ .*//;q')" = \
     'tests/pass/bits$(EXEEXT)' ]
 
 # A test that was renamed would run beside the others.
@@ -48,7 +34,7 @@ for test in $(sed -n 's/^TIMED_TESTS = //p' "$work/rules"); do
         *'('*) ;;
         *)
             sources=$(echo "$test" | tr / _)_SOURCES
-            result "$test is a test" eval '[ -e "$srcdir/$test" ] || [ -e "$srcdir/$test.c" ] ||
+            check "$test is a test" eval '[ -e "$srcdir/$test" ] || [ -e "$srcdir/$test.c" ] ||
                 grep -q "^$sources = " Makefile'
             ;;
     esac

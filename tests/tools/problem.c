@@ -24,6 +24,7 @@ static const char *const canonical[] = {
     "mb4ic4,eps=0.001,clamp,momentum=0.3,cumulative,plain,untracked,keep,accumulate,global",
     "mb4ic4,eps=0,passes=fe,ooo,form=gpu",
     "mb4ic4,ooo,inplace",
+    "mb4ic4ih7iw7,bf16,last,r3,off3,pitch64,grad=zero",
     "mb4ic4,eps=0.1234567890123,momentum=0.9999999,passes=e",
     "mb4ic4,data=tiny_var,grad=ninf,form=cpu",
 };
@@ -31,7 +32,7 @@ static const char *const canonical[] = {
 /* Other spellings, and what they are printed as. */
 static const char *const spellings[][2] = {
     {"ic64mb32iw5ih7", "mb32ic64ih7iw5"},
-    {"mb4ic4,first,r2,seed1,off0,eps=1e-5,momentum=0.10,form=auto,passes=rebf", "mb4ic4,r2"},
+    {"mb4ic4,first,r2,seed1,off0,pitch0,eps=1e-5,momentum=0.10,form=auto,passes=rebf", "mb4ic4,r2"},
     {"mb4ic4,r2,split1-3", "mb4ic4,split1-3"},
     {"mb4ic4,bf16,f32", "mb4ic4"},
     {"mb4ic4,last,f16", "mb4ic4,f16,last"},
@@ -80,6 +81,11 @@ static const char *const wrong[][2] = {
     {"mb4ic4,leaky=", "-1e+06 to 1e+06"},
     {"mb4ic4,leaky=inf", "-1e+06 to 1e+06"},
     {"mb4ic4,add=1", "no setting"},
+    {"mb4ic4,pitch", "no setting"},
+    {"mb4ic4,pitch=3", "no setting"},
+    {"mb4ic4,pitch3x", "number"},
+    {"mb2000ic4,pitch400000", "2^31"},
+    {"mb2ic4ih50iw50,last,pitch200000", "2^31"},
     {"mb100000ic100000", "2^31"},
     {"mb8ic2ih5iw1234567895,split5-3,sizes7x7-4x5", "2^31"},
 };

@@ -2,33 +2,10 @@
 # quickstart where there is no dpkg, on a tree of its own: what it asks for, what it refuses, and
 # what it shows while tests run. The tools are this system's, and some are made up.
 # Environment: srcdir.
-: "${srcdir:=.}"
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:=.}/tests/support/tap.sh"
 tree=$work/tree
 # A make of its own, not a part of make check.
 unset MAKEFLAGS MAKELEVEL MFLAGS
-
-count=0
-result() { # WHAT CONDITION...: passes when the command does.
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        sed 's/^/# /' "$work/out"
-    fi
-}
-
-says() {
-    result "it says: $1" grep -qE -- "$1" "$work/out"
-}
-
-never_says() {
-    result "it does not say: $1" eval '! grep -qE -- "$1" "$work/out"'
-}
 
 # quickstart STATUS ARGUMENTS...
 quickstart() {
@@ -36,7 +13,7 @@ quickstart() {
     shift
     (cd "$work" && PATH=$work/bin tree/quickstart "$@" > "$work/out" 2>&1 < /dev/null)
     status=$?
-    result "quickstart $*: status $status, $expected expected" [ $status -eq "$expected" ]
+    check "quickstart $*: expected status $expected, got $status" [ $status -eq "$expected" ]
 }
 
 mkdir "$work/bin" "$tree" "$tree/build-aux" && cp "$srcdir/quickstart" "$tree" || exit 1
@@ -52,24 +29,24 @@ made_up() {
 
 quickstart 2
 quickstart 2 chekc
-says '^usage: '
+it_says '^usage: '
 quickstart 2 check --fast
-says "^quickstart: check takes no argument '--fast'"
+it_says "^quickstart: check takes no argument '--fast'"
 quickstart 2 build now
-result 'nothing was made' [ ! -e "$tree/build" ]
+check 'nothing was made' [ ! -e "$tree/build" ]
 
 quickstart 1 build
-says 'not found here: cc make pkg-config autoreconf automake libtoolize OpenCL.pc jansson.pc$'
-never_says 'clblast|gnuplot'
+it_says 'not found here: cc make pkg-config autoreconf automake libtoolize OpenCL.pc jansson.pc$'
+it_never_says 'clblast|gnuplot'
 touch "$tree/configure" "$tree/Makefile.in" "$tree/build-aux/tap-driver.sh"
 quickstart 1 build
-says 'not found here: cc make pkg-config OpenCL.pc jansson.pc$'
-says 'README.md'
+it_says 'not found here: cc make pkg-config OpenCL.pc jansson.pc$'
+it_says 'README.md'
 quickstart 1 check
-never_says 'clblast|gnuplot|autoreconf'
+it_never_says 'clblast|gnuplot|autoreconf'
 quickstart 1 demo
-says 'clblast.pc zlib.pc$'
-never_says 'gnuplot|autoreconf'
+it_says 'clblast.pc zlib.pc$'
+it_never_says 'gnuplot|autoreconf'
 
 printf '%s\n' 'printf "%s\n" "$*"' | made_up echo
 
@@ -100,16 +77,16 @@ END
 sed "s,REAL_SLEEP,$real_sleep," "$tree/Makefile.in" > "$work/Makefile" &&
     mv "$work/Makefile" "$tree/Makefile.in"
 quickstart 0 check
-says 'running 2 test programs: about [0-9]+ minutes'
-says '^  tests/quick: 1 passed$'
-says '^  SKIP: tests/slow 2 - no device$'
-says '^  -- after 0 min [0-9] s: 1 of 2 programs have ended; running: tests/slow \(1 passed, 1 skipped\)$'
-says '^  tests/slow: 1 passed, 1 skipped$'
-says '^  PASS: 2$'
-says 'all tests passed'
-result 'each program once' [ "$(grep -c '^  tests/quick: ' "$work/out")" -eq 1 ]
+it_says 'running 2 test programs: about [0-9]+ minutes'
+it_says '^  tests/quick: 1 passed$'
+it_says '^  SKIP: tests/slow 2 - no device$'
+it_says '^  -- after 0 min [0-9] s: 1 of 2 programs have ended; running: tests/slow \(1 passed, 1 skipped\)$'
+it_says '^  tests/slow: 1 passed, 1 skipped$'
+it_says '^  PASS: 2$'
+it_says 'all tests passed'
+check 'each program once' [ "$(grep -c '^  tests/quick: ' "$work/out")" -eq 1 ]
 sed 's/printf/exit 1; printf/' "$tree/Makefile.in" > "$work/Makefile" &&
     mv "$work/Makefile" "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 1 check
-says 'make check failed'
+it_says 'make check failed'
 echo "1..$count"

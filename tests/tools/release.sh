@@ -2,13 +2,8 @@
 # packaging/release-check.sh: each mistake of a release is refused by name, in a repository of its
 # own that stands for the tree. What takes minutes there is not run.
 # Environment: srcdir.
-: "${srcdir:=.}"
-if ! git --version > /dev/null 2>&1; then
-    echo '1..0 # SKIP git is not installed'
-    exit 0
-fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "${srcdir:=.}/tests/support/tap.sh"
+git --version > /dev/null 2>&1 || skip_all 'git is not installed'
 tree=$work/tree script=$(cd "$srcdir" && pwd)/packaging/release-check.sh
 mkdir -p "$tree/packaging/abi" "$tree/debian" "$tree/src" "$work/build"
 # The git of this test is nobody's.
@@ -16,18 +11,6 @@ export HOME="$work" GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=n@n
 export GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=n@n.invalid
 unset GIT_DIR GIT_WORK_TREE
 
-count=0
-result() { # WHAT CONDITION...
-    what=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $what"
-    else
-        echo "not ok $count - $what"
-        sed 's/^/# /' "$work/out"
-    fi
-}
 # make check-abi has a test of its own: here it succeeds.
 printf '#!/bin/sh\nexit "${ABI_STATUS-0}"\n' > "$work/make" && chmod +x "$work/make"
 release_check() {
@@ -37,7 +20,7 @@ release_check() {
 }
 refused() { # WHAT SENTENCE
     sentence=$2
-    result "$1" eval '! release_check && grep -qE -- "$sentence" "$work/out"'
+    check "$1" eval '! release_check && grep -qE -- "$sentence" "$work/out"'
 }
 commit() {
     git -C "$tree" add -A && git -C "$tree" commit -qm "$1"
@@ -49,7 +32,7 @@ echo 'AC_SUBST([SBN_VERSION_INFO], [0:0:0])' > "$tree/configure.ac"
 echo record > "$tree/packaging/abi/libsyncbn.so.0.0.abi"
 echo 'int x;' > "$tree/src/x.c"
 git init -q "$tree" && commit first
-result 'a first release' release_check
+check 'a first release' release_check
 
 sed -i.old 's/2026-11-30/not yet released/' "$tree/CHANGELOG.md" && rm "$tree/CHANGELOG.md.old"
 refused 'a change log without a date' 'CHANGELOG.md: expected "## 0.1.0, YEAR.*not yet released'
@@ -67,7 +50,7 @@ refused 'an unknown file' 'changes or unknown files'
 rm "$tree/unknown"
 ABI_STATUS=1
 export ABI_STATUS
-result 'an interface that is not as recorded' eval '! release_check'
+check 'an interface that is not as recorded' eval '! release_check'
 unset ABI_STATUS
 
 git -C "$tree" tag v0.1.0
@@ -82,12 +65,12 @@ VERSION=0.0.9 refused 'a version below the last' 'above v0.1.0, got 0.0.9'
 next 0.1.1
 VERSION=0.1.1
 export VERSION
-result 'a release without changed sources' release_check
+check 'a release without changed sources' release_check
 echo 'int z;' >> "$tree/src/x.c" && commit source
 refused 'changed sources with the same version for libtool' 'SBN_VERSION_INFO: expected another'
 VERSION_INFO=0:1:0
 export VERSION_INFO
-result 'and with another' release_check
+check 'and with another' release_check
 echo changed > "$tree/packaging/abi/libsyncbn.so.0.0.abi" && commit record
 refused 'a changed record of a release' 'libsyncbn.so.0.0.abi is the record of a release'
 echo "1..$count"

@@ -3,41 +3,12 @@
  * as the design says, is accepted on every kind of data; the same model with
  * one deliberate fault is not. A tolerance that lets a fault through is vacuous.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "check/bounds.h"
 #include "check/compare.h"
-#include "check/elements.h"
 #include "support/tap.h"
-
-typedef enum fault_kind {
-    NONE,
-    UNBIASED,    /* normalises by n - 1 */
-    PER_REPLICA, /* each replica's own statistics */
-    ULPS_Y,      /* one y, dx or mean is 64 units in the last place off */
-    ULPS_DX,
-    ULPS_MEAN,
-    NO_EPS,
-    NO_MEAN_GRADIENT, /* dx without the mean of dy */
-    NO_VAR_GRADIENT,  /* dx without the term through the variance */
-    ONE_MISSING,      /* the last value is left out of the sums */
-    RUNNING_BIASED,   /* running_var from the biased variance */
-    STALE_RUNNING,    /* running statistics not updated */
-    FLIPPED_BIT,      /* recomputation one unit off */
-    POOR_PIVOT,       /* no block is summed again */
-    NAIVE_Y,          /* y = a x + b: the mean cancels late */
-    NAIVE_DX,         /* dx without taking the mean from dy first */
-    STORED_DOWN,      /* y and dx rounded towards zero when they are stored */
-    STORED_TWICE,     /* y and dx rounded to two bits more first */
-    STORED_FLUSHED,   /* subnormal results become 0 */
-    STORED_SATURATED, /* overflow becomes the largest finite number */
-    STORED_OVERFLOWN, /* numbers from 2^15 on become infinite */
-    STEP_Y,           /* one y is the next number of the type */
-    MEAN_STORED       /* the mean that y is made of is rounded to the type */
-} fault_kind;
+#include "tools/tolerance_model.h"
 
 /* On exact data nothing but the apply's own roundings is tolerated. */
 static const char plain_data[] = "mb8ic4ih14iw14,r2";
@@ -86,193 +57,6 @@ static const struct {
     {ONE_MISSING, "one value left out, half", "mb8ic4ih14iw14,f16,r2"},
 };
 
-/* A block in floats: lanes in order, then folded. */
-static float lanes(const float *a, const float *b, size_t n)
-{
-    float lane[BOUND_LANES] = {0};
-    for (size_t i = 0; i < n; ++i)
-        lane[i % BOUND_LANES] = fmaf(a[i], b ? b[i] : 1.0f, lane[i % BOUND_LANES]);
-    for (int half = BOUND_LANES / 2; half; half /= 2)
-        for (int l = 0; l < half; ++l)
-            lane[l] += lane[l + half];
-    return lane[0];
-}
-
-/* Whether a pivot was poor: by the squares around it, or where products are summed, the largest. */
-static int is_poor(const float *e, const float *d, size_t n)
-{
-    float sum = lanes(e, NULL, n), largest = 0;
-    if (e == d)
-        return sum * sum > 0.5f * (float)n * lanes(e, e, n);
-    for (size_t i = 0; i < n; ++i)
-        largest = fmaxf(largest, fabsf(e[i]));
-    return fabsf(sum) > 0.375f * (float)n * largest;
-}
-
-/* sum a and sum (a - ma)(b - mb) of one plane, the latter from float blocks around pivots. */
-static void sum_plane(const float *a, float ma, const float *b, float mb, size_t n, int moves,
-                      double *first, double *second)
-{
-    float e[BOUND_BLOCK], other[BOUND_BLOCK], *d = b ? other : e;
-    for (size_t from = 0; from < n; from += BOUND_BLOCK) {
-        size_t count = n - from < BOUND_BLOCK ? n - from : BOUND_BLOCK;
-        size_t first_ones = count < BOUND_LANES ? count : BOUND_LANES;
-        float pivot = lanes(a + from, NULL, first_ones) * (1.0f / (float)first_ones);
-        for (int again = 0; again < 2; ++again) {
-            for (size_t i = 0; i < count; ++i) {
-                e[i] = a[from + i] - pivot;
-                other[i] = b ? b[from + i] - mb : 0;
-            }
-            if (!again && moves && is_poor(e, d, count))
-                pivot = fmaf(lanes(e, NULL, count), 1.0f / (float)count, pivot);
-        }
-        double e_sum = lanes(e, NULL, count), d_sum = lanes(d, NULL, count), p = pivot;
-        double shift = b ? p : p - ma;
-        *first += (double)count * p + e_sum;
-        *second += lanes(e, d, count) + shift * d_sum;
-        *second += b ? 0 : shift * e_sum + (double)count * shift * shift;
-    }
-}
-
-typedef struct sums {
-    double n, first, second;
-} sums;
-
-/* Over the samples of one replica, or all (replica -1). */
-static sums sum_over(const placement *g, const float *a, float ma, const float *b, float mb,
-                     size_t c, int replica, fault_kind fault)
-{
-    sums s = {0, 0, 0};
-    for (size_t i = 0; i < g->samples; ++i) {
-        const sample_place *at = &g->sample[i];
-        if (replica >= 0 && at->replica != (size_t)replica)
-            continue;
-        size_t start = placement_plane_start(g, i, c);
-        size_t n = at->plane - (fault == ONE_MISSING && i + 1 == g->samples);
-        sum_plane(a + start, ma, b ? b + start : NULL, mb, n, fault != POOR_PIVOT, &s.first,
-                  &s.second);
-        s.n += (double)at->plane;
-    }
-    return s;
-}
-
-static float ulps(float value, int count)
-{
-    for (int i = 0; i < count; ++i)
-        value = nextafterf(value, INFINITY);
-    return value;
-}
-
-/* Mean and variance that replica `r` normalises with. */
-static void moments(const placement *g, const inputs *in, size_t c, int r, fault_kind fault,
-                    double *mean, double *var)
-{
-    int of = fault == PER_REPLICA ? r : -1;
-    /* Any float near the mean serves as the point that second moments are taken around. */
-    float near = in->x[placement_plane_start(g, 0, c)];
-    sums s = sum_over(g, in->x, near, NULL, 0, c, of, fault);
-    *mean = s.first / s.n;
-    *var = (s.second - (s.first - s.n * near) * (s.first - s.n * near) / s.n) /
-           (fault == UNBIASED ? s.n - 1 : s.n);
-    *var = *var < 0 ? 0 : *var;
-    *mean = isfinite(*mean) ? *mean : NAN;
-}
-
-/* A result of y or dx as the model stores it, and one with a fault. */
-static float store(sbn_type type, fault_kind fault, float value)
-{
-    int exponent;
-    float kept = element_round(type, value);
-    uint16_t bits;
-    switch (fault) {
-    case STORED_DOWN:
-        elements_pack(type, &kept, 1, &bits);
-        bits = (uint16_t)(bits - (fabsf(kept) > fabsf(value)));
-        elements_unpack(type, &bits, 1, &kept);
-        return kept;
-    case STORED_TWICE: {
-        const int digits = type == SBN_F16 ? 13 : 10;
-        const float fraction = frexpf(value, &exponent);
-        return element_round(type, ldexpf(rintf(ldexpf(fraction, digits)), exponent - digits));
-    }
-    case STORED_FLUSHED: return fabsf(kept) < 0x1p-14f ? 0 : kept;
-    case STORED_SATURATED: return isinf(kept) ? copysignf(65504.0f, value) : kept;
-    case STORED_OVERFLOWN: return fabsf(kept) >= 0x1p15f ? copysignf(INFINITY, value) : kept;
-    default: return kept;
-    }
-}
-
-static void apply(const problem *p, const placement *g, const inputs *in, size_t c,
-                  fault_kind fault, outputs *out)
-{
-    for (size_t r = 0; r < g->replicas; ++r) {
-        double mean, var;
-        moments(g, in, c, (int)r, fault, &mean, &var);
-        float m = fault == MEAN_STORED ? element_round(p->type, (float)mean) : (float)mean;
-        float low = fault == MEAN_STORED ? 0 : (float)(mean - m);
-        float invstd = (float)(1 / sqrt(var + (fault == NO_EPS ? 0 : p->eps)));
-        int of = fault == PER_REPLICA ? (int)r : -1;
-        sums all = sum_over(g, in->dy, 0, in->x, m, c, of, fault);
-        sums own = sum_over(g, in->dy, 0, in->x, m, c, (int)r, fault);
-        double s = all.second - low * all.first;
-        float weight = in->weight[c], a = weight * invstd, b = in->bias[c] - a * low;
-        float mean_dy = (float)(all.first / all.n);
-        float rest = -a * (float)(all.first / all.n - mean_dy);
-        float q = fault == NO_VAR_GRADIENT ? 0 : -a * (float)(s / all.n * invstd * invstd);
-        mean_dy = fault == NO_MEAN_GRADIENT ? 0 : mean_dy;
-        rest -= q * low;
-        float m_y = fault == NAIVE_Y ? 0 : m;
-        b -= fault == NAIVE_Y ? a * m : 0;
-        rest -= fault == NAIVE_DX ? a * mean_dy : 0;
-        mean_dy = fault == NAIVE_DX ? 0 : mean_dy;
-        for (size_t i = 0; i < g->samples; ++i) {
-            size_t start = placement_plane_start(g, i, c), end = start + g->sample[i].plane;
-            for (size_t k = start; g->sample[i].replica == r && k < end; ++k) {
-                out->of[OUT_Y].data[k] = store(p->type, fault, fmaf(a, in->x[k] - m_y, b));
-                out->of[OUT_AGAIN].data[k] = out->of[OUT_Y].data[k];
-                const float dx = fmaf(a, in->dy[k] - mean_dy, fmaf(q, in->x[k] - m, rest));
-                out->of[OUT_DX].data[k] = store(p->type, fault, dx);
-            }
-        }
-        out->of[OUT_WEIGHT_GRAD].data[r * g->channels + c] =
-            (float)((own.second - low * own.first) * invstd);
-        out->of[OUT_BIAS_GRAD].data[r * g->channels + c] = (float)own.first;
-    }
-}
-
-static void statistics(const problem *p, const placement *g, const inputs *in, size_t c,
-                       fault_kind fault, outputs *out)
-{
-    double mean, var, n = (double)g->values;
-    moments(g, in, c, 0, fault, &mean, &var);
-    out->of[OUT_MEAN].data[c] = (float)mean;
-    out->of[OUT_VAR].data[c] = (float)var;
-    double factor = fault == STALE_RUNNING ? 0 : p->momentum;
-    double unbiased = fault == RUNNING_BIASED ? var : var * n / (n - 1);
-    float old_mean = in->running_mean[c], old_var = in->running_var[c];
-    out->of[OUT_RUNNING_MEAN].data[c] = (float)(old_mean + factor * (mean - old_mean));
-    out->of[OUT_RUNNING_VAR].data[c] = (float)(old_var + factor * (unbiased - old_var));
-}
-
-/* The largest value of an output: there 64 units are 64 roundings of what was computed. */
-static float *largest(outputs *out, output_id id)
-{
-    float *at = out->of[id].data;
-    for (size_t i = 0; i < out->of[id].count; ++i)
-        at = out->of[id].data[i] > *at ? &out->of[id].data[i] : at;
-    return at;
-}
-
-static void spoil(outputs *out, sbn_type type, fault_kind fault)
-{
-    float *y = largest(out, OUT_Y), *again = out->of[OUT_AGAIN].data + (y - out->of[OUT_Y].data);
-    float *dx = largest(out, OUT_DX), *mean = largest(out, OUT_MEAN);
-    *y = fault == STEP_Y ? *y + element_step(type, *y) : ulps(*y, fault == ULPS_Y ? 64 : 0);
-    *again = ulps(*y, fault == FLIPPED_BIT);
-    *dx = ulps(*dx, fault == ULPS_DX ? 64 : 0);
-    *mean = ulps(*mean, fault == ULPS_MEAN ? 64 : 0);
-}
-
 /* Runs the model on a problem and judges it. */
 static int accepted(const char *line, fault_kind fault, char *why, size_t size)
 {
@@ -283,21 +67,7 @@ static int accepted(const char *line, fault_kind fault, char *why, size_t size)
     comparison result;
     if (problem_parse(line, &p, why, size) || placement_make(&p, 2, &g) || inputs_make(&p, &g, &in))
         abort();
-    memset(&out, 0, sizeof out);
-    for (int id = 0; id < OUTPUTS; ++id) {
-        int elements = id == OUT_Y || id == OUT_AGAIN || id == OUT_DX;
-        int gradient = id == OUT_WEIGHT_GRAD || id == OUT_BIAS_GRAD;
-        size_t count = elements ? g.elements : gradient ? g.channels * g.replicas : g.channels;
-        if (id != OUT_EVAL && output_make(&out, (output_id)id, count))
-            abort();
-    }
-    for (size_t c = 0; c < g.channels; ++c) {
-        apply(&p, &g, &in, c, fault, &out);
-        statistics(&p, &g, &in, c, fault, &out);
-    }
-    spoil(&out, p.type, fault);
-    out.count = g.values;
-    out.batches = in.batches + 1;
+    tolerance_model_run(&p, &g, &in, fault, &out);
     if (compare(&p, &g, &in, &out, &result))
         abort();
     for (int id = 0; id < OUTPUTS; ++id) {

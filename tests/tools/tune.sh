@@ -3,8 +3,7 @@
 # but a gain; and that the recorded bits come whatever the numbers are, in both forms.
 # Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 set -u
-: "${srcdir:=.}"
-. "$srcdir/tests/tools/checks.sh"
+. "${srcdir:=.}/tests/support/command.sh"
 unset SYNCBN_TUNING
 
 XDG_CACHE_HOME=$work/cache
@@ -12,8 +11,7 @@ export XDG_CACHE_HOME
 "$SYNCBN" devices > "$work/devices"
 if ! grep -q '^     usable$' "$work/devices"; then
     [ "${CI-}" != true ] || { echo 'not ok 1 - there is a usable device'; echo 1..1; exit 1; }
-    echo '1..0 # SKIP there is no usable device'
-    exit 0
+    skip_all 'there is no usable device'
 fi
 
 # field NAME FILE: its values in JSON, one a line.
@@ -94,4 +92,4 @@ for form in cpu gpu; do
         check "form $form, $numbers: the recorded bits" bits $form
     done
 done
-echo "1..$number"
+echo "1..$count"

@@ -177,8 +177,8 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     *count += copies;
     status = status ? status : bench_variants_open(s, b->program, &list[*count], &variants);
     *count += variants;
-    /* The benchmark's own kernels of sums read floats, and nothing follows them. */
-    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p);
+    /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
+    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !s->p.gap;
     if (!status && plain) {
         status = bench_unordered_open(s, b->program, &list[*count]);
         *count += !status;
@@ -192,7 +192,8 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
                                           &list[*count], &replicas);
     *count += replicas;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
-    if (!status && strcmp(b->config.devices[0]->type, "cpu") == 0 && s->g.values >= PEER_VALUES) {
+    if (!status && !s->p.gap && strcmp(b->config.devices[0]->type, "cpu") == 0 &&
+        s->g.values >= PEER_VALUES) {
         status = bench_onednn_open(s, &list[*count], &layouts);
         *count += layouts;
     }

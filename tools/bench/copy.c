@@ -1,4 +1,4 @@
-/* Copies of the tensor. */
+/* Copies of as many bytes as the tensor has; of a view, what lies between rows is among them. */
 #include "bench/copy.h"
 
 #include <stdio.h>
@@ -14,6 +14,7 @@ enum { CPU_STRIP = 4096, GPU_STRIP = 4 };
 typedef struct copy {
     scene *scene;
     const char *name;
+    size_t bytes;
     bench_kernel kernel; /* none: clEnqueueCopyBuffer */
 } copy;
 
@@ -27,36 +28,39 @@ static int run(void *self, bench_pass pass)
     if (c->kernel.kernel) {
         status = bench_enqueue(s, &c->kernel);
     } else {
-        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
-                                     t->count[TENSOR_X] * element_size(s->p.type), 0, NULL, NULL);
+        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0, c->bytes,
+                                     0, NULL, NULL);
         if (status)
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
     }
     return status ? status : bench_finish(s);
 }
 
-/* y equals x, bit for bit, and nothing around it has changed. */
+/* What a copy must leave in y's memory: x's bits, and behind them what was there before. */
 static int check(void *self)
 {
     copy *c = self;
     scene *s = c->scene;
     const tensors *t = s->job.tensors;
-    const size_t bytes = t->count[TENSOR_Y] * element_size(s->p.type);
-    int spoilt = 0, status = tensors_overwrite(t, TENSOR_Y);
+    const size_t size = tensors_size(t, TENSOR_Y), bytes = size * element_size(s->p.type);
+    int status = tensors_overwrite(t, TENSOR_Y);
     status = status ? status : run(c, BENCH_COPY);
-    void *y = status ? NULL : malloc(bytes);
-    if (y) {
-        status = tensors_read_elements(t, TENSOR_Y, y, &spoilt);
-        if (!status && (spoilt || memcmp(y, t->staging[TENSOR_X], bytes) != 0)) {
-            snprintf(s->error, sizeof s->error, "copy %s: y is not x%s", c->name,
-                     spoilt ? ", or was written outside its contents" : "");
-            status = RUNNER_SPOILT;
-        }
-        free(y);
-        return status == RUNNER_SPOILT || !status ? status
-                                                  : job_failed_here(s->error, c->name, status);
+    char *y = status ? NULL : malloc(2 * bytes), *right = y + bytes;
+    if (!y)
+        return status ? status : job_failed_here(s->error, c->name, SBN_OUT_OF_MEMORY);
+    elements_spoil(s->p.type, size, right);
+    memcpy(right, t->staging[TENSOR_X], c->bytes);
+    status = tensors_read_memory(t, TENSOR_Y, y);
+    if (status) {
+        job_failed_here(s->error, c->name, status);
+    } else if (memcmp(y, right, bytes) != 0) {
+        const int spoilt = memcmp(y, right, c->bytes) == 0;
+        snprintf(s->error, sizeof s->error, "copy %s: %s", c->name,
+                 spoilt ? "y was written outside its contents" : "y is not x");
+        status = RUNNER_SPOILT;
     }
-    return status ? status : job_failed_here(s->error, c->name, SBN_OUT_OF_MEMORY);
+    free(y);
+    return status;
 }
 
 static void close(void *self)
@@ -81,6 +85,7 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
     c->scene = s;
     c->name = name;
+    c->bytes = n * sizeof(float);
     int status = SBN_SUCCESS;
     if (kernel) {
         status = bench_kernel_make(s, program, kernel, arguments, 4, (n + strip - 1) / strip,

@@ -82,6 +82,7 @@ bench_lists = \
 	tools/bench/lists/vectors \
 	tools/bench/lists/types \
 	tools/bench/lists/fusions \
+	tools/bench/lists/views \
 	tools/bench/lists/fixed_cost
 EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png

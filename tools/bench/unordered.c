@@ -7,6 +7,37 @@
 #include "bench/unordered_cut.h"
 
 enum { PARTIAL, SAVED, TABLE };
+
+/* A kernel of a pass. */
+typedef struct stage {
+    const char *name;
+    const bench_argument *arguments;
+    size_t count;
+} stage;
+
+#define STAGE(name, arguments) \
+    (stage) \
+    { \
+        (name), (arguments), sizeof(arguments) / sizeof *(arguments) \
+    }
+
+/* One kernel for all of a pass, or three. */
+static int add(stages *st, bench_pass pass, cl_program program, const bench_cut *k, stage whole,
+               stage sum, stage finish, stage apply)
+{
+    if (k->whole)
+        return stages_add(st, pass, program, whole.name, whole.arguments, whole.count,
+                          k->whole_items, 1);
+    int status = stages_add(st, pass, program, sum.name, sum.arguments, sum.count, k->sum_items,
+                            k->sum_local);
+    if (!status)
+        status = stages_add(st, pass, program, finish.name, finish.arguments, finish.count,
+                            k->channels, 64);
+    return status ? status
+                  : stages_add(st, pass, program, apply.name, apply.arguments, apply.count,
+                               k->apply_items, k->apply_local);
+}
+
 static int add_forward(stages *st, cl_program program, const bench_cut *k)
 {
     const tensors *t = st->scene->job.tensors;
@@ -56,21 +87,10 @@ static int add_forward(stages *st, cl_program program, const bench_cut *k)
                                     BENCH_ARG(st->buffer[TABLE]),
                                     BENCH_ARG(k->streams),
                                     BENCH_ARG(t->mem[TENSOR_Y])};
-    if (k->whole)
-        return stages_add(st, BENCH_FORWARD, program, "whole_forward", whole, 14, k->whole_items,
-                          1);
-    int status = k->rows ? stages_add(st, BENCH_FORWARD, program, "rows_forward", of_rows, 5,
-                                      k->sum_items, k->sum_local)
-                         : stages_add(st, BENCH_FORWARD, program, "planes_forward", of_planes, 7,
-                                      k->sum_items, k->sum_local);
-    status = status ? status
-                    : stages_add(st, BENCH_FORWARD, program, "finish_forward", finish, 12,
-                                 k->channels, 64);
-    return status    ? status
-           : k->rows ? stages_add(st, BENCH_FORWARD, program, "rows_y", y_rows, 6, k->apply_items,
-                                  k->apply_local)
-                     : stages_add(st, BENCH_FORWARD, program, "planes_y", y_planes, 7,
-                                  k->apply_items, k->apply_local);
+    return add(st, BENCH_FORWARD, program, k, STAGE("whole_forward", whole),
+               k->rows ? STAGE("rows_forward", of_rows) : STAGE("planes_forward", of_planes),
+               STAGE("finish_forward", finish),
+               k->rows ? STAGE("rows_y", y_rows) : STAGE("planes_y", y_planes));
 }
 
 static int add_backward(stages *st, cl_program program, const bench_cut *k)
@@ -121,21 +141,10 @@ static int add_backward(stages *st, cl_program program, const bench_cut *k)
                                     BENCH_ARG(st->buffer[TABLE]),
                                     BENCH_ARG(k->streams),
                                     BENCH_ARG(t->mem[TENSOR_DX])};
-    if (k->whole)
-        return stages_add(st, BENCH_BACKWARD, program, "whole_backward", whole, 15, k->whole_items,
-                          1);
-    int status = k->rows ? stages_add(st, BENCH_BACKWARD, program, "rows_backward", of_rows, 7,
-                                      k->sum_items, k->sum_local)
-                         : stages_add(st, BENCH_BACKWARD, program, "planes_backward", of_planes, 9,
-                                      k->sum_items, k->sum_local);
-    status = status ? status
-                    : stages_add(st, BENCH_BACKWARD, program, "finish_backward", finish, 10,
-                                 k->channels, 64);
-    return status    ? status
-           : k->rows ? stages_add(st, BENCH_BACKWARD, program, "rows_dx", dx_rows, 7,
-                                  k->apply_items, k->apply_local)
-                     : stages_add(st, BENCH_BACKWARD, program, "planes_dx", dx_planes, 8,
-                                  k->apply_items, k->apply_local);
+    return add(st, BENCH_BACKWARD, program, k, STAGE("whole_backward", whole),
+               k->rows ? STAGE("rows_backward", of_rows) : STAGE("planes_backward", of_planes),
+               STAGE("finish_backward", finish),
+               k->rows ? STAGE("rows_dx", dx_rows) : STAGE("planes_dx", dx_planes));
 }
 
 int bench_unordered_open(scene *s, cl_program program, contender *made)

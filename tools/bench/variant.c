@@ -58,7 +58,7 @@ static int open_job(variant *v)
 }
 
 /*
- * The scene's numbers in a layer of `p`, in the scene's group, queue and, if the type is the same,
+ * The scene's numbers in a layer of `p`, in the scene's group, queue and, if tensors are alike,
  * buffers.
  */
 static int open_variant(scene *s, const char *name, const problem *p, contender *made)
@@ -66,7 +66,10 @@ static int open_variant(scene *s, const char *name, const problem *p, contender 
     variant *v = calloc(1, sizeof *v);
     if (!v)
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
-    *v = (variant){.scene = s, .name = name, .p = *p, .borrows = p->type == s->p.type};
+    *v = (variant){.scene = s,
+                   .name = name,
+                   .p = *p,
+                   .borrows = p->type == s->p.type && p->gap == s->p.gap};
     int status = open_job(v);
     status = status ? status : bench_finish(s);
     if (status) {
@@ -92,11 +95,17 @@ int bench_variants_open(scene *s, cl_program program, contender *made, size_t *c
         p.type = SBN_F32;
         status = open_variant(s, "f32", &p, &made[*count]);
         *count += !status;
-    } else if (problem_is_fused(&p) && (p.activation != SBN_LEAKY_RELU || p.slope > 0)) {
+    } else if (problem_is_fused(&p) && !p.gap && (p.activation != SBN_LEAKY_RELU || p.slope > 0)) {
         status = bench_separate_open(s, program, &made[*count]);
         *count += !status;
     }
-    if (!status && p.activation != SBN_IDENTITY && !p.residual) {
+    if (!status && s->p.gap) {
+        p = s->p;
+        p.gap = 0;
+        status = open_variant(s, "dense", &p, &made[*count]);
+        *count += !status;
+    }
+    if (!status && s->p.activation != SBN_IDENTITY && !s->p.residual) {
         p = s->p;
         p.activation = SBN_IDENTITY;
         status = open_variant(s, "norm alone", &p, &made[*count]);

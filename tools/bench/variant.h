@@ -4,12 +4,13 @@
 
 #include "bench/contender.h"
 
-enum { BENCH_VARIANTS = 2 };
+enum { BENCH_VARIANTS = 3 };
 
 /*
- * Writes up to BENCH_VARIANTS contenders: "f32", a layer of floats, beside another type; "norm alone",
- * without the activation that is the problem's only fusion; "separate" (separate.h), beside what is
- * fused in f32. Results are compared with the float64 reference. *count is also right after an error.
+ * Writes up to BENCH_VARIANTS contenders: "f32", a layer of floats, beside another type; "dense",
+ * beside views; "norm alone", without the activation that is the problem's only fusion; "separate"
+ * (separate.h), beside what is fused in dense tensors of f32. Results are compared with the float64
+ * reference. *count is also right after an error.
  */
 int bench_variants_open(scene *s, cl_program program, contender *made, size_t *count);
 

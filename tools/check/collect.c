@@ -141,6 +141,7 @@ int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queu
     p.type = SBN_F32;
     p.activation = SBN_IDENTITY;
     p.residual = p.in_place = 0;
+    p.gap = 0;
     p.passes = PASS_FORWARD;
     j.p = &p;
     j.out = &out;

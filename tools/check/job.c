@@ -52,8 +52,11 @@ static int make_shards(job *j, cl_command_queue *queue)
         shard->dims = j->g->dims;
         memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
         shard->x = tensors_buffer(t, TENSOR_X);
+        shard->x_pitch = tensors_pitch(t, TENSOR_X);
         shard->dy = tensors_buffer(t, tensors_gradient(j->p));
         shard->dx = tensors_buffer(t, TENSOR_DX);
+        shard->dy_pitch = tensors_pitch(t, tensors_gradient(j->p));
+        shard->dx_pitch = tensors_pitch(t, TENSOR_DX);
         if (j->p->residual) {
             shard->residual = tensors_buffer(t, TENSOR_RESIDUAL);
             shard->residual_grad = tensors_buffer(t, TENSOR_RESIDUAL_GRAD);
@@ -83,6 +86,8 @@ static void aim(job *j, tensor_id id)
     for (size_t r = 0; r < j->replicas; ++r) {
         j->shards[r].x = tensors_buffer(&j->tensors[r], from);
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
+        j->shards[r].x_pitch = tensors_pitch(&j->tensors[r], from);
+        j->shards[r].y_pitch = tensors_pitch(&j->tensors[r], id);
     }
 }
 

@@ -34,6 +34,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/reference.c \
 	tools/check/reference.h \
 	tools/check/ranks.h \
+	tools/check/rows.c \
+	tools/check/rows.h \
 	tools/check/runner.c \
 	tools/check/runner.h \
 	tools/check/elements.c \

@@ -164,6 +164,8 @@ void problem_print(const problem *p, char *line, size_t size)
         put(&t, ",shuffle%llu", (unsigned long long)p->shuffle);
     if (p->offset)
         put(&t, ",off%zu", p->offset);
+    if (p->gap)
+        put(&t, ",pitch%zu", p->gap);
     if (p->data != DATA_NORMAL)
         put(&t, ",data=%s", data_kind_names[p->data]);
     if (p->grad != DATA_NORMAL)

@@ -20,6 +20,8 @@
  *   sizes7x7-14x5       extents of each replica's samples instead of the shape's; needs split
  *   shuffle3            samples are dealt in a permuted order, 3 being its seed (0: in order)
  *   off3                buffers start 3, 6 and 9 elements into their memory, in turn (0)
+ *   pitch3              x, y, dy and dx are slices of wider tensors: between their samples, or
+ *                       pixels if last, lie 3, 6 or 9 elements of others (0)
  *   data=KIND           what x holds (normal), below
  *   grad=KIND           what dy holds (normal), below
  *   seed7               of the generator (1)
@@ -99,7 +101,7 @@ typedef struct problem {
     size_t split[PROBLEM_MAX_REPLICAS];
     size_t sizes[PROBLEM_MAX_REPLICAS][PROBLEM_MAX_SPACE];
     uint64_t shuffle;
-    size_t offset;
+    size_t offset, gap; /* gap: of `pitch` */
     data_kind data, grad;
     uint64_t seed;
     double eps;

@@ -150,7 +150,7 @@ static int parse_plain_word(problem *p, const char *word)
 /* A name with a number behind it, as in r3. Returns 0, -1 on error, 1 if it is no such word. */
 static int parse_counted(parser *in, const char *word)
 {
-    static const char *const names[] = {"r", "off", "seed", "shuffle"};
+    static const char *const names[] = {"r", "off", "pitch", "seed", "shuffle"};
     problem *p = in->p;
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         size_t length = strlen(names[i]);
@@ -169,7 +169,8 @@ static int parse_counted(parser *in, const char *word)
             p->replicas = value;
             break;
         case 1: p->offset = value; break;
-        case 2: p->seed = value; break;
+        case 2: p->gap = value; break;
+        case 3: p->seed = value; break;
         default: p->shuffle = value;
         }
         return 0;
@@ -204,9 +205,13 @@ static int parse_setting(parser *in, const char *word)
 static int check_elements(parser *in, const size_t *space)
 {
     const problem *p = in->p;
-    double elements = (double)p->samples * (double)p->channels;
+    double elements = (double)p->samples * (double)p->channels, plane = 1;
     for (int i = 0; i < p->space_dims; ++i)
-        elements *= (double)space[i];
+        plane *= (double)space[i];
+    elements *= plane;
+    if (elements > 0)
+        elements += 3 * (double)p->gap * (double)p->samples *
+                    (p->layout == SBN_LAYOUT_NHWC ? plane : 1);
     return elements > (double)PARSER_MAX
                ? parser_fail(in, "the batch has %.3g elements, at most 2^31 can be checked",
                              elements)

@@ -21,6 +21,16 @@ static size_t contents(const placement *g, size_t r, tensor_id id)
     return is_vector(id) ? g->channels : placement_shard_elements(g, r);
 }
 
+/* Elements between the rows of a view; no two tensors of a pass have the same number. */
+static size_t gap_of(const problem *p, tensor_id id)
+{
+    static const size_t turns[TENSORS] = {
+        [TENSOR_X] = 1,  [TENSOR_Y] = 2,    [TENSOR_AGAIN] = 3,
+        [TENSOR_DY] = 3, [TENSOR_EVAL] = 2, [TENSOR_DX] = 2,
+    };
+    return turns[id] * p->gap;
+}
+
 tensor_id tensors_gradient(const problem *p)
 {
     return !p->in_place ? TENSOR_DY : p->residual ? TENSOR_RESIDUAL_GRAD : TENSOR_DX;
@@ -61,7 +71,7 @@ static int is_used(const problem *p, tensor_id id)
 
 /* An input's elements into `at`. */
 static int stage(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
-                 size_t count, void *at)
+                 const tensors *t, void *at)
 {
     const float *vectors[TENSORS] = {
         [TENSOR_WEIGHT] = in->weight,
@@ -73,7 +83,7 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
         memcpy(at, vectors[id], g->channels * sizeof(float));
         return SBN_SUCCESS;
     }
-    float *shard = malloc((count + 1) * sizeof *shard);
+    float *shard = malloc((t->count[id] + 1) * sizeof *shard);
     if (!shard)
         return SBN_OUT_OF_MEMORY;
     const int is_dy = id == TENSOR_DY || id == tensors_gradient(p);
@@ -82,15 +92,14 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
                       : is_dy               ? in->dy
                                             : in->x,
                       shard);
-    elements_pack(p->type, shard, count, at);
+    rows_pack(&t->rows[id], p->type, shard, at);
     free(shard);
     return SBN_SUCCESS;
 }
 
-/* Of all its memory, in elements. */
-static size_t size_of(const tensors *t, tensor_id id)
+size_t tensors_size(const tensors *t, tensor_id id)
 {
-    return t->offset[id] + t->count[id] + GUARD;
+    return t->offset[id] + rows_extent(&t->rows[id]) + GUARD;
 }
 
 /* Enqueues filling all of its memory with the guards' value. */
@@ -99,22 +108,22 @@ static int spoil(const tensors *t, tensor_id id, cl_event *event)
     const size_t element = element_size(t->type[id]);
     float value;
     elements_spoil(t->type[id], 1, &value);
-    return clEnqueueFillBuffer(t->queue, t->mem[id], &value, element, 0, size_of(t, id) * element,
-                               0, NULL, event);
+    return clEnqueueFillBuffer(t->queue, t->mem[id], &value, element, 0,
+                               tensors_size(t, id) * element, 0, NULL, event);
 }
 
 /* Starts to fill the buffer: an input with its guards, or all of it with what guards hold. */
 static int upload(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   tensors *t)
 {
-    const size_t element = element_size(t->type[id]), size = size_of(t, id) * element;
+    const size_t element = element_size(t->type[id]), size = tensors_size(t, id) * element;
     if (!is_input(p, id))
         return spoil(t, id, &t->uploaded[t->uploads]);
     char *staging = t->staging[id] = malloc(size);
     if (!staging)
         return SBN_OUT_OF_MEMORY;
-    elements_spoil(t->type[id], size_of(t, id), staging);
-    int status = stage(p, g, in, r, id, t->count[id], staging + t->offset[id] * element);
+    elements_spoil(t->type[id], tensors_size(t, id), staging);
+    int status = stage(p, g, in, r, id, t, staging + t->offset[id] * element);
     return status ? status
                   : clEnqueueWriteBuffer(t->queue, t->mem[id], CL_FALSE, 0, size, staging, 0, NULL,
                                          &t->uploaded[t->uploads]);
@@ -127,14 +136,16 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     cl_context context;
     t->type[id] = is_vector(id) ? SBN_F32 : p->type;
     t->count[id] = contents(g, r, id);
+    t->rows[id] = is_vector(id) ? (row_layout){1, g->channels, 0}
+                                : rows_of_shard(p, g, r, gap_of(p, id));
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     if (status)
         return status;
     cl_mem_flags flags = is_constant(id) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-    t->mem[id] = clCreateBuffer(context, flags, size_of(t, id) * element_size(t->type[id]), NULL,
-                                &status);
+    t->mem[id] = clCreateBuffer(context, flags, tensors_size(t, id) * element_size(t->type[id]),
+                                NULL, &status);
     if (status)
         return status;
     status = upload(p, g, in, r, id, t);
@@ -198,12 +209,35 @@ static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count,
     return SBN_SUCCESS;
 }
 
+int tensors_read_memory(const tensors *t, tensor_id id, void *to)
+{
+    return read_from(t, id, 0, tensors_size(t, id), to);
+}
+
+static int read_view(const tensors *t, tensor_id id, void *to, int *spoilt)
+{
+    const row_layout *rows = &t->rows[id];
+    const size_t extent = rows_extent(rows);
+    void *memory = malloc(extent * element_size(t->type[id]));
+    if (!memory)
+        return SBN_OUT_OF_MEMORY;
+    const int status = read_from(t, id, t->offset[id], extent, memory);
+    if (!status) {
+        *spoilt |= !rows_gaps_are_whole(rows, t->type[id], memory);
+        rows_gather(rows, t->type[id], memory, to);
+    }
+    free(memory);
+    return status;
+}
+
 int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt)
 {
-    size_t start = t->offset[id], count = t->count[id];
+    const size_t start = t->offset[id], count = t->count[id];
     int status = read_guard(t, id, 0, start, spoilt);
-    status = status ? status : read_guard(t, id, start + count, GUARD, spoilt);
-    return status || count == 0 ? status : read_from(t, id, start, count, to);
+    status = status ? status : read_guard(t, id, start + rows_extent(&t->rows[id]), GUARD, spoilt);
+    if (status || count == 0)
+        return status;
+    return t->rows[id].gap ? read_view(t, id, to, spoilt) : read_from(t, id, start, count, to);
 }
 
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
@@ -219,6 +253,11 @@ int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
         elements_unpack(t->type[id], elements, count, to);
     free(elements);
     return status;
+}
+
+size_t tensors_pitch(const tensors *t, tensor_id id)
+{
+    return rows_pitch(&t->rows[id]);
 }
 
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id)

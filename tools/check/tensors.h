@@ -1,6 +1,7 @@
 /*
  * One replica's buffers: its shards of a problem's tensors, each at an offset
- * and between guards, in its own memory object.
+ * and between guards, in its own memory object; a view has guards between its
+ * rows, too.
  */
 #ifndef TOOLS_CHECK_TENSORS_H
 #define TOOLS_CHECK_TENSORS_H
@@ -8,6 +9,7 @@
 #include "device/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
+#include "check/rows.h"
 
 typedef enum tensor_id {
     TENSOR_X, /* the inputs */
@@ -30,7 +32,8 @@ typedef struct tensors {
     cl_mem mem[TENSORS];
     sbn_type type[TENSORS];
     size_t offset[TENSORS], count[TENSORS]; /* in elements */
-    cl_event uploaded[TENSORS];             /* what the passes wait for */
+    row_layout rows[TENSORS];
+    cl_event uploaded[TENSORS]; /* what the passes wait for */
     cl_uint uploads;
     void *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
 } tensors;
@@ -47,15 +50,22 @@ void tensors_free(tensors *t);
 /* The tensor that has dy: backward overwrites it in place. */
 tensor_id tensors_gradient(const problem *p);
 
-/* A tensor as the library takes it. */
+/* A tensor as the library takes it, and its pitch. */
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
+size_t tensors_pitch(const tensors *t, tensor_id id);
+
+/* All of its memory, in elements. */
+size_t tensors_size(const tensors *t, tensor_id id);
 
 /* Fills all of a tensor's memory, guards and contents, with the value that no right result has. */
 int tensors_overwrite(const tensors *t, tensor_id id);
 
+/* Reads all of its memory, tensors_size elements, as it is. */
+int tensors_read_memory(const tensors *t, tensor_id id, void *to);
+
 /*
  * Reads a tensor's contents into `to` (count[id] elements). *spoilt becomes 1 if
- * something was written before or behind them.
+ * something was written before, between or behind them.
  */
 int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt);
 

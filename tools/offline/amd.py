@@ -1,7 +1,7 @@
 """AMD: the assembly that clang writes, with its metadata."""
 import re
 
-from isa import Instruction, Kernel
+from isa import Instruction, Kernel, element_bytes
 
 WIDTHS = {'dwordx2': 8, 'dwordx3': 12, 'dwordx4': 16, 'b64': 8, 'b96': 12, 'b128': 16, 'ubyte': 1,
           'ushort': 2, 'u16': 2, 'u8': 1, 'sbyte': 1, 'sshort': 2}
@@ -20,9 +20,9 @@ def instruction(text):
         return Instruction(text, 'barrier')
     size = next((width for end, width in WIDTHS.items() if opcode.endswith(end)), 4)
     if opcode.startswith(('global_load', 'flat_load')):
-        return Instruction(text, 'load', size)
+        return Instruction(text, 'load', element_bytes(size))
     if opcode.startswith(('global_store', 'flat_store')):
-        return Instruction(text, 'store', size)
+        return Instruction(text, 'store', element_bytes(size))
     if opcode.startswith(('scratch_', 'buffer_load', 'buffer_store')):
         return Instruction(text, 'private')
     return Instruction(text, 'local' if opcode.startswith('ds_') else 'other')

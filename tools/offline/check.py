@@ -22,7 +22,9 @@ from facts import apply_facts, kernel_facts, step_facts
 from limits import Limits
 from targets import TARGETS
 
-PROGRAMS = ['narrow', 'wide', 'apply']
+# The fusions of library.c. Step 1 of the forward pass knows none of them.
+FUSIONS = ['', '+relu', '+residual+relu']
+PROGRAMS = [name + fusion for fusion in FUSIONS for name in ('narrow', 'wide', 'apply')]
 
 
 class Tap:
@@ -91,28 +93,38 @@ def check_targets(tap, limits, targets, compiled):
     return all_facts
 
 
+def steps_of(device, kernels, plans):
+    """What the model says of a device, with the kernels of its target by (program, kernel)."""
+    target = TARGETS[device.target]
+    add_slices = kernels['apply', 'add_slices']
+    for (name, problem, kernel_name), plan in plans.items():
+        if name != device.name:
+            continue
+        shape = walk.shape_of(problem)
+        for fusion in FUSIONS:
+            applies = 'apply' in kernel_name
+            kernel = kernels.get((('apply' if applies else 'narrow') + fusion, kernel_name))
+            if not kernel:
+                continue
+            if applies:
+                step = apply_facts(device, target, kernel, shape, plan)
+            else:
+                step = step_facts(device, target, kernel, add_slices, shape, plan)
+            step.problem = problem
+            yield step
+
+
 def check_devices(tap, limits, compiled, plans):
-    """What the model says of the devices whose target was compiled."""
+    """The steps of the devices whose target was compiled."""
     all_steps = []
     for device in DEVICES:
-        target = TARGETS[device.target]
-        narrow, apply = (compiled.get((target.name, name), ({}, []))[0]
-                         for name in ('narrow', 'apply'))
-        if not narrow or not apply:
+        kernels = {(program, name): kernel for (target, program), (found, _) in compiled.items()
+                   if target == device.target for name, kernel in found.items()}
+        if ('apply', 'add_slices') not in kernels:
             continue
-        for problem in SHAPES:
-            shape = walk.shape_of(problem)
-            for (name, which, kernel_name), plan in plans.items():
-                if (name, which) != (device.name, problem):
-                    continue
-                if 'apply' in kernel_name:
-                    step = apply_facts(device, target, apply[kernel_name], shape, plan)
-                else:
-                    step = step_facts(device, target, narrow[kernel_name],
-                                      apply['add_slices'], shape, plan)
-                step.problem = problem
-                all_steps.append(step)
-                tap.line(step.sentence() + limits.verdict(step), limits.broken(step))
+        for step in steps_of(device, kernels, plans):
+            all_steps.append(step)
+            tap.line(step.sentence() + limits.verdict(step), limits.broken(step))
     return all_steps
 
 

@@ -48,15 +48,16 @@ class KernelFacts:
 
 
 def kernel_facts(target, kernel):
-    tensors = 2 if kernel.name.startswith('backward') else 1
+    tensors, stored = walk.tensors_of(kernel)
+    way = model.Walk(1, tensors=tensors, stored=stored)
     in_flight, busy, per_float = 0, 0, None
     resident = resident_share(target, kernel)
     if kernel.disassembled:
-        in_flight = model.loads_in_flight(kernel, tensors)
+        in_flight = model.loads_in_flight(kernel, way)
         groups = resident_groups(target, kernel) / target.group_units
         busy = max(2 * resident, groups * kernel.items * in_flight * 4 / 1024 / target.needed)
         if 'apply' in kernel.name:
-            _, elements, instructions = model.trip(kernel, model.Walk(1, tensors=tensors), 1200, 3)
+            _, elements, instructions = model.trip(kernel, way, 1200, 3)
             per_float = instructions / elements / tensors
     return KernelFacts(target.name, kernel, resident, in_flight, busy, per_float)
 
@@ -65,6 +66,7 @@ def kernel_facts(target, kernel):
 class StepFacts:
     device: str
     kernel: str
+    fusion: str      # "", or "+relu"
     groups: int
     resident: float  # groups that are resident on a unit
     megabytes: float
@@ -73,7 +75,7 @@ class StepFacts:
 
     @property
     def name(self):
-        return self.kernel
+        return self.kernel + self.fusion
 
     @property
     def place(self):
@@ -85,24 +87,25 @@ class StepFacts:
 
     def sentence(self):
         return ('%s %s %s: %d groups, %.1f us (memory %.1f, issue %.1f, latency %.1f), '
-                '%.3f of peak' % (self.device, self.problem, self.kernel, self.groups,
+                '%.3f of peak' % (self.device, self.problem, self.name, self.groups,
                                   self.time.total, self.time.memory, self.time.issue,
                                   self.time.latency, self.time.share))
 
 
 def step(device, target, kernel, time, way):
     resident = resident_groups(target, kernel) / target.group_units
-    return StepFacts(device.name, kernel.name, way.groups, resident, way.bytes / 1e6, time)
+    fusion = ''.join(kernel.program.partition('+')[1:])
+    return StepFacts(device.name, kernel.name, fusion, way.groups, resident, way.bytes / 1e6, time)
 
 
 def apply_facts(device, target, kernel, shape, plan):
-    way = walk.walk_of(kernel.name, shape, plan, kernel.items)
+    way = walk.walk_of(kernel, shape, plan)
     return step(device, target, kernel, model.time_of(device, target, kernel, way), way)
 
 
 def step_facts(device, target, kernel, add_slices, shape, plan):
     """A reduction, and where it leaves several slices, the kernel that adds them."""
-    way = walk.walk_of(kernel.name, shape, plan, kernel.items)
+    way = walk.walk_of(kernel, shape, plan)
     time = model.time_of(device, target, kernel, way)
     if plan['slices'] > 1:
         behind = walk.add_slices(kernel.name, shape, plan)

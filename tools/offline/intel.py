@@ -1,7 +1,7 @@
 """Intel: .ze_info of a binary of ocloc, and the disassembly of iga64."""
 import re
 
-from isa import Instruction, Kernel
+from isa import Instruction, Kernel, element_bytes
 
 RANGE = re.compile(r'\br(\d+)\b')
 
@@ -61,9 +61,10 @@ def instruction(line):
         first = re.match(r'send\S* +\([^)]*\) +r(\d+)', body)
         if kind == 'load' and first:
             into = range(int(first[1]), int(first[1]) + int(filled[1]))
-            return Instruction(text, kind, width_of(comment), tuple(into), frozenset(numbers[1:]))
-        return Instruction(text, kind, width_of(comment) if kind == 'store' else 0, (),
-                           frozenset(numbers))
+            return Instruction(text, kind, element_bytes(width_of(comment)), tuple(into),
+                               frozenset(numbers[1:]))
+        size = element_bytes(width_of(comment)) if kind == 'store' else 0
+        return Instruction(text, kind, size, (), frozenset(numbers))
     labels = re.findall(r'\bL\d+\b', body)
     if opcode.split('.')[0] in ('jmpi', 'goto', 'while', 'brd', 'brc'):
         return Instruction(text, 'branch', target=min(labels, key=lambda l: int(l[1:]), default=''))

@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 class Instruction:
     text: str
     kind: str = 'other'  # load, store (global memory), local, private, barrier, branch, wait
-    bytes: int = 0       # of a work-item: load, store
+    bytes: int = 0       # of elements, of a work-item: load, store; a byte of a mask is none
     defines: tuple = ()  # registers, or tokens, that a load fills
     uses: frozenset = frozenset()
     outstanding: int = 0    # wait: so many loads may still be under way
     target: str = ''        # branch
     weight: float = 1       # Intel: a thread's instruction may be for some of its work-items
+
+
+def element_bytes(width):
+    return width if width > 1 else 0
 
 
 @dataclass

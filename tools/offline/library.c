@@ -1,7 +1,8 @@
 /*
  * What the library does with a GPU, asked without one:
  *
- *   library texts FOLDER    writes each program of the GPU form as FOLDER/NAME.cl, NAME.options
+ *   library texts FOLDER    writes each program of the GPU form as FOLDER/NAME.cl, NAME.options: "narrow"
+ *                           and, of the fusions that are compiled, "narrow+relu"
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
@@ -11,11 +12,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/activation.h"
 #include "check/problem.h"
 #include "device/launch_plan.h"
 #include "device/program_text.h"
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
+
+typedef struct named_fusion {
+    const char *name;
+    sbn_activation activation;
+    int residual;
+} named_fusion;
+
+/* Those that differ in what they load; a leaky ReLU has a factor more than a ReLU. */
+static const named_fusion fusions[] = {{"", SBN_IDENTITY, 0},
+                                       {"+relu", SBN_RELU, 0},
+                                       {"+residual+relu", SBN_RELU, 1}};
 
 static int fail(const char *what, const char *why)
 {
@@ -39,19 +52,22 @@ static int close_written(FILE *file)
     return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
 }
 
-static int write_text(const char *folder, int program)
+static int write_text(const char *folder, int program, const named_fusion *fusion)
 {
     sbn_program_text text;
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32, 0, 0, 0, ""))
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", program_names[program], fusion->name);
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32,
+                          sbn__fusion_of(fusion->activation, fusion->residual, 0), 0, 0, ""))
         return fail("texts", sbn_last_error());
-    FILE *source = open_in(folder, program_names[program], "cl");
+    FILE *source = open_in(folder, name, "cl");
     if (!source)
         return 1;
     for (cl_uint i = 0; i < text.sources.count; ++i)
         fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
     if (close_written(source))
         return 1;
-    FILE *options = open_in(folder, program_names[program], "options");
+    FILE *options = open_in(folder, name, "options");
     if (!options)
         return 1;
     fputs(text.options, options);
@@ -61,8 +77,9 @@ static int write_text(const char *folder, int program)
 static int write_texts(const char *folder)
 {
     int status = 0;
-    for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
-        status = write_text(folder, program);
+    for (size_t i = 0; i < sizeof fusions / sizeof *fusions; ++i)
+        for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
+            status = write_text(folder, program, &fusions[i]);
     return status;
 }
 

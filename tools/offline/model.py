@@ -38,6 +38,7 @@ class Walk:
     run_length: float = 0   # elements of a work-item, in a run
     single: bool = False    # the last elements of a run that fill no trip are loaded one by one
     tensors: int = 1        # that an element is loaded from
+    stored: int = 1         # that one is stored to: apply
     latencies: float = 0    # loads from memory that a round waits for, beside the main loop's
     hits: float = 0         # the same, from a cache
     integers: float = 1     # times that a round executes what its loop has beside the main loop
@@ -67,16 +68,15 @@ def trip(kernel, walk, latency, cycles):
     """(cycles, elements, instructions) of a trip of the main loop, for a work-item."""
     code = main_code(kernel)
     stored = sum(i.bytes for i in code if i.kind == 'store')
-    # An apply kernel stores each element once; a reduction stores nothing in its loop.
-    size = stored if 'apply' in kernel.name else isa.loaded(code) / walk.tensors
+    # An apply kernel stores each element; a reduction stores nothing in its loop.
+    size = stored / walk.stored if 'apply' in kernel.name else isa.loaded(code) / walk.tensors
     return isa.trip_time(code, latency, cycles), max(size / 4, 1), isa.instructions(code)
 
 
-def loads_in_flight(kernel, tensors, latency=1200, cycles=3):
+def loads_in_flight(kernel, walk, latency=1200, cycles=3):
     """Bytes of tensors that a work-item has under way, on the average of its main loop, in floats."""
-    walk = Walk(groups=1, tensors=tensors)
     time, elements, _ = trip(kernel, walk, latency, cycles)
-    return elements * tensors * latency / time
+    return elements * walk.tensors * latency / time
 
 
 def time_of(device, target, kernel, walk):

@@ -1,7 +1,7 @@
 """NVIDIA: ptxas -v and nvdisasm -c."""
 import re
 
-from isa import Instruction, Kernel
+from isa import Instruction, Kernel, element_bytes
 
 REGISTER = re.compile(r'\bR(\d+)(\.64)?\b')
 WIDTHS = {'.128': 16, '.64': 8, '.U16': 2, '.U8': 1}
@@ -54,11 +54,11 @@ def instruction(text):
         first, _, rest = operands.partition(',')
         base = re.match(r'R(\d+)', first)
         into = tuple(range(int(base[1]), int(base[1]) + max(size // 4, 1))) if base else ()
-        return Instruction(text, 'load', size, into, frozenset(registers(rest)))
+        return Instruction(text, 'load', element_bytes(size), into, frozenset(registers(rest)))
     kind = {'STG': 'store', 'ST': 'store', 'LDS': 'local', 'STS': 'local', 'LDL': 'private',
             'STL': 'private', 'BAR': 'barrier', 'BRA': 'branch'}.get(name, 'other')
     found = re.search(r'\((\.L_\w+)\)', operands)
-    return Instruction(text, kind, size if kind == 'store' else 0, (),
+    return Instruction(text, kind, element_bytes(size) if kind == 'store' else 0, (),
                        frozenset(registers(operands)), 0, found[1] if found else '')
 
 

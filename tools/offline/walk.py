@@ -1,6 +1,8 @@
 """How each kernel's source walks over a shape: to be changed with the kernels of cl/.
 
-From a plan of the launch plan (tools/offline/library.c) and the shape comes a model.Walk.
+From a plan of the launch plan (tools/offline/library.c) and the shape comes a model.Walk. A fusion with
+a residual loads it in forward_apply, stores its gradient in backward_apply, and has a byte of a mask for
+every four elements.
 """
 import re
 from dataclasses import dataclass
@@ -42,50 +44,64 @@ def words(name):
     return 8 if name.startswith('forward') else 9
 
 
+def tensors_of(kernel):
+    """How many a kernel loads and how many it stores."""
+    is_backward, applies = kernel.name.startswith('backward'), 'apply' in kernel.name
+    more = applies and 'residual' in kernel.program
+    return 1 + is_backward + (more and not is_backward), applies + (more and is_backward)
+
+
+def bytes_of(kernel, shape):
+    """Of tensors, and of the mask."""
+    has_mask = 'residual' in kernel.program and ('apply' in kernel.name or
+                                                 kernel.name.startswith('backward'))
+    return (4 * sum(tensors_of(kernel)) + has_mask / 4) * shape.elements
+
+
 # src/device/kernel_constants.h
 ITEMS, LOADS, PARTS, SMALL_PLANE, SLICE_WORDS = 256, 16, 4, 64, 16
 
 
-def reduce_planes(name, shape, plan, steps):
+def reduce_planes(kernel, shape, plan, steps):
     """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums. None is
     summed again, here or below: that takes a poor pivot."""
-    tensors = 1 if name.startswith('forward') else 2
+    tensors, _ = tensors_of(kernel)
     tasks = min(plan['per_slice'], shape.samples * shape.blocks) * plan['strip']
     batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
     rounds = ceil(tasks, batch)
     return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
                 run_length=LOADS, tensors=tensors, local=LANES + 2 * 5, end=1,
-                bytes=4 * tensors * shape.elements,
-                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+                bytes=bytes_of(kernel, shape),
+                more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
-def reduce_columns(name, shape, plan):
+def reduce_columns(kernel, shape, plan):
     """A round is a block of each item; the backward pass loads what makes the pivot apart."""
-    tensors = 1 if name.startswith('forward') else 2
+    tensors, _ = tensors_of(kernel)
     units = min(plan['per_slice'], shape.samples * shape.blocks)
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
                 runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
-                latencies=tensors - 1, local=4 * words(name), end=1,
-                bytes=4 * tensors * shape.elements,
-                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+                latencies=tensors - 1, local=4 * words(kernel.name), end=1,
+                bytes=bytes_of(kernel, shape),
+                more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
-def reduce_rows(name, shape, plan):
+def reduce_rows(kernel, shape, plan):
     """A round is a run of rows of each item: 16, or 8 of each tensor."""
-    tensors = 1 if name.startswith('forward') else 2
+    tensors, _ = tensors_of(kernel)
     run = LOADS // tensors
     units = min(plan['per_slice'], shape.samples)
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS * run),
-                run_length=run, tensors=tensors, integers=0, local=4 * words(name), end=1,
-                bytes=4 * tensors * shape.elements,
-                more_bytes=plan['slices'] * shape.channels * words(name) * 8)
+                run_length=run, tensors=tensors, integers=0, local=4 * words(kernel.name), end=1,
+                bytes=bytes_of(kernel, shape),
+                more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
-def apply(name, shape, plan, items):
-    tensors = 1 if name.startswith('forward') else 2
-    return Walk(groups=plan['groups'], run_length=shape.elements / plan['groups'] / items,
-                single=True, tensors=tensors, integers=0,
-                bytes=4 * (tensors + 1) * shape.elements)
+def apply(kernel, shape, plan):
+    tensors, stored = tensors_of(kernel)
+    return Walk(groups=plan['groups'], run_length=shape.elements / plan['groups'] / kernel.items,
+                single=True, tensors=tensors, stored=stored, integers=0,
+                bytes=bytes_of(kernel, shape))
 
 
 def add_slices(name, shape, plan):
@@ -101,7 +117,7 @@ REDUCTIONS = {'large_planes': lambda *a: reduce_planes(*a, BLOCK // LANES),
               'columns': reduce_columns, 'rows': reduce_rows}
 
 
-def walk_of(name, shape, plan, items):
-    if 'apply' in name:
-        return apply(name, shape, plan, items)
-    return REDUCTIONS[name.split('reduce_')[1]](name, shape, plan)
+def walk_of(kernel, shape, plan):
+    if 'apply' in kernel.name:
+        return apply(kernel, shape, plan)
+    return REDUCTIONS[kernel.name.split('reduce_')[1]](kernel, shape, plan)

@@ -95,6 +95,7 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
     json_object_set_new(object, "type", json_string(type_names[p->type]));
     json_object_set_new(object, "activation", json_string(activation_names[p->activation]));
     json_object_set_new(object, "residual", json_boolean(p->residual));
+    json_object_set_new(object, "views", json_boolean(p->gap != 0));
     json_object_set_new(object, "bytes", json_integer((json_int_t)result->bytes));
     json_object_set_new(object, "ok", json_boolean(result->ok));
     if (!result->ok)

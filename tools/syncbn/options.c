@@ -35,7 +35,7 @@ static const char help[] =
     "  mb32ic64ih112iw112,last,split5-0-27,data=large_mean,eps=0.001\n"
     "\n"
     "  shape     mb ic [il | ih iw | id ih iw]\n"
-    "  spread    r3  split5-0-27  sizes7x7-14x5  shuffle3  off3  last\n"
+    "  spread    r3  split5-0-27  sizes7x7-14x5  shuffle3  off3  pitch3  last\n"
     "  numbers   data=KIND  grad=KIND  seed7; KIND: normal large_mean one tiny_var outlier\n"
     "            constant zero denormal wide huge nan inf ninf exact border step\n"
     "  storage   f16  bf16, of x, y, dy, dx and the residual (f32)\n"

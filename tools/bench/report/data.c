@@ -26,7 +26,7 @@ void data_print(const json_t *report)
     for (size_t index = 0; index < json_array_size(problems); ++index) {
         const json_t *problem = json_array_get(problems, index);
         if (results_bytes(problem) < 1e5 || !results_is_f32(problem) ||
-            !results_is_unfused(problem))
+            !results_is_unfused(problem) || !results_is_dense(problem))
             continue;
         print_shape(problem);
         printf(" %s %.2f", results_is_last(problem) ? "last" : "first",

@@ -65,9 +65,9 @@ static void print(const goal *g, const tally *t)
 
 void goals_print(const json_t *report)
 {
-    size_t count;
-    const goal *goals = goals_list(report, &count);
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < goal_count; ++i) {
+        if (!goal_is_for(&goals[i], report))
+            continue;
         tally t = judge(&goals[i], report);
         print(&goals[i], &t);
     }

@@ -147,78 +147,67 @@ static double workspace(const json_t *problem, const char *pass)
     return results_workspace(problem) / fmax(mega, results_bytes(problem) / 100);
 }
 
-static const goal on_a_cpu[] = {
-    {"against oneDNN given the same layout, >= 0.4 MB", " x", 1, 1, onednn_same, from_0_4_mb, BOTH,
+const goal goals[] = {
+    {ON_CPU, "against oneDNN given the same layout, >= 0.4 MB", " x", 1, 1, onednn_same,
+     from_0_4_mb, BOTH, NULL, 0, NULL},
+    {ON_CPU, "against oneDNN's best layout, > 4 MB", " x", 0.9, 1, onednn_best, above_4_mb, BOTH,
      NULL, 0, NULL},
-    {"against oneDNN's best layout, > 4 MB", " x", 0.9, 1, onednn_best, above_4_mb, BOTH, NULL, 0,
-     NULL},
-    {"the same, on half of them", " x", 1, 1, onednn_best, above_4_mb, BOTH, NULL, 1, NULL},
-    {"against oneDNN's best layout, 0.4 to 4 MB", " x", 0.7, 1, onednn_best, up_to_4_mb, BOTH, NULL,
-     0, NULL},
-    {"exact sums against unordered ones, >= 16 MB, cost", " %", 10, 0, exactness, from_16_mb, BOTH,
-     NULL, 0, NULL},
-    {"exact sums against unordered ones, >= 0.4 MB, cost", " %", 25, 0, exactness, from_0_4_mb,
+    {ON_CPU, "the same, on half of them", " x", 1, 1, onednn_best, above_4_mb, BOTH, NULL, 1, NULL},
+    {ON_CPU, "against oneDNN's best layout, 0.4 to 4 MB", " x", 0.7, 1, onednn_best, up_to_4_mb,
      BOTH, NULL, 0, NULL},
-    {"forward against three passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
-     from_16_mb, FIRST, "forward", 0, NULL},
-    {"forward against three passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
-     from_16_mb, LAST, "forward", 0, NULL},
-    {"backward against five passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
-     from_16_mb, FIRST, "backward", 0, NULL},
-    {"backward against five passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
-     from_16_mb, LAST, "backward", 0, NULL},
-    {"fixed cost of a pass beyond its kernels, 64 channels", " us", 20, 0, beyond_kernels, tiny_64,
-     BOTH, NULL, 0, NULL},
-    {"fixed cost of a pass beyond its kernels, 2048 channels", " us", 40, 0, beyond_kernels,
-     tiny_2048, BOTH, NULL, 0, NULL},
-    {"time until a pass returns, 64 channels", " us", 30, 0, until_return, tiny_64, BOTH, NULL, 0,
-     NULL},
-    {"time until a pass returns, 2048 channels", " us", 30, 0, until_return, tiny_2048, BOTH, NULL,
-     0, NULL},
-    {"synchronising two devices of a context, >= 16 MB, costs", " %", 2, 0, synchronising,
+    {ON_CPU, "exact sums against unordered ones, >= 16 MB, cost", " %", 10, 0, exactness,
      from_16_mb, BOTH, NULL, 0, NULL},
-    {"synchronising two devices of a context, >= 3 MB, costs", " %", 10, 0, synchronising,
+    {ON_CPU, "exact sums against unordered ones, >= 0.4 MB, cost", " %", 25, 0, exactness,
+     from_0_4_mb, BOTH, NULL, 0, NULL},
+    {ON_CPU, "forward against three passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
+     from_16_mb, FIRST, "forward", 0, NULL},
+    {ON_CPU, "forward against three passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
+     from_16_mb, LAST, "forward", 0, NULL},
+    {ON_CPU, "backward against five passes of a copy, >= 16 MB, channels first", "", 0.85, 1, share,
+     from_16_mb, FIRST, "backward", 0, NULL},
+    {ON_CPU, "backward against five passes of a copy, >= 16 MB, channels last", "", 0.80, 1, share,
+     from_16_mb, LAST, "backward", 0, NULL},
+    {ON_CPU, "fixed cost of a pass beyond its kernels, 64 channels", " us", 20, 0, beyond_kernels,
+     tiny_64, BOTH, NULL, 0, NULL},
+    {ON_CPU, "fixed cost of a pass beyond its kernels, 2048 channels", " us", 40, 0, beyond_kernels,
+     tiny_2048, BOTH, NULL, 0, NULL},
+    {ON_CPU, "time until a pass returns, 64 channels", " us", 30, 0, until_return, tiny_64, BOTH,
+     NULL, 0, NULL},
+    {ON_CPU, "time until a pass returns, 2048 channels", " us", 30, 0, until_return, tiny_2048,
+     BOTH, NULL, 0, NULL},
+    {ON_CPU, "synchronising two devices of a context, >= 16 MB, costs", " %", 2, 0, synchronising,
+     from_16_mb, BOTH, NULL, 0, NULL},
+    {ON_CPU, "synchronising two devices of a context, >= 3 MB, costs", " %", 10, 0, synchronising,
      from_3_mb, BOTH, NULL, 0, NULL},
-    {"against the plain baseline kernel, > 4 MB", " x", 5, 1, baseline, above_4_mb, BOTH, NULL, 0,
-     NULL},
-    {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
+    {ON_CPU, "against the plain baseline kernel, > 4 MB", " x", 5, 1, baseline, above_4_mb, BOTH,
+     NULL, 0, NULL},
+    {ON_ANY, "workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
      "forward", 0, NULL},
-    {"f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time", " x", 0.65, 0,
+    {ON_ANY, "f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time", " x", 0.65, 0,
      against_f32, from_16_mb_f32, BOTH, NULL, 0, narrow},
-    {"fused ReLU against none, >= 16 MB, time", " x", 1.03, 0, against_alone, from_16_mb, BOTH,
-     NULL, 0, with_relu},
-    {"addition and ReLU fused against apart, >= 16 MB, time", " x", 0.6, 0, against_separate,
-     from_16_mb, BOTH, NULL, 0, with_add_relu},
-};
-
-static const goal on_a_gpu[] = {
-    {"forward against three passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
+    {ON_ANY, "fused ReLU against none, >= 16 MB, time", " x", 1.03, 0, against_alone, from_16_mb,
+     BOTH, NULL, 0, with_relu},
+    {ON_ANY, "addition and ReLU fused against apart, >= 16 MB, time", " x", 0.6, 0,
+     against_separate, from_16_mb, BOTH, NULL, 0, with_add_relu},
+    {ON_GPU, "forward against three passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
      from_64_mb, FIRST, "forward", 0, NULL},
-    {"forward against three passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
+    {ON_GPU, "forward against three passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
      from_64_mb, LAST, "forward", 0, NULL},
-    {"backward against five passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
+    {ON_GPU, "backward against five passes of a copy, >= 64 MB, channels first", "", 0.85, 1, share,
      from_64_mb, FIRST, "backward", 0, NULL},
-    {"backward against five passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
+    {ON_GPU, "backward against five passes of a copy, >= 64 MB, channels last", "", 0.85, 1, share,
      from_64_mb, LAST, "backward", 0, NULL},
-    {"workspace, as a share of 1 % of the tensor or 1 MB", "", 1, 0, workspace, any, BOTH,
-     "forward", 0, NULL},
-    {"f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time", " x", 0.65, 0,
-     against_f32, from_16_mb_f32, BOTH, NULL, 0, narrow},
-    {"fused ReLU against none, >= 16 MB, time", " x", 1.03, 0, against_alone, from_16_mb, BOTH,
-     NULL, 0, with_relu},
-    {"addition and ReLU fused against apart, >= 16 MB, time", " x", 0.6, 0, against_separate,
-     from_16_mb, BOTH, NULL, 0, with_add_relu},
 };
+const size_t goal_count = sizeof goals / sizeof *goals;
 
-const goal *goals_list(const json_t *report, size_t *count)
+int goal_is_for(const goal *g, const json_t *report)
 {
-    const int gpu = results_first_device_is(report, "gpu");
-    *count = gpu ? sizeof on_a_gpu / sizeof *on_a_gpu : sizeof on_a_cpu / sizeof *on_a_cpu;
-    return gpu ? on_a_gpu : on_a_cpu;
+    return g->devices & (results_first_device_is(report, "gpu") ? ON_GPU : ON_CPU);
 }
 
 int goal_is_about(const goal *g, const json_t *problem)
 {
     const layouts layout = results_is_last(problem) ? LAST : FIRST;
-    return (g->kind ? g->kind : plain)(problem) && g->layouts & layout && g->about(problem);
+    return results_is_dense(problem) && (g->kind ? g->kind : plain)(problem) &&
+           g->layouts & layout && g->about(problem);
 }

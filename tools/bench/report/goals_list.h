@@ -6,9 +6,11 @@
 
 #include <jansson.h>
 
+typedef enum devices { ON_CPU = 1, ON_GPU = 2, ON_ANY = 3 } devices;
 typedef enum layouts { FIRST = 1, LAST = 2, BOTH = 3 } layouts;
 
 typedef struct goal {
+    devices devices;
     const char *what;
     const char *unit;
     double limit;
@@ -22,8 +24,11 @@ typedef struct goal {
     int (*kind)(const json_t *problem);
 } goal;
 
-/* Those of the kind of the report's first device. */
-const goal *goals_list(const json_t *report, size_t *count);
+extern const goal goals[];
+extern const size_t goal_count;
+
+/* Whether it is a goal on devices of the kind of the report's first one. */
+int goal_is_for(const goal *g, const json_t *report);
 
 int goal_is_about(const goal *g, const json_t *problem);
 

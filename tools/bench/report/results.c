@@ -37,6 +37,11 @@ int results_is_f32(const json_t *problem)
     return !is(problem, "type", "f16") && !is(problem, "type", "bf16");
 }
 
+int results_is_dense(const json_t *problem)
+{
+    return !json_is_true(json_object_get(problem, "views"));
+}
+
 static int has_residual(const json_t *problem)
 {
     return json_is_true(json_object_get(problem, "residual"));

@@ -20,6 +20,9 @@ double results_bytes(const json_t *problem);
 /* 1 unless its tensors are of f16 or bf16. */
 int results_is_f32(const json_t *problem);
 
+/* 1 unless its tensors are views. */
+int results_is_dense(const json_t *problem);
+
 /* 1 if it is only a batch norm; if a ReLU follows, or a residual's addition and a ReLU. */
 int results_is_unfused(const json_t *problem);
 int results_has_relu(const json_t *problem);

@@ -28,6 +28,3 @@ mpi() {
     # shellcheck disable=SC2086
     timeout -k 5 $mpi_limit "$MPIEXEC" $mpi_flags -n "$mpi_ranks" ${SBN_TEST_TOOL-} "$@" < /dev/null
 }
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT

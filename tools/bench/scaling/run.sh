@@ -8,6 +8,8 @@
 
 . "${srcdir:=.}/tools/bench/scaling/launch.sh"
 . "$srcdir/tools/bench/scaling/namespaces.sh"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
 : "${RANKS:=1 2 4 8}" "${CHANNELS:=16 64 256 1024 2048 4096 8192}" "${SCALING_SECONDS:=1}"
 : "${HOSTS:=2 4 8}" "${LATENCY:=2000}" "${MBITS:=50}" "${WIRE_CHANNELS:=16 256 1024 2048}"
 out=$1

@@ -1,0 +1,46 @@
+/*
+ * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES replicas,
+ * and tables of TOTAL channels, of which those from FIRST on are combined.
+ */
+#ifndef TESTS_DEVICE_COMBINE_H
+#define TESTS_DEVICE_COMBINE_H
+
+#include "device/kernel_constants.h"
+#include "exact/statistics.h"
+
+enum { CHANNELS = 1500, FIRST = 3, TOTAL = CHANNELS + 5, SOURCES = 4, MOST_SLICES = 3 };
+
+/* The accumulators of all sources, as the reductions leave them, and what they add up to. */
+typedef struct sums {
+    const sbn_format *format;
+    size_t length;
+    uint32_t slices[SOURCES];
+    int64_t *of[SOURCES], *all;
+} sums;
+
+void sums_open(sums *s, const sbn_format *format);
+void sums_close(sums *s);
+
+/* Accumulators of all kinds, others each time. */
+void sums_fill(sums *s);
+
+/* Everything that both passes write, of TOTAL channels a row. */
+typedef struct rows {
+    float coefficients[SBN_COEFFICIENT_ROWS * TOTAL], gradients[SBN_GRADIENT_ROWS * TOTAL];
+    float running[2 * TOTAL];
+    int64_t batches;
+    double moments[SBN_MOMENT_ROWS * TOTAL];
+    unsigned char repeat[TOTAL];
+} rows;
+
+/* What is there before a pass, with the moments that a backward pass reads. */
+void rows_fill(rows *r, const sbn_format *f);
+
+/* What the host makes of the sums. is_own: the gradients are those of source 1 alone. */
+void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks);
+void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own);
+
+/* Neighbours of the channels, which nobody writes, are compared too; any two NaN are equal. */
+int rows_equal(const rows *got, const rows *expected);
+
+#endif

@@ -1,0 +1,118 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/combine.h"
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+static double uniform(void)
+{
+    return (double)(next() >> 11) * 0x1p-53;
+}
+
+void sums_open(sums *s, const sbn_format *format)
+{
+    s->format = format;
+    s->length = sbn__accumulator_length(format);
+    for (int i = 0; i < SOURCES; ++i) {
+        s->slices[i] = (uint32_t)(i == 2 ? 0 : i == 0 ? MOST_SLICES : 1);
+        s->of[i] = calloc(CHANNELS * s->length, MOST_SLICES * sizeof(int64_t));
+    }
+    s->all = calloc(CHANNELS * s->length, sizeof(int64_t));
+}
+
+void sums_close(sums *s)
+{
+    for (int i = 0; i < SOURCES; ++i)
+        free(s->of[i]);
+    free(s->all);
+}
+
+/* A term of `bits` bits at most, with a sign, to the limbs of a sum; above its top nothing. */
+static void add_random(int64_t *limbs, int bits, int negative)
+{
+    const int top = 1 + (int)(next() % (uint64_t)bits);
+    for (int k = 0; SBN_LIMB_BITS * k < top; ++k) {
+        int64_t digit = (int64_t)(next() & ((UINT64_C(1) << SBN_LIMB_BITS) - 1));
+        if (SBN_LIMB_BITS * (k + 1) > top)
+            digit >>= SBN_LIMB_BITS * (k + 1) - top;
+        /* Runs of ones and zeros carry far. */
+        if (next() % 4 == 0)
+            digit = next() % 2 ? 0
+                               : (INT64_C(1) << (top - SBN_LIMB_BITS * k < SBN_LIMB_BITS
+                                                     ? top - SBN_LIMB_BITS * k
+                                                     : SBN_LIMB_BITS)) -
+                                     1;
+        limbs[k] += negative ? -digit : digit;
+    }
+}
+
+/* value, a multiple of 2^-low. */
+static void add_value(int64_t *limbs, int count, int low, double value)
+{
+    double rest = fabs(value);
+    for (int k = count; k-- > 0;) {
+        const double unit = ldexp(1.0, SBN_LIMB_BITS * k - low), limb = floor(rest / unit);
+        rest -= limb * unit;
+        limbs[k] += (int64_t)(value < 0.0 ? -limb : limb);
+    }
+}
+
+/* The sums of values of this size, some of which nearly cancel in the variance. */
+static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
+{
+    const double mean = scale * (uniform() - 0.5) * (double)(next() % 3);
+    for (int i = 0; i < 5; ++i) {
+        const float x = (float)(mean + scale * 0x1p-10 * (uniform() - 0.5));
+        add_value(accumulator, sbn__limbs1(f), f->low1, x);
+        add_value(accumulator + sbn__limbs1(f), sbn__limbs2(f), f->low2, (double)x * x);
+    }
+}
+
+static int64_t random_flags(size_t c)
+{
+    static const int64_t common[] = {0, SBN_FLAG_CLEAR, SBN_FLAG_CLEAR | SBN_FLAG_FAINT,
+                                     SBN_FLAG_FAINT};
+    return c % 3 ? common[next() % 4] : (int64_t)(next() % (1 << SBN_FLAGS));
+}
+
+/* Terms of one source and slice in channel c, of kind c mod 6. */
+static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
+{
+    const int limbs1 = sbn__limbs1(f), bits = f->bits1 + 25, bits2 = f->bits2 + 25;
+    int64_t *second = accumulator + limbs1;
+    switch (c % 6) {
+    case 0: break; /* zeros */
+    case 1: add_values(accumulator, f, 1.0); break;
+    case 2: add_values(accumulator, f, f->wide ? ldexp(1.0, (int)(c % 200) - 100) : 0x1p12); break;
+    case 3: /* one bit */
+        accumulator[c % (size_t)limbs1] += 1;
+        second[c % (size_t)sbn__limbs2(f)] += c % 4 < 2 ? 1 : -1;
+        break;
+    default:
+        add_random(accumulator, bits, (int)(next() % 2));
+        add_random(second, bits2, c % 6 == 4 ? 0 : (int)(next() % 2));
+    }
+    accumulator[sbn__accumulator_length(f) - 1] = random_flags(c);
+}
+
+void sums_fill(sums *s)
+{
+    memset(s->all, 0, sizeof(int64_t) * CHANNELS * s->length);
+    for (int i = 0; i < SOURCES; ++i)
+        for (uint32_t k = 0; k < s->slices[i]; ++k) {
+            int64_t *at = s->of[i] + k * CHANNELS * s->length;
+            memset(at, 0, sizeof(int64_t) * CHANNELS * s->length);
+            for (size_t c = 0; c < CHANNELS; ++c)
+                fill_one(at + c * s->length, s->format, c);
+            sbn__accumulators_add(at, s->format, CHANNELS, s->all);
+        }
+}

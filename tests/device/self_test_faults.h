@@ -1,0 +1,16 @@
+/* Faults of a device's arithmetic, as edits of cl/self_test.cl. */
+#ifndef TESTS_DEVICE_SELF_TEST_FAULTS_H
+#define TESTS_DEVICE_SELF_TEST_FAULTS_H
+
+#include <stddef.h>
+
+typedef struct self_test_fault {
+    const char *text, *instead, *rule; /* words of the sentence */
+    int cpu_only;
+} self_test_fault;
+
+/* In the order of the rules; each replaces one place. */
+extern const self_test_fault self_test_faults[];
+extern const size_t self_test_fault_count;
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; and no number, however
+ * extreme, makes a plan that leaves something out.
+ */
+#include <string.h>
+
+#include "device/launch_plan.h"
+#include "device/tuning.h"
+#include "support/fixture.h"
+
+static void parsed(void)
+{
+    static const char *const wrong[] = {"groups",
+                                        "groups=",
+                                        "groups=0",
+                                        "groups=10001",
+                                        "groups=-1",
+                                        "groups=+1",
+                                        "groups= 1",
+                                        "groups=1 ",
+                                        "groups=0x10",
+                                        "groups=4294967396",
+                                        "groups=18446744073709551716",
+                                        "groups=1,groups=1",
+                                        "groups=1,",
+                                        ",groups=1",
+                                        ",",
+                                        "groups=1;apply=1",
+                                        "group=1",
+                                        "groups2=1",
+                                        "Groups=1",
+                                        "=1"};
+    char sentence[256], text[SBN_TUNING_TEXT];
+    sbn_tuning tuning;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        const int good = sbn__tuning_parse(wrong[i], &tuning, sentence, sizeof sentence);
+        tap_ok(!good && strstr(sentence, "each once and from 1 to 10000, got \"") &&
+                   memcmp(&tuning, &(sbn_tuning){{0}}, sizeof tuning) == 0,
+               "\"%s\" is refused: %s", wrong[i], sentence);
+    }
+    tap_ok(sbn__tuning_parse("apply=10000,cache=1,groups=100", &tuning, sentence,
+                             sizeof sentence) &&
+               tuning.percent[SBN_TUNED_APPLY] == 10000 && tuning.percent[SBN_TUNED_CACHE] == 1,
+           "any order");
+    sbn__tuning_print(&tuning, text);
+    tap_ok(strcmp(text, "apply=10000,cache=1") == 0, "printed: %s", text);
+    tap_ok(sbn__tuned(&tuning, SBN_TUNED_APPLY, 7) == 700 &&
+               sbn__tuned(&tuning, SBN_TUNED_CACHE, 1099) == 10 &&
+               sbn__tuned(&tuning, SBN_TUNED_CACHE, 3) == 1 &&
+               sbn__tuned(&tuning, SBN_TUNED_REDUCE, 3) == 3,
+           "percent of what is planned, 1 at least");
+    tap_ok(sbn__tuning_parse("", &tuning, sentence, sizeof sentence) &&
+               sbn__tuned(&tuning, SBN_TUNED_APPLY, 7) == 7,
+           "nothing: the plan's");
+}
+
+/* Work-groups and what each takes cover the shape, and no more than a device counts. */
+static int covers(const sbn_shape *shape, const sbn_replica *replica)
+{
+    const sbn_reduce_plan reduce = sbn__plan_reduce(shape, replica, 8);
+    const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
+    const int by_samples = reduce.reduction == SBN_REDUCE_NCHW && reduce.strip > 1;
+    const size_t units = by_samples ? shape->samples : shape->channel_blocks;
+    int good = reduce.strip * reduce.work_groups[0] >= shape->channels &&
+               (size_t)reduce.slices * reduce.per_slice >= units && reduce.slices <= 256 &&
+               (size_t)(reduce.slices - 1) * reduce.per_slice < units &&
+               reduce.work_groups[1] == reduce.slices;
+    const size_t width = shape->channels * (shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1);
+    if (apply.walk == SBN_WALK_ROWS)
+        good = good && apply.length * width == shape->elements &&
+               apply.work_groups[1] * apply.per_work_group >= apply.length;
+    else if (apply.walk == SBN_WALK_FLAT)
+        good = good && apply.length * apply.work_groups[1] == shape->elements &&
+               apply.work_groups[0] * apply.per_work_group >= apply.length;
+    else
+        good = good && apply.work_groups[0] == shape->channels &&
+               apply.work_groups[1] * apply.per_work_group >= shape->plane &&
+               apply.work_groups[2] == shape->samples;
+    return good && apply.work_groups[1] <= 65535 && apply.per_work_group > 0;
+}
+
+static void plans(void)
+{
+    static const size_t shapes[][3] = {{32, 64, 12544}, {32, 2048, 49}, {1024, 1024, 1},
+                                       {1, 3, 1000003}, {2, 5, 17},     {1, 1, 1},
+                                       {700000, 3, 1},  {3, 70000, 2}};
+    static const uint32_t percents[] = {1, 3, 50, 200, 10000};
+    static const size_t units[] = {1, 2, 304};
+    int wrong = 0, differ = 0, count = 0;
+    for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; ++i) {
+        sbn_shape shape;
+        const size_t *extents = shapes[i / 2];
+        const sbn_layout layout = i % 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW;
+        const sbn_shard shard = {.size = sizeof shard,
+                                 .dims = 3,
+                                 .shape = {extents[0], extents[1], extents[2]}};
+        must(sbn__shape_of(&shape, &shard, extents[1], layout, SBN_F32, "shape"), "sbn__shape_of");
+        for (size_t k = 0; k < 2 * sizeof units / sizeof *units; ++k) {
+            sbn_replica replica = {.form = k % 2 ? SBN_FORM_GPU : SBN_FORM_CPU,
+                                   .compute_units = units[k / 2],
+                                   .cache_size = 1 << 24};
+            const sbn_reduce_plan reduce = sbn__plan_reduce(&shape, &replica, 8);
+            const sbn_apply_plan apply = sbn__plan_apply(&shape, &replica);
+            wrong += !covers(&shape, &replica);
+            for (int n = 0; n < SBN_TUNED * 5; ++n, ++count) {
+                replica.tuning = (sbn_tuning){{0}};
+                replica.tuning.percent[n / 5] = percents[n % 5];
+                const sbn_reduce_plan other = sbn__plan_reduce(&shape, &replica, 8);
+                const sbn_apply_plan another = sbn__plan_apply(&shape, &replica);
+                wrong += !covers(&shape, &replica);
+                differ += memcmp(&other, &reduce, sizeof reduce) != 0 ||
+                          memcmp(&another, &apply, sizeof apply) != 0;
+            }
+            for (int p = 0; p < 5; ++p) {
+                for (int n = 0; n < SBN_TUNED; ++n)
+                    replica.tuning.percent[n] = percents[p];
+                wrong += !covers(&shape, &replica);
+            }
+        }
+    }
+    tap_ok(wrong == 0 && differ > count / 4, "%d plans, %d differ, %d do not cover their shape",
+           count, differ, wrong);
+}
+
+int main(void)
+{
+    parsed();
+    plans();
+    return tap_done();
+}

@@ -1,0 +1,137 @@
+/* What comes late, when passes that devices combine have returned. */
+#include <string.h>
+
+#include "group/group.h"
+#include "pass/on_device_training.h"
+#include "support/wraps.h"
+
+/* Passes whose input comes much later: they return, and their results are right in the end. */
+void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
+{
+    training t;
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    cl_int code;
+    training_open(&t, p, queue, 0);
+    train(&t, 0, results);
+    train(&t, 0, results);
+    train(&t, 0, results);
+    const uint64_t right = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
+    training_reset(&t);
+    train(&t, 0, results);
+    cl_event gate = clCreateUserEvent(training_device.context, &code);
+    must(code, "clCreateUserEvent");
+    for (size_t r = 0; r < t.replicas; ++r) {
+        t.shards[r].num_wait = 1;
+        t.shards[r].wait_list = &gate;
+    }
+    const long waits = wraps_calls(WRAP_WAIT);
+    train(&t, 0, results);
+    /* What comes behind waits for it by the statistics, and on a queue in order anyway. */
+    for (size_t r = 0; r < t.replicas; ++r)
+        t.shards[r].num_wait = (cl_uint)frees_order;
+    train(&t, 0, results);
+    tap_ok(wraps_calls(WRAP_WAIT) == waits, "%s: two steps are enqueued before their input comes",
+           p->what);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    const uint64_t digest = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    tap_ok(digest == right, "%s: and their results are right", p->what);
+    must(clReleaseEvent(gate), "clReleaseEvent");
+    training_close(&t);
+}
+
+/* Setting, reading and moving between passes: each sees what was enqueued before it. */
+void check_on_demand(const problem *p, cl_command_queue queue)
+{
+    training t[2];
+    uint64_t digests[2];
+    for (int on_host = 0; on_host < 2; ++on_host) {
+        training *m = &t[on_host];
+        sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+        float mean[MOST_CHANNELS], var[MOST_CHANNELS];
+        int64_t batches;
+        sbn_group *former, *other;
+        training_open(m, p, queue, on_host);
+        train(m, 0, results);
+        must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
+        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * p->channels);
+        for (size_t c = 0; c < p->channels; ++c)
+            var[c] = 3.0f;
+        batches += 5;
+        must(sbn_batchnorm_set_running_stats(m->layer, NULL, var, &batches), "set");
+        train(m, 0, results);
+        digest = digest_statistics(digest, m);
+        /* Frozen, and released. */
+        must(sbn_batchnorm_set_frozen(m->layer, 1), "frozen");
+        train(m, 0, results);
+        digest = digest_statistics(digest_outputs(digest, m), m);
+        must(sbn_batchnorm_set_frozen(m->layer, 0), "released");
+        train(m, 0, results);
+        digest = digest_statistics(digest_outputs(digest, m), m);
+        /* To another group and back, right behind a pass. */
+        other = fixture_group(queue, m->replicas, SBN_FORM_AUTO);
+        other->combines = !on_host;
+        former = m->group;
+        train(m, 0, results);
+        must(sbn_batchnorm_set_group(m->layer, other), "sbn_batchnorm_set_group");
+        train(m, 0, results);
+        must(sbn_batchnorm_set_group(m->layer, former), "sbn_batchnorm_set_group");
+        must(sbn_group_destroy(other), "sbn_group_destroy");
+        train(m, 0, results);
+        digests[on_host] = digest_statistics(digest_outputs(digest, m), m);
+        training_close(m);
+    }
+    tap_ok(digests[0] == digests[1], "%s: read, set, frozen and moved between passes: the host's",
+           p->what);
+}
+
+/* An OpenCL error, with these words. */
+static void expect_words(int status, const char *words, const char *what)
+{
+    tap_ok(status < 0 && strstr(sbn_last_error(), words), "%s: %s: %s", what, sbn_strerror(status),
+           sbn_last_error());
+}
+
+/*
+ * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
+ * pass a real failure on to commands that wait for it, and aborts.)
+ */
+void check_late_errors(const problem *p, cl_command_queue queue)
+{
+    training t;
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    float mean[MOST_CHANNELS];
+    int64_t batches = 0;
+    training_open(&t, p, queue, 0);
+    train(&t, 0, results);
+    wraps_condemn(1);
+    expect_words(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
+                 "running statistics of layer \"batchnorm\": a forward pass has failed",
+                 "running statistics are asked for");
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches), "running stats");
+    wraps_condemn(1);
+    expect_words(sbn_saved_stats(t.saved, mean, NULL, NULL),
+                 "the forward pass of layer \"batchnorm\" that fills it has failed",
+                 "saved statistics are asked for");
+    wraps_condemn(0);
+    train(&t, 0, results);
+    wraps_condemn(1);
+    expect_words(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+                 "backward of layer \"batchnorm\", which had only been enqueued, has failed",
+                 "the next pass");
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
+    must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
+    for (size_t r = 0; r < t.replicas; ++r)
+        slice_reset(&t.slices[r]);
+    train(&t, 0, results);
+    const uint64_t again = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    training_close(&t);
+    training_open(&t, p, queue, 0);
+    train(&t, 0, results);
+    tap_ok(digest_statistics(digest_outputs(DIGEST_START, &t), &t) == again, "%s: and passes go on",
+           p->what);
+    training_close(&t);
+}

@@ -1,0 +1,56 @@
+/*
+ * Passes that devices combine (tests/pass/on_device.c): a problem, and a group with one layer that is
+ * trained on it, on one of two queues.
+ */
+#ifndef TESTS_PASS_ON_DEVICE_TRAINING_H
+#define TESTS_PASS_ON_DEVICE_TRAINING_H
+
+#include "support/fixture.h"
+
+enum { MOST_REPLICAS = 9, MOST_CHANNELS = 70 };
+
+extern fixture training_device;
+
+typedef struct problem {
+    const char *what;
+    size_t channels, plane, samples[MOST_REPLICAS];
+    sbn_layout layout;
+    sbn_eps_mode eps_mode;
+    sbn_average average;
+    float scale; /* of x and dy in every third channel; 0: 1 */
+    unsigned flags;
+} problem;
+
+/* A group with one layer and its replicas' buffers. */
+typedef struct training {
+    const problem *p;
+    cl_command_queue queue;
+    size_t replicas;
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    slice slices[MOST_REPLICAS];
+    sbn_shard shards[MOST_REPLICAS];
+} training;
+
+/* on_host: the host combines. */
+void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);
+void training_close(training *t);
+
+/* x and dy anew, and outputs of which none is written. */
+void training_reset(training *t);
+
+/* A forward and a backward pass; `more` are flags of the latter. */
+void train(training *t, unsigned more, sbn_result results[2]);
+
+/* What the passes have written, and what the layer and `saved` say; any two NaN are the same. */
+uint64_t digest_outputs(uint64_t digest, const training *t);
+uint64_t digest_statistics(uint64_t digest, const training *t);
+
+/* A number of checks each, on a queue of either kind. */
+void check_calls(const problem *p, cl_command_queue queue);
+void check_late_input(const problem *p, cl_command_queue queue, int frees_order);
+void check_late_errors(const problem *p, cl_command_queue queue);
+void check_on_demand(const problem *p, cl_command_queue queue);
+
+#endif

@@ -1,0 +1,14 @@
+# The command, for tests that look at what it prints; sourced, not run. Environment: srcdir, SYNCBN (the
+# command).
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${SYNCBN:=tools/syncbn/syncbn}"
+
+# run STATUS ARGUMENTS...: its output is in $work/out and $work/err; succeeds if the status came, which is
+# left in $status.
+run() {
+    expected=$1
+    shift
+    "$SYNCBN" "$@" > "$work/out" 2> "$work/err" < /dev/null
+    status=$?
+    [ $status -eq "$expected" ]
+}

@@ -1,0 +1,92 @@
+# What scripts that print TAP share; sourced, not run. $work is a folder for files, which goes with the
+# script; $count is how many checks there were: a script ends with echo "1..$count".
+# Environment: srcdir.
+
+: "${srcdir:=.}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0
+
+# report ok|'not ok' WHAT
+report() {
+    count=$((count + 1))
+    echo "$1 $count - $2"
+}
+
+# show FILE...: their last lines, as comments; of those that there are.
+show() {
+    for shown in "$@"; do
+        [ ! -e "$shown" ] || tail -n 40 "$shown" | sed 's/^/# /'
+    done
+}
+
+# check WHAT CONDITION...: passes when the condition, a command, holds. A failure shows $work/out and
+# $work/err, where a script keeps what it runs prints.
+check() {
+    what=$1
+    shift
+    if "$@"; then
+        report ok "$what"
+    else
+        report 'not ok' "$what"
+        show "$work/out" "$work/err"
+    fi
+}
+
+# check_run WHAT COMMAND...: the same of a command whose output goes to $work/out.
+check_run() {
+    what=$1
+    shift
+    check "$what" kept "$@"
+}
+kept() {
+    "$@" > "$work/out" 2>&1 < /dev/null
+}
+
+# it_says PATTERN, it_never_says PATTERN: of $work/out.
+it_says() {
+    check "it says: $1" grep -qE -- "$1" "$work/out"
+}
+it_never_says() {
+    check "it does not say: $1" not_found "$1"
+}
+not_found() {
+    ! grep -qE -- "$1" "$work/out"
+}
+
+# no_faults WHAT FAULTS: passes when FAULTS is empty.
+no_faults() {
+    if [ -z "$2" ]; then
+        report ok "$1"
+    else
+        report 'not ok' "$1"
+        printf '%s\n' "$2" | sed 's/^/# /'
+    fi
+}
+
+# renumber WHAT FILE: what another program printed as TAP, as checks of this script. Succeeds if as many ran,
+# $ran, as the plan says, $planned.
+renumber() {
+    while IFS= read -r line; do
+        case $line in
+        *' # SKIP '*) report ok "$1 # SKIP ${line#* # SKIP }" ;;
+        'ok '*) report ok "$1: ${line#* - }" ;;
+        'not ok '*) report 'not ok' "$1: ${line#* - }" ;;
+        '#'*) echo "$line" ;;
+        esac
+    done < "$2"
+    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$2")
+    ran=$(grep -cE '^(not )?ok ' "$2")
+    [ "$ran" = "$planned" ]
+}
+
+# skip WHAT REASON: one check.
+skip() {
+    report ok "$1 # SKIP $2"
+}
+
+# skip_all REASON: the script, before its first check.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
