@@ -58,7 +58,7 @@ static int write_text(const char *folder, int program, const named_fusion *fusio
     char name[64];
     snprintf(name, sizeof name, "%s%s", program_names[program], fusion->name);
     if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32,
-                          sbn__fusion_of(fusion->activation, fusion->residual), 0, 0, ""))
+                          sbn__fusion_of(fusion->activation, fusion->residual, 0), 0, 0, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, name, "cl");
     if (!source)
