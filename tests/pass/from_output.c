@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/group.h"
 #include "pass/output_reference.h"
 #include "support/sample.h"
 #include "support/trial.h"
@@ -35,15 +34,6 @@ static const struct {
     {SBN_F32, SBN_LEAKY_RELU, 1}, {SBN_F32, SBN_IDENTITY, 0},    {SBN_F16, SBN_LEAKY_RELU, 0},
     {SBN_F16, SBN_IDENTITY, 0},   {SBN_BF16, SBN_LEAKY_RELU, 0}, {SBN_BF16, SBN_IDENTITY, 1},
 };
-
-typedef struct setup {
-    const char *device;
-    sbn_kernel_form form;
-    int on_host, chunks; /* as in tests/pass/activation.c */
-    sbn_group *group;
-    cl_context context;
-    cl_command_queue queue;
-} setup;
 
 static void *room(size_t size)
 {
@@ -181,17 +171,7 @@ static void check(const setup *on, const case_of *c)
 
 static void check_setup(setup *on, size_t replicas)
 {
-    cl_command_queue queues[TYPES_REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    for (size_t r = 0; r < replicas; ++r)
-        queues[r] = on->queue;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = on->form;
-    must(sbn_group_create(&config, &on->group), "sbn_group_create");
-    on->group->combines = on->group->combines && !on->on_host;
-    for (size_t r = 0; r < replicas && on->chunks; ++r)
-        on->group->replicas[r].cache_size = 20000;
+    setup_open_group(on, replicas);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
             if (on->form == SBN_FORM_GPU && !kinds[k].on_gpu)
@@ -219,17 +199,12 @@ static void check_setup(setup *on, size_t replicas)
     must(sbn_group_destroy(on->group), "sbn_group_destroy");
 }
 
-/* As tests/pass/types.c does it. */
 static void check_device(const device_info *info)
 {
-    cl_int code;
-    cl_device_id device = info->id;
-    setup on = {.device = info->name, .form = SBN_FORM_CPU};
-    on.context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    must(code, "clCreateContext");
-    on.queue = clCreateCommandQueue(on.context, device, 0, &code);
-    must(code, "clCreateCommandQueue");
+    setup on;
+    setup_open(&on, info);
     if (info->form == SBN_FORM_CPU) {
+        on.form = SBN_FORM_CPU;
         check_setup(&on, 1);
         check_setup(&on, TYPES_REPLICAS);
         on.on_host = 1;
@@ -237,10 +212,11 @@ static void check_device(const device_info *info)
         on.chunks = 1;
         check_setup(&on, 1);
     }
-    on = (setup){on.device, SBN_FORM_GPU, 0, 0, NULL, on.context, on.queue};
+    on.form = SBN_FORM_GPU;
+    on.on_host = 0;
+    on.chunks = 0;
     check_setup(&on, 1);
-    clReleaseCommandQueue(on.queue);
-    clReleaseContext(on.context);
+    setup_close(&on);
 }
 
 int main(void)

@@ -36,6 +36,7 @@ tests_pass_from_output_SOURCES = \
 	tests/pass/output_reference.c \
 	tests/pass/output_reference.h \
 	tests/pass/types.h \
+	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
 tests_pass_activation_SOURCES = \
 	tests/pass/activation.c \
