@@ -111,7 +111,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
     }
     if (element >= width)
         return;
-    ulong row = begin;
+    uint left = (uint)(end - begin);
     if (aligned) {
         const float4 mean = (float4)(means[0], means[1], means[2], means[3]);
         const float4 g = (float4)(gs[0], gs[1], gs[2], gs[3]);
@@ -119,7 +119,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
         const float4 q = (float4)(qs[0], qs[1], qs[2], qs[3]);
         const float4 r = (float4)(rs[0], rs[1], rs[2], rs[3]);
         const float4 b = (float4)(bs[0], bs[1], bs[2], bs[3]);
-        for (; row + VECTORS <= end; row += VECTORS) {
+        for (; left >= VECTORS; left -= VECTORS) {
             float4 xs[VECTORS], dys[VECTORS];
             uint passed[VECTORS];
             UNROLL for (uint k = 0; k < VECTORS; ++k, px += x_pitch, pdy += dy_pitch)
@@ -133,13 +133,13 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
                                                   place),
                            pdx, 0);
         }
-        for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
+        for (; left > 0; --left, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
             store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0),
                                               PASSED_FOUR(place), mean, g, p, q, r, b, place),
                        pdx, 0);
         return;
     }
-    for (; row < end; ++row, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width) {
+    for (; left > 0; --left, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {

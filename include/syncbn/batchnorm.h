@@ -87,8 +87,8 @@ typedef struct sbn_batchnorm_config {
      * channel NaN. Of SBN_LEAKY_RELU the gradient passes where y > 0: not where z was so small that
      * y is 0.
      *
-     * So that bias does not drown x, sbn_forward in training or frozen reads weight and bias, after
-     * the wait list, and waits for them. A channel whose weight is not finite, or with
+     * So that the bias does not drown x, sbn_forward reads weight and bias, after the wait list, and
+     * waits for them. A channel whose weight is not finite, or with
      *
      *   |weight| < 2^4 (u |bias| + tiny)
      *

@@ -283,11 +283,7 @@ static void check_ranks(void)
 static void checks(void)
 {
     queue = fixture_queue(&device, 0);
-    const cl_command_queue queues[] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queues;
-    config.replicas = 2;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    group = fixture_group(queue, 2, SBN_FORM_AUTO);
     for (size_t r = 0; r < 2; ++r)
         slice_open(&at[r], &device, queue, 2 * r, 2, CHANNELS, PLANE, 5);
     check_settings();

@@ -1,6 +1,6 @@
 /*
  * Long lists of problems: a test takes a sample of them, and all of them where CHECK=full is set, as
- * .ci/run does.
+ * make release-check does.
  */
 #ifndef TESTS_SUPPORT_SAMPLE_H
 #define TESTS_SUPPORT_SAMPLE_H
