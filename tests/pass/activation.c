@@ -72,13 +72,6 @@ typedef struct pair {
     float *z[TYPES_REPLICAS];
 } pair;
 
-static float *room(size_t count)
-{
-    float *made = malloc(sizeof *made * (count + 1));
-    must(made ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    return made;
-}
-
 /* As PyTorch's. */
 static int passes(const case_of *c, float z)
 {
@@ -100,7 +93,7 @@ static void finish(pair *p)
 {
     const side *s = &p->apart;
     for (size_t r = 0; r < p->c->replicas; ++r) {
-        float *residual = room(s->elements[r]), *z = p->z[r];
+        float *residual = room(sizeof(float) * s->elements[r]), *z = p->z[r];
         side_read(s, r, &s->shards[r].y, p->on->queue, z);
         side_read(s, r, &s->shards[r].residual, p->on->queue, residual);
         for (size_t i = 0; i < s->elements[r]; ++i) {
@@ -118,7 +111,7 @@ static void begin_backward(pair *p)
 {
     const side *s = &p->apart;
     for (size_t r = 0; r < p->c->replicas; ++r) {
-        float *dy = room(s->elements[r]);
+        float *dy = room(sizeof(float) * s->elements[r]);
         side_read(s, r, &s->shards[r].dy, p->on->queue, dy);
         for (size_t i = 0; i < s->elements[r]; ++i)
             dy[i] = activated(p->c, p->z[r][i], dy[i]);
@@ -217,7 +210,7 @@ static void check(const setup *on, const case_of *c, arrangement where, const ch
     side_open(&p.fused, c, c->type, 1, on->group, on->context, on->queue);
     side_open(&p.apart, c, SBN_F32, 0, on->group, on->context, on->queue);
     for (size_t r = 0; r < c->replicas; ++r)
-        p.z[r] = room(p.apart.elements[r]);
+        p.z[r] = room(sizeof(float) * p.apart.elements[r]);
     const int same = check_passes(&p, where, why, sizeof why);
     tap_ok(same, "%s, %s form, %s, %s%s%s%s, mb%zuic%zuil%zu, %s, r%zu, %s: %s", on->device,
            on->form == SBN_FORM_CPU ? "CPU" : "GPU", storage_name(c->type), fusion,
@@ -263,22 +256,7 @@ static void check_setup(setup *on, size_t replicas)
 
 static void check_device(const device_info *info)
 {
-    setup on;
-    setup_open(&on, info);
-    if (info->form == SBN_FORM_CPU) {
-        on.form = SBN_FORM_CPU;
-        check_setup(&on, 1);
-        check_setup(&on, TYPES_REPLICAS);
-        on.on_host = 1;
-        on.chunks = 1;
-        check_setup(&on, 1);
-        on.chunks = 0;
-        check_setup(&on, TYPES_REPLICAS);
-        on.on_host = 0;
-    }
-    on.form = SBN_FORM_GPU;
-    check_setup(&on, 1);
-    setup_close(&on);
+    setup_each(info, check_setup);
 }
 
 int main(void)

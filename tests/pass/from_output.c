@@ -38,13 +38,6 @@ static const struct {
     {SBN_BF16, SBN_LEAKY_RELU, 0, 1}, {SBN_BF16, SBN_IDENTITY, 0, 0},
 };
 
-static void *room(size_t size)
-{
-    void *made = malloc(size + 1);
-    must(made ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    return made;
-}
-
 /* The tensor at `place` of every shard, widened. */
 static float *read_tensor(const setup *on, const side *s, const case_of *c, size_t place)
 {
@@ -205,21 +198,7 @@ static void check_setup(setup *on, size_t replicas)
 
 static void check_device(const device_info *info)
 {
-    setup on;
-    setup_open(&on, info);
-    if (info->form == SBN_FORM_CPU) {
-        on.form = SBN_FORM_CPU;
-        check_setup(&on, 1);
-        check_setup(&on, TYPES_REPLICAS);
-        on.on_host = 1;
-        check_setup(&on, TYPES_REPLICAS);
-        on.chunks = 1;
-        check_setup(&on, 1);
-        on.on_host = on.chunks = 0;
-    }
-    on.form = SBN_FORM_GPU;
-    check_setup(&on, 1);
-    setup_close(&on);
+    setup_each(info, check_setup);
 }
 
 int main(void)

@@ -28,19 +28,6 @@ static sbn_batchnorm *make_layer(const char *name, sbn_type type, sbn_activation
     return layer;
 }
 
-static sbn_saved *make_saved(sbn_batchnorm *layer)
-{
-    sbn_saved *saved;
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    return saved;
-}
-
-static void end(sbn_batchnorm *layer, sbn_saved *saved)
-{
-    must(sbn_saved_destroy(saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-}
-
 /* --- settings --- */
 
 static void refuse(sbn_batchnorm_config config, const char *words, const char *what)
@@ -85,7 +72,7 @@ static void check_settings(void)
 static void check_shards(void)
 {
     sbn_batchnorm *layer = make_layer("inverts", SBN_F32, SBN_LEAKY_RELU);
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     sbn_shard shards[2] = {at[0].shard, at[1].shard};
     shards[1].y = shards[1].x;
     shards[1].y.offset += 1;
@@ -114,7 +101,7 @@ static void check_shards(void)
     shards[1].bias = (sbn_buffer)SBN_BUFFER_INIT;
     expect(sbn_backward(layer, shards, saved, 0, NULL), SBN_INVALID_ARGUMENT,
            "replica 1: bias: expected a buffer, got NULL", "backward without the bias");
-    end(layer, saved);
+    fixture_end(layer, saved);
 }
 
 /* --- weights --- */
@@ -178,7 +165,7 @@ static void check_weight(const weight_case *w, int frozen)
 {
     char what[96];
     sbn_batchnorm *layer = make_layer("inverts", w->type, w->activation);
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     const sbn_shard shards[2] = {at[0].shard, at[1].shard};
     must(sbn_batchnorm_set_frozen(layer, frozen), "sbn_batchnorm_set_frozen");
     put(&shards[1].weight, 3, w->weight);
@@ -198,7 +185,7 @@ static void check_weight(const weight_case *w, int frozen)
     put(&shards[1].weight, 3, 1.0f);
     put(&shards[1].bias, 3, 0.0f);
     expect(sbn_forward(layer, shards, saved, 0, NULL), SBN_SUCCESS, "", "a good weight");
-    end(layer, saved);
+    fixture_end(layer, saved);
     slice_reset(&at[1]);
 }
 
@@ -207,7 +194,7 @@ static void check_branches(void)
 {
     sbn_batchnorm *first = make_layer("first", SBN_F32, SBN_IDENTITY);
     sbn_batchnorm *second = make_layer("second", SBN_F32, SBN_IDENTITY);
-    sbn_saved *of_first = make_saved(first), *of_second = make_saved(second);
+    sbn_saved *of_first = fixture_saved(first), *of_second = fixture_saved(second);
     slice more[2];
     sbn_shard shards[2][2];
     sbn_branch branches[2] = {SBN_BRANCH_INIT, SBN_BRANCH_INIT};
@@ -230,8 +217,8 @@ static void check_branches(void)
     tap_ok(state(first) == before, "the first layer is as before");
     put(&shards[1][0].weight, 0, 1.0f);
     expect(sbn_forward_branches(branches, 2, NULL), SBN_SUCCESS, "", "both");
-    end(first, of_first);
-    end(second, of_second);
+    fixture_end(first, of_first);
+    fixture_end(second, of_second);
     for (size_t r = 0; r < 2; ++r)
         slice_close(&more[r]);
 }

@@ -26,19 +26,6 @@ static sbn_batchnorm *make_layer(const char *name, sbn_activation activation, in
     return layer;
 }
 
-static sbn_saved *make_saved(sbn_batchnorm *layer)
-{
-    sbn_saved *saved;
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    return saved;
-}
-
-static void end(sbn_batchnorm *layer, sbn_saved *saved)
-{
-    must(sbn_saved_destroy(saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-}
-
 static sbn_shard good_shard(void)
 {
     sbn_shard shard = at.shard;
@@ -74,7 +61,7 @@ static uint64_t pass(sbn_batchnorm *layer, sbn_saved *saved)
 static void check_residual(void)
 {
     sbn_batchnorm *layer = make_layer("adds", SBN_RELU, 1);
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     sbn_shard bad = good_shard();
     pass(layer, saved);
     clear();
@@ -107,10 +94,10 @@ static void check_residual(void)
     expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
            "residual_grad is written and must not overlap x|x", "residual_grad over x");
     tap_ok(slice_untouched(&at), "refused calls write nothing");
-    end(layer, saved);
+    fixture_end(layer, saved);
     /* Not looked at. */
     layer = make_layer("plain", SBN_IDENTITY, 0);
-    saved = make_saved(layer);
+    saved = fixture_saved(layer);
     const uint64_t as_it_is = pass(layer, saved);
     bad = good_shard();
     bad.residual.mem = bad.residual_grad.mem = (cl_mem)&bad;
@@ -118,14 +105,14 @@ static void check_residual(void)
     expect(sbn_forward(layer, &bad, saved, 0, NULL), SBN_SUCCESS, "", "a residual for no one");
     expect(sbn_backward(layer, &bad, saved, 0, NULL), SBN_SUCCESS, "", "and its gradient");
     tap_ok(outputs(DIGEST_START) == as_it_is, "the bits of the layer without");
-    end(layer, saved);
+    fixture_end(layer, saved);
 }
 
 /* What the backward pass reads to know the sign of z. */
 static void check_sign(void)
 {
     sbn_batchnorm *relu = make_layer("relu", SBN_RELU, 0), *adds = make_layer("adds", SBN_RELU, 1);
-    sbn_saved *saved = make_saved(relu), *masked = make_saved(adds);
+    sbn_saved *saved = fixture_saved(relu), *masked = fixture_saved(adds);
     sbn_shard bad = good_shard();
     pass(relu, saved);
     bad.bias.mem = NULL;
@@ -150,15 +137,15 @@ static void check_sign(void)
     expect(sbn_backward(adds, &bad, masked, 0, NULL), SBN_SUCCESS, "",
            "frozen, and no gradients of weight and bias: x is not read");
     tap_ok(digest_buffer(DIGEST_START, &at, &bad.dx, ELEMENTS) == with_x, "the same dx");
-    end(relu, saved);
-    end(adds, masked);
+    fixture_end(relu, saved);
+    fixture_end(adds, masked);
 }
 
 /* A forward pass that is refused leaves the mask, also where it would have needed a larger one. */
 static void check_mask(void)
 {
     sbn_batchnorm *layer = make_layer("adds", SBN_LEAKY_RELU, 1);
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     sbn_shard small = good_shard(), large = good_shard();
     small.shape[0] = 1;
     clear();
@@ -175,10 +162,10 @@ static void check_mask(void)
     must(sbn_backward(layer, &small, saved, 0, NULL), "sbn_backward");
     tap_ok(outputs(DIGEST_START) == before, "the first layer's mask is what it was");
     const uint64_t again = pass(layer, saved);
-    sbn_saved *fresh = make_saved(layer);
+    sbn_saved *fresh = fixture_saved(layer);
     tap_ok(pass(layer, fresh) == again, "a mask that has grown serves as a new one");
     must(sbn_saved_destroy(fresh), "sbn_saved_destroy");
-    end(layer, saved);
+    fixture_end(layer, saved);
 }
 
 /* The same layers in one pass: each is given the tensors of another slice. */
@@ -196,7 +183,7 @@ static void check_branches(void)
     cl_mem grads[LAYERS];
     cl_int code;
     for (size_t i = 0; i < LAYERS; ++i) {
-        saved[i] = make_saved(layers[i]);
+        saved[i] = fixture_saved(layers[i]);
         slice_open(&slices[i], &device, queue, 0, SAMPLES, CHANNELS, PLANE, 5 + (unsigned)i);
         grads[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(float) * ELEMENTS, NULL,
                                   &code);
@@ -228,7 +215,7 @@ static void check_branches(void)
     tap_ok(memcmp(alone, together, sizeof alone) == 0, "three fusions in one pass, as alone");
     tap_ok(alone[0] != alone[1] && alone[1] != alone[2], "and each different");
     for (size_t i = 0; i < LAYERS; ++i) {
-        end(layers[i], saved[i]);
+        fixture_end(layers[i], saved[i]);
         slice_close(&slices[i]);
         clReleaseMemObject(grads[i]);
     }

@@ -25,13 +25,6 @@ static sbn_batchnorm *make_layer(sbn_average average, double momentum)
     return made;
 }
 
-static sbn_saved *make_saved(sbn_batchnorm *of)
-{
-    sbn_saved *made;
-    must(sbn_saved_create(of, &made), "sbn_saved_create");
-    return made;
-}
-
 static uint64_t digest_batch(int b)
 {
     uint64_t digest = DIGEST_START;
@@ -63,7 +56,7 @@ static void reset_batches(void)
 /* Each batch forward and backward at once: what every other order must give too. */
 static void train_in_turn(uint64_t right[BATCHES])
 {
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     for (int b = 0; b < BATCHES; ++b) {
         must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
         must(sbn_backward(layer, shards[b], saved, 0, NULL), "sbn_backward");
@@ -88,7 +81,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
     reset_batches();
     sbn_batchnorm_reset_running_stats(layer);
     for (int b = 0; b < BATCHES; ++b) {
-        saved[b] = make_saved(layer);
+        saved[b] = fixture_saved(layer);
         must(sbn_forward(layer, shards[b], saved[b], 0, NULL), "sbn_forward");
     }
     for (int b = BATCHES; b-- > 0;)
@@ -120,7 +113,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
 static void check_layers(const uint64_t right[BATCHES])
 {
     sbn_batchnorm *other = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
-    sbn_saved *saved[2] = {make_saved(layer), make_saved(other)};
+    sbn_saved *saved[2] = {fixture_saved(layer), fixture_saved(other)};
     sbn_pass *passes[2];
     reset_batches();
     must(sbn_forward_begin(layer, shards[0], saved[0], 0, &passes[0]), "begin");
@@ -140,7 +133,7 @@ static void check_layers(const uint64_t right[BATCHES])
 
 static void check_recomputation(const uint64_t right[BATCHES])
 {
-    sbn_saved *saved = make_saved(layer), *later = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer), *later = fixture_saved(layer);
     reset_batches();
     must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
     must(sbn_backward(layer, shards[0], saved, 0, NULL), "sbn_backward");
@@ -169,7 +162,7 @@ static void read_gradients(int b, float to[REPLICAS][2 * CHANNELS])
 /* Twice into the same buffers: 0 + a, then + b, in floats. */
 static void check_accumulation(unsigned flags, const char *what)
 {
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     float single[2][REPLICAS][2 * CHANNELS], sum[REPLICAS][2 * CHANNELS];
     for (int b = 0; b < 2; ++b) {
         must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
@@ -202,7 +195,7 @@ static void check_accumulation(unsigned flags, const char *what)
 /* Outputs that are not wanted stay; a layer without an affine part has no gradients to write. */
 static void check_unwanted(const uint64_t right[BATCHES])
 {
-    sbn_saved *saved = make_saved(layer);
+    sbn_saved *saved = fixture_saved(layer);
     sbn_shard few[REPLICAS];
     reset_batches();
     for (int r = 0; r < REPLICAS; ++r) {

@@ -53,6 +53,12 @@ void setup_close(setup *on);
 /* By what the setup says; ended by sbn_group_destroy. */
 void setup_open_group(setup *on, size_t replicas);
 
+/* A device's setups: in the CPU form each place of combining, and chunks; then the GPU form. */
+void setup_each(const device_info *info, void (*check)(setup *on, size_t replicas));
+
+/* malloc, also of nothing. */
+void *room(size_t size);
+
 /* The shards of one layer, all replicas', and what it has besides. */
 typedef struct side {
     sbn_type type;

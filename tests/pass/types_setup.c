@@ -29,3 +29,23 @@ void setup_open_group(setup *on, size_t replicas)
     for (size_t r = 0; r < replicas && on->chunks; ++r)
         on->group->replicas[r].cache_size = 20000;
 }
+
+void setup_each(const device_info *info, void (*check)(setup *on, size_t replicas))
+{
+    setup on;
+    setup_open(&on, info);
+    if (info->form == SBN_FORM_CPU) {
+        on.form = SBN_FORM_CPU;
+        check(&on, 1);
+        check(&on, TYPES_REPLICAS);
+        on.on_host = 1;
+        on.chunks = 1;
+        check(&on, 1);
+        on.chunks = 0;
+        check(&on, TYPES_REPLICAS);
+        on.on_host = 0;
+    }
+    on.form = SBN_FORM_GPU;
+    check(&on, 1);
+    setup_close(&on);
+}

@@ -9,9 +9,9 @@
 /* Elements before and behind a buffer's contents: an odd number, so that nothing is aligned. */
 enum { BEFORE = 7, BEHIND = 5, UNTOUCHED = 0x5a };
 
-static void *room(size_t size)
+void *room(size_t size)
 {
-    void *made = malloc(size);
+    void *made = malloc(size + 1);
     must(made ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
     return made;
 }

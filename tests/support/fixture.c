@@ -87,6 +87,19 @@ sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_for
     return made;
 }
 
+sbn_saved *fixture_saved(sbn_batchnorm *layer)
+{
+    sbn_saved *made;
+    must(sbn_saved_create(layer, &made), "sbn_saved_create");
+    return made;
+}
+
+void fixture_end(sbn_batchnorm *layer, sbn_saved *saved)
+{
+    must(sbn_saved_destroy(saved), "sbn_saved_destroy");
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+}
+
 /* Some 24 bits that depend on everything: not a good generator, but a different batch for each. */
 static unsigned mix(unsigned seed, size_t n, size_t c, size_t i, unsigned salt)
 {

@@ -35,6 +35,10 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 /* A group of up to 16 replicas on one queue, alone. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
 
+/* Saved statistics of a layer, and the end of both. */
+sbn_saved *fixture_saved(sbn_batchnorm *layer);
+void fixture_end(sbn_batchnorm *layer, sbn_saved *saved);
+
 /* Ends the program unless code is CL_SUCCESS. */
 void must(int code, const char *what);
 

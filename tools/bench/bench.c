@@ -177,9 +177,10 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     *count += copies;
     status = status ? status : bench_variants_open(s, b->program, &list[*count], &variants);
     *count += variants;
+    /* What only this library has. */
+    const int own = s->p.gap || s->p.from_output;
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
-    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !s->p.gap &&
-                      !s->p.from_output;
+    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     if (!status && plain) {
         status = bench_unordered_open(s, b->program, &list[*count]);
         *count += !status;
@@ -192,10 +193,9 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
                     : bench_replicas_open(s, p, b->queues, b->config.build_options, &b->apart,
                                           &list[*count], &replicas);
     *count += replicas;
-    /* oneDNN runs on the CPU: beside another device its times mean nothing. It has no views, and no
-     * backward from the output. */
-    if (!status && !s->p.gap && !s->p.from_output &&
-        strcmp(b->config.devices[0]->type, "cpu") == 0 && s->g.values >= PEER_VALUES) {
+    /* oneDNN runs on the CPU: beside another device its times mean nothing. */
+    if (!status && !own && strcmp(b->config.devices[0]->type, "cpu") == 0 &&
+        s->g.values >= PEER_VALUES) {
         status = bench_onednn_open(s, &list[*count], &layouts);
         *count += layouts;
     }
