@@ -121,6 +121,17 @@ static ints load_mask(private const mask_of *mask, ulong place)
     return MASK((mask->words[bit >> LOG2_MASK_BITS] >> (bit & (MASK_BITS - 1)) & 1) != 0);
 }
 
+/* The word of a bit of the mask, and the bit in it. */
+static mask_word load_mask_word(private const mask_of *mask, ulong bit)
+{
+    return mask->words[bit >> LOG2_MASK_BITS];
+}
+
+static uint mask_bit_of(uint bit)
+{
+    return 1u << (bit & (MASK_BITS - 1));
+}
+
 /* The elements of a word. */
 static void store_mask(uint bits, private const mask_of *mask, ulong place)
 {

@@ -8,7 +8,7 @@
 # Tests run beside each other when make check is given -jN. The TIMED_TESTS run alone, at the end:
 # they start more ranks than there are cores, or compare times.
 #
-# Long lists are sampled: CHECK=full takes all of them, as .ci/run does.
+# Long lists are sampled: CHECK=full takes all of them, as release-check does.
 TIMED_TESTS =
 
 # What runs under a tool: programs, and scripts that launch programs over MPI. What takes

@@ -23,8 +23,11 @@
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define PASS_TENSORS(total) \
-    {dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), coefficients ACTIVATION_OF(total)}
+#define PASS_TENSORS(total, stride, rows) \
+    { \
+        {stride, rows}, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
+            coefficients ACTIVATION_OF(total) \
+    }
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_FIRST_PARTS 2
@@ -32,10 +35,11 @@
 #define PASS_LIMBS2 BACKWARD_LIMBS2
 
 typedef struct backward_tensors {
-    global const stored *summed; /* dy */
-    ulong summed_gap;
+    block_walk walk;
+    global const stored *dy;
+    uint dy_gap;
     global const stored *x;
-    ulong x_gap;
+    uint x_gap;
     global const float *means; /* upper floats */
 #if FUSED_SUMS
     activation_of activation;
@@ -43,35 +47,54 @@ typedef struct backward_tensors {
 } backward_tensors;
 
 /*
- * The mean of a channel, and where z is computed again, as a (x - mean) + b, its a and b; where
- * x - mean is computed from z, 1 / a and b.
+ * What the elements of a channel are summed with: its mean; where z is computed again, as
+ * a (x - mean) + b, its a and b, or where x - mean is computed from z, 1 / a and b; of a mask the
+ * bit of the work-item's elements in their words.
  */
-#if RECOMPUTES || FROM_OUTPUT
+#if FUSED_SUMS
 typedef struct backward_line {
-    float mean, a, b;
+    float mean, slope;
+#if FROM_OUTPUT
+    float slope_inverse;
+#endif
+#if RECOMPUTES || FROM_OUTPUT
+    float a, b;
+#elif MASKED
+    uint bit;
+#endif
 } backward_line;
 #else
 typedef float backward_line;
 #endif
 
-/* From the output x is x - mean. */
+/* As they are in memory: what follows from them is computed when all loads are under way. */
 typedef struct backward_elements {
-    float summed[MOST_LOADS], x[MOST_LOADS];
+    float dy[MOST_LOADS], x[MOST_LOADS];
+#if MASKED
+    mask_word words[MOST_LOADS];
+#endif
 } backward_elements;
 
 typedef struct backward_sums {
     float e, d, product;
 } backward_sums;
 
-#if RECOMPUTES || FROM_OUTPUT
-static void backward_line_of(private const backward_tensors *tensors, uint c,
+/* `first`: where the work-item's first element is in its row of the tensor. */
+#if FUSED_SUMS
+static void backward_line_of(private const backward_tensors *tensors, uint c, uint first,
                              private backward_line *line)
 {
     private const activation_of *of = &tensors->activation;
     line->mean = tensors->means[c];
+    line->slope = of->slope;
+#if RECOMPUTES || FROM_OUTPUT
     line->a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
     line->b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, line->a);
+#elif MASKED
+    line->bit = mask_bit_of(first);
+#endif
 #if FROM_OUTPUT
+    line->slope_inverse = of->slope_inverse;
     line->a = inverse_of(line->a);
 #endif
 }
@@ -82,7 +105,7 @@ static float backward_mean(backward_line line)
 }
 
 #else
-static void backward_line_of(private const backward_tensors *tensors, uint c,
+static void backward_line_of(private const backward_tensors *tensors, uint c, uint first,
                              private backward_line *line)
 {
     *line = tensors->means[c];
@@ -94,44 +117,57 @@ static float backward_mean(backward_line line)
 }
 #endif
 
-static float backward_summed(private const backward_tensors *tensors, ulong at, ulong row,
-                             backward_line line)
+/* Element i of a block. */
+static void backward_load(private backward_elements *elements, uint k,
+                          private const backward_tensors *tensors, block_place block, uint i)
 {
-    const float dy = load_element(tensors->summed, at + row * tensors->summed_gap);
+    const block_walk walk = tensors->walk;
+    elements->dy[k] = load_element(tensors->dy, element_of(block, walk, tensors->dy_gap, i));
+    elements->x[k] = load_element(tensors->x, element_of(block, walk, tensors->x_gap, i));
+#if MASKED
+    private const mask_of *mask = &tensors->activation.mask;
+    elements->words[k] = load_mask_word(mask, element_of(block, walk, mask->padding, i));
+#endif
+}
+
+/* What is summed: dy, or the gradient of z. */
+static float backward_value(private const backward_elements *elements, uint k, backward_line line)
+{
+    const float dy = elements->dy[k], x = elements->x[k];
 #if RECOMPUTES
-    const float z = fma(line.a, load_element(tensors->x, at + row * tensors->x_gap) - line.mean,
-                        line.b);
-    return activated(dy, passes(z), tensors->activation.slope);
+    return activated(dy, passes(fma(line.a, x - line.mean, line.b)), line.slope);
 #elif MASKED
-    return activated(dy, load_mask(&tensors->activation.mask, at), tensors->activation.slope);
+    return activated(dy, MASK((elements->words[k] & line.bit) != 0), line.slope);
 #elif ACTIVATES
-    const float y = load_element(tensors->x, at + row * tensors->x_gap);
-    return activated(dy, is_above(y), tensors->activation.slope);
+    return activated(dy, is_above(x), line.slope);
 #else
     return dy;
 #endif
 }
 
-static void backward_load(private backward_elements *elements, uint k,
-                          private const backward_tensors *tensors, ulong at, ulong row,
-                          backward_line line)
+/* The same of any element. */
+static float backward_summed(private const backward_tensors *tensors, block_place block, uint i,
+                             backward_line line)
 {
-    elements->summed[k] = backward_summed(tensors, at, row, line);
-    elements->x[k] = load_element(tensors->x, at + row * tensors->x_gap);
-#if FROM_OUTPUT
-    const float z = inverted(elements->x[k], tensors->activation.slope_inverse);
-    elements->x[k] = (z - line.b) * line.a;
+    backward_elements one;
+    backward_load(&one, 0, tensors, block, i);
+#if MASKED
+    line.bit =
+        mask_bit_of((uint)element_of(block, tensors->walk, tensors->activation.mask.padding, i));
 #endif
+    return backward_value(&one, 0, line);
 }
 
 /* x - mean; 0 of an element that does not exist. */
 static float backward_centred(private const backward_elements *elements, uint k, bool exists,
-                              float mean)
+                              backward_line line)
 {
+    const float x = elements->x[k];
 #if FROM_OUTPUT
-    return exists ? elements->x[k] : 0.0f;
+    return exists ? (inverted(x, line.slope_inverse) - line.b) * line.a : 0.0f;
 #else
-    return (exists ? elements->x[k] : mean) - mean;
+    const float mean = backward_mean(line);
+    return (exists ? x : mean) - mean;
 #endif
 }
 
@@ -144,10 +180,10 @@ static void backward_clear(private backward_sums *sums)
 
 static void backward_add(private backward_sums *sums, private float *largest,
                          private const backward_elements *elements, uint k, bool exists,
-                         float pivot, float mean)
+                         float pivot, backward_line line)
 {
-    const float e = (exists ? elements->summed[k] : pivot) - pivot;
-    const float d = backward_centred(elements, k, exists, mean);
+    const float e = (exists ? backward_value(elements, k, line) : pivot) - pivot;
+    const float d = backward_centred(elements, k, exists, line);
     sums->e += e;
     sums->d += d;
     sums->product = fma(e, d, sums->product);
@@ -251,19 +287,21 @@ static void backward_add_part(private long *limbs, uint part, uint n, float pivo
 
 /* As forward_add_run, for dy and dy (x - mean). Products have their own range, twice as wide. */
 static uint backward_add_run(private long *limbs, private int *flags,
-                             private const backward_elements *elements, uint count, float mean)
+                             private const backward_elements *elements, uint count,
+                             backward_line line)
 {
     const uint limit = as_uint(BACKWARD_LIMIT_PIVOT);
     /* If the exponents add up to at most this, the product is below its limit. */
     const int most = (int)(as_uint(BACKWARD_LIMIT_SECOND) >> 23) + 125;
-    const bool lost = reaches(mean, INFINITY) != 0;
+    const bool lost = reaches(backward_mean(line), INFINITY) != 0;
     uint top = 0, others = 0;
     int top_product = 0;
-    float ds[RUN];
+    float values[RUN], ds[RUN];
     UNROLL for (uint k = 0; k < RUN; ++k)
     {
-        ds[k] = lost ? 0.0f : backward_centred(elements, k, true, mean);
-        const uint size = magnitude_of(elements->summed[k]);
+        values[k] = backward_value(elements, k, line);
+        ds[k] = lost ? 0.0f : backward_centred(elements, k, true, line);
+        const uint size = magnitude_of(values[k]);
         const int product = (int)(size >> 23) + (int)(magnitude_of(ds[k]) >> 23);
         const bool fits = k < count && size < limit && product <= most;
         top = fits ? max(top, size) : top;
@@ -276,7 +314,7 @@ static uint backward_add_run(private long *limbs, private int *flags,
     long sum = 0, high_sum = 0, low_sum = 0;
     UNROLL for (uint k = 0; k < RUN; ++k)
     {
-        const uint bits = as_uint(elements->summed[k]), size = bits & 0x7fffffffu;
+        const uint bits = as_uint(values[k]), size = bits & 0x7fffffffu;
         const uint bits_d = as_uint(ds[k]), size_d = bits_d & 0x7fffffffu;
         const int shift = (int)(size >> 23) - low, exponent_d = (int)(size_d >> 23);
         const int product = (int)(size >> 23) + exponent_d;

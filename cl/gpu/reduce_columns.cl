@@ -18,8 +18,8 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
-                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_place block, uint n,
+                                   float last_reciprocal, PASS(line) line)
 {
     const float share = reciprocal(n, last_reciprocal);
     float sums[LANES];
@@ -28,36 +28,35 @@ static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong p
     for (uint i = 0; i < n; i += LANES)
         UNROLL for (uint l = 0; l < LANES; ++l)
         {
-            const float v = PASS(summed)(tensors, place + (ulong)min(i + l, n - 1) * channels,
-                                         row + min(i + l, n - 1), line);
+            const float v = PASS(summed)(tensors, block, min(i + l, n - 1), line);
             sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
         }
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, ulong place, ulong row,
-                                   uint n, uint channels, float last_reciprocal, PASS(line) line)
+static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_place block, uint n,
+                                   float last_reciprocal, PASS(line) line)
 {
     float lanes[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = PASS(summed)(tensors, place + (ulong)min(l, n - 1) * channels,
-                                row + min(l, n - 1), line);
+        lanes[l] = PASS(summed)(tensors, block, min(l, n - 1), line);
     UNROLL for (uint l = 0; l < LANES; ++l)
         lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
     return fold_lanes(lanes);
 }
 #endif
 
-/* Where a block of a channel begins, how long it is, and its first row. */
-static ulong PASS(locate_column)(uint unit, uint blocks, uint plane, uint channels, uint c,
-                                 private uint *n, private ulong *first_row)
+/* Where a block of a channel begins, and how long it is. */
+static block_place PASS(locate_column)(uint unit, uint blocks, uint plane, uint channels, uint c,
+                                       private uint *n)
 {
     const uint sample = blocks == 1 ? unit : quotient(unit, blocks);
     const uint start = (unit - sample * blocks) * BLOCK;
     *n = min((uint)BLOCK, plane - start);
-    *first_row = (ulong)sample * plane + start;
-    return *first_row * channels + c;
+    const ulong row = (ulong)sample * plane + start;
+    const block_place block = {row * channels + c, row};
+    return block;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -73,10 +72,9 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    const PASS(tensors) tensors = PASS_TENSORS(channels, channels, 1);
     PASS(line) line;
-    PASS(line_of)(&tensors, min(c, channels - 1), &line);
-    const float mean = PASS(mean)(line);
+    PASS(line_of)(&tensors, min(c, channels - 1), c, &line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
@@ -84,32 +82,30 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint from = c < channels ? begin + (item >> log2_strip) : stop;
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
-    ulong first_row;
-    ulong place = PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel,
-                                      &n, &first_row);
-    ulong next_place, next_first_row;
+    block_place block =
+        PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n);
     PASS(elements) elements;
     float pivot = 0.0f;
     bool again = false;
     /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
-        PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
-                   first_row + min(k, n - 1), line);
+        PASS(load)(&elements, k, &tensors, block, min(k, n - 1));
     for (uint unit = from, added = 0; unit < stop;) {
-        next_place = PASS(locate_column)(min(unit + step, stop - 1), blocks, plane, channels,
-                                         last_channel, &next_n, &next_first_row);
+        const block_place next_block = PASS(locate_column)(
+            min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
         PASS(sums) lanes[LANES], sums;
         UNROLL for (uint l = 0; l < LANES; ++l)
             PASS(clear)(&lanes[l]);
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(&tensors, place, first_row, n, channels, last_reciprocal,
-                                          line);
+            pivot = PASS(pivot_of_column)(&tensors, block, n, last_reciprocal, line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
-            firsts[l] = l < n ? elements.summed[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
+            firsts[l] = l < n ? PASS(value)(&elements, l, line) *
+                                    pivot_reciprocal(n, last_reciprocal)
+                              : 0.0f;
         pivot = again ? pivot : fold_lanes(firsts);
 #endif
         _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
@@ -118,15 +114,14 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 /* The rows behind these, or the next block's first ones. */
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
-                const ulong next = ends ? next_place : place + (ulong)row * channels;
-                const ulong next_row = ends ? next_first_row : first_row + row;
+                const block_place rest = {block.place + (ulong)row * channels, block.row + row};
+                const block_place next = ends ? next_block : rest;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
                 {
                     PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
-                              pivot, mean);
-                    PASS(load)(&elements, k, &tensors, next + (ulong)min(k, last) * channels,
-                               next_row + min(k, last), line);
+                              pivot, line);
+                    PASS(load)(&elements, k, &tensors, next, min(k, last));
                 }
             }
         PASS(fold_lanes)(&sums, lanes);
@@ -134,25 +129,23 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
-                PASS(load)(&elements, k, &tensors, place + (ulong)min(k, n - 1) * channels,
-                           first_row + min(k, n - 1), line);
+                PASS(load)(&elements, k, &tensors, block, min(k, n - 1));
             continue;
         }
 #endif
         bool unknown;
-        flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
+        flags |= PASS(limit)(&pivot, PASS(mean)(line), &sums, largest, &unknown);
         UNROLL for (uint part = 0; part < PARTS; ++part)
             PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                            &sums);
         if (unknown)
-            flags |= PASS(flags_of_elements)(&tensors, place, first_row, n, channels, 1, line);
+            flags |= PASS(flags_of_elements)(&tensors, block, n, line);
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
         }
         unit += step;
-        place = next_place;
-        first_row = next_first_row;
+        block = next_block;
         n = next_n;
     }
     carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

@@ -14,7 +14,7 @@
  */
 #define PASS(name) forward_##name
 #define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
-#define PASS_TENSORS(total) {x + x_offset, GAP(x_gap)}
+#define PASS_TENSORS(total, stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
@@ -22,8 +22,9 @@
 #define PASS_LIMBS2 FORWARD_LIMBS2
 
 typedef struct forward_tensors {
-    global const stored *summed; /* x */
-    ulong summed_gap;
+    block_walk walk;
+    global const stored *x;
+    uint x_gap;
 } forward_tensors;
 
 /* Elements that a work-item has loaded. */
@@ -39,7 +40,7 @@ typedef struct forward_sums {
 /* What a channel's elements are summed with, besides pivots: in the backward pass. */
 typedef float forward_line;
 
-static void forward_line_of(private const forward_tensors *tensors, uint c,
+static void forward_line_of(private const forward_tensors *tensors, uint c, uint first,
                             private forward_line *line)
 {
     *line = 0.0f;
@@ -50,18 +51,23 @@ static float forward_mean(forward_line line)
     return line;
 }
 
-/* An element that is summed. `at` counts the elements of rows alone; `row` gaps are before it. */
-static float forward_summed(private const forward_tensors *tensors, ulong at, ulong row,
+/* Element i of a block, as it is summed. */
+static float forward_summed(private const forward_tensors *tensors, block_place block, uint i,
                             forward_line line)
 {
-    return load_element(tensors->summed, at + row * tensors->summed_gap);
+    return load_element(tensors->x, element_of(block, tensors->walk, tensors->x_gap, i));
 }
 
 static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, ulong at, ulong row,
-                         forward_line line)
+                         private const forward_tensors *tensors, block_place block, uint i)
 {
-    elements->summed[k] = forward_summed(tensors, at, row, line);
+    elements->summed[k] = forward_summed(tensors, block, i, 0.0f);
+}
+
+/* The same, when it is loaded. */
+static float forward_value(private const forward_elements *elements, uint k, forward_line line)
+{
+    return elements->summed[k];
 }
 
 static void forward_clear(private forward_sums *sums)
@@ -73,7 +79,7 @@ static void forward_clear(private forward_sums *sums)
 /* Adds element k if it exists. `largest` is for the backward pass. */
 static void forward_add(private forward_sums *sums, private float *largest,
                         private const forward_elements *elements, uint k, bool exists, float pivot,
-                        float mean)
+                        forward_line line)
 {
     const float d = (exists ? elements->summed[k] : pivot) - pivot;
     sums->a += d;
@@ -183,7 +189,8 @@ static void forward_add_part(private long *limbs, uint part, uint n, float pivot
  * of 24 bits.
  */
 static uint forward_add_run(private long *limbs, private int *flags,
-                            private const forward_elements *elements, uint count, float mean)
+                            private const forward_elements *elements, uint count,
+                            forward_line line)
 {
     const uint limit = as_uint(FORWARD_LIMIT_PIVOT);
     uint top = 0, others = 0;

@@ -40,16 +40,17 @@ typedef struct KIND(tasks_of) {
     uint first, channels, plane, blocks, begin, count, log2_strip;
 } KIND(tasks_of);
 
-/* Where the block of a task begins, how long it is, and its sample. */
-static ulong KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint channel,
-                          private uint *n, private uint *sample)
+/* Where the block of a task begins, and how long it is. */
+static block_place KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint channel,
+                                private uint *n)
 {
     const uint unit = tasks->begin + (task >> tasks->log2_strip);
-    const uint row = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
-    const uint start = (unit - row * tasks->blocks) * BLOCK;
+    const uint sample = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
+    const uint start = (unit - sample * tasks->blocks) * BLOCK;
     *n = min((uint)BLOCK, tasks->plane - start);
-    *sample = row;
-    return row * tasks->sample + (ulong)channel * tasks->plane + start;
+    const block_place block = {
+        sample * tasks->sample + (ulong)channel * tasks->plane + start, sample};
+    return block;
 }
 
 #if SUMS_AGAIN
@@ -58,16 +59,16 @@ static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tens
                             private const KIND(tasks_of) *tasks, uint task, uint channel,
                             float pivot, PASS(line) line)
 {
-    uint n, sample;
-    const ulong place = KIND(locate)(tasks, task, channel, &n, &sample);
+    uint n;
+    const block_place block = KIND(locate)(tasks, task, channel, &n);
     float largest = 0.0f;
     PASS(elements) one;
     PASS(sums) sums;
     PASS(clear)(&sums);
     _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
     {
-        PASS(load)(&one, 0, tensors, place + i, sample, line);
-        PASS(add)(&sums, &largest, &one, 0, true, pivot, PASS(mean)(line));
+        PASS(load)(&one, 0, tensors, block, i);
+        PASS(add)(&sums, &largest, &one, 0, true, pivot, line);
     }
     PASS(keep)(lanes, LANES_SIZE, to, &sums, largest);
 }
@@ -90,7 +91,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
-    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    const PASS(tensors) tensors = PASS_TENSORS(channels, 1, 0);
     if (NONE_REPEATS(first, min(strip_mask + 1, channels - first)))
         return;
     const KIND(tasks_of) all = {(ulong)channels * plane, first,  channels,
@@ -100,9 +101,8 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);
     PASS(line) lane_line, task_line;
-    PASS(line_of)(&tensors, min(lane_channel, channels - 1), &lane_line);
-    PASS(line_of)(&tensors, min(task_channel, channels - 1), &task_line);
-    const float lane_mean = PASS(mean)(lane_line), task_mean = PASS(mean)(task_line);
+    PASS(line_of)(&tensors, min(lane_channel, channels - 1), lane_channel * plane + lane, &lane_line);
+    PASS(line_of)(&tensors, min(task_channel, channels - 1), 0, &task_line);
     PASS(elements) elements;
     uint sizes[AT_ONCE];
     long limbs[MOST_LIMBS];
@@ -116,16 +116,15 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
     UNROLL for (uint a = 0; a < AT_ONCE; ++a)
     {
-        uint n, sample;
+        uint n;
         const uint task = a * SLOTS + slot;
         const bool exists = task < tasks && lane_channel < channels;
-        const ulong place = KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first,
-                                         &n, &sample);
+        const block_place block =
+            KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first, &n);
         sizes[a] = exists ? n : 0;
         /* Loads past the block's end read its last element instead; the values are not used. */
         UNROLL for (uint s = 0; s < STEPS; ++s)
-            PASS(load)(&elements, a * STEPS + s, &tensors, place + min(lane + s * LANES, n - 1),
-                       sample, lane_line);
+            PASS(load)(&elements, a * STEPS + s, &tensors, block, min(lane + s * LANES, n - 1));
     }
     for (uint from = 0, batches = 0; from < tasks; from += TASKS) {
         _Pragma("unroll 1") for (uint turn = 0; turn < TURNS && from + turn * OF_TURN < tasks; ++turn)
@@ -137,13 +136,15 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
             const float share = reciprocal(sizes[a], last_reciprocal);
             float sum = 0.0f;
             UNROLL for (uint s = 0; s < STEPS; ++s)
-                sum = lane + s * LANES < sizes[a] ? fma(elements.summed[a * STEPS + s], share, sum)
-                                                  : sum;
+                sum = lane + s * LANES < sizes[a]
+                          ? fma(PASS(value)(&elements, a * STEPS + s, lane_line), share, sum)
+                          : sum;
             rows[a * SLOTS * LANES + lane] = sum;
 #else
             rows[a * SLOTS * LANES + lane] =
                 lane < sizes[a]
-                    ? elements.summed[a * STEPS] * pivot_reciprocal(sizes[a], last_reciprocal)
+                    ? PASS(value)(&elements, a * STEPS, lane_line) *
+                          pivot_reciprocal(sizes[a], last_reciprocal)
                     : 0.0f;
 #endif
         }
@@ -152,9 +153,9 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         {
             const uint at = (turn * AT_ONCE + a) * SLOTS + slot, task = from + OF_TURN + at;
             const bool exists = task < tasks && lane_channel < channels;
-            uint n, sample;
-            const ulong place = KIND(locate)(&all, exists ? task : 0,
-                                             exists ? lane_channel : first, &n, &sample);
+            uint n;
+            const block_place block =
+                KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first, &n);
             const float pivot = fold_row(rows + a * SLOTS * LANES);
             float largest = 0.0f;
             PASS(sums) sums;
@@ -162,9 +163,9 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
             UNROLL for (uint s = 0; s < STEPS; ++s)
             {
                 PASS(add)(&sums, &largest, &elements, a * STEPS + s, lane + s * LANES < sizes[a],
-                          pivot, lane_mean);
-                PASS(load)(&elements, a * STEPS + s, &tensors,
-                           place + min(lane + s * LANES, n - 1), sample, lane_line);
+                          pivot, lane_line);
+                PASS(load)(&elements, a * STEPS + s, &tensors, block,
+                           min(lane + s * LANES, n - 1));
             }
             sizes[a] = exists ? n : 0;
             PASS(keep)(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
@@ -184,10 +185,10 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #if SUMS_AGAIN
             if (trip == 0 && part == 0) {
                 float pivot = pivots[own_task], largest = 0.0f;
-                uint n, sample;
+                uint n;
                 PASS(sums) sums;
                 PASS(take)(&sums, &largest, folded, TASKS, own_task);
-                (void)KIND(locate)(&all, owns ? task : 0, first, &n, &sample);
+                (void)KIND(locate)(&all, owns ? task : 0, first, &n);
                 const bool moves =
                     owns && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
                 poor[own_task] = moves;
@@ -209,18 +210,19 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
 #endif
         }
         if (owns) {
-            uint n, sample;
-            const ulong place = KIND(locate)(&all, task, task_channel, &n, &sample);
+            uint n;
+            const block_place block = KIND(locate)(&all, task, task_channel, &n);
             float pivot = pivots[own_task], largest = 0.0f;
             bool unknown;
             PASS(sums) sums;
             PASS(take)(&sums, &largest, folded, TASKS, own_task);
-            const int of_block = PASS(limit)(&pivot, task_mean, &sums, largest, &unknown);
+            const int of_block =
+                PASS(limit)(&pivot, PASS(mean)(task_line), &sums, largest, &unknown);
             PASS(add_part)(limbs, part, n, pivot, &sums);
             if (part == 0)
                 flags |= of_block;
             if (part == 0 && unknown)
-                flags |= PASS(flags_of_elements)(&tensors, place, sample, n, 1, 0, task_line);
+                flags |= PASS(flags_of_elements)(&tensors, block, n, task_line);
         }
         if (++batches == BATCHES_TO_CARRY) {
             carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);

@@ -9,22 +9,23 @@
  */
 /* Adds one element as a block. */
 static void PASS(add_one)(private long *limbs, private int *flags,
-                          private const PASS(tensors) *tensors, ulong at, ulong row,
+                          private const PASS(tensors) *tensors, block_place column, uint row,
                           PASS(line) line)
 {
-    const float mean = PASS(mean)(line);
     PASS(elements) one;
     PASS(sums) sums;
-    PASS(load)(&one, 0, tensors, at, row, line);
-    float pivot = one.summed[0], largest = 0.0f;
+    PASS(load)(&one, 0, tensors, column, row);
+    float pivot = PASS(value)(&one, 0, line), largest = 0.0f;
     PASS(clear)(&sums);
-    PASS(add)(&sums, &largest, &one, 0, true, pivot, mean);
+    PASS(add)(&sums, &largest, &one, 0, true, pivot, line);
     bool unknown;
-    *flags |= PASS(limit)(&pivot, mean, &sums, largest, &unknown);
+    *flags |= PASS(limit)(&pivot, PASS(mean)(line), &sums, largest, &unknown);
     UNROLL for (uint part = 0; part < PARTS; ++part)
         PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
-    if (unknown)
-        *flags |= PASS(flags_of_elements)(tensors, at, row, 1, 1, 1, line);
+    if (unknown) {
+        const block_place block = {column.place + (ulong)row * tensors->walk.stride, row};
+        *flags |= PASS(flags_of_elements)(tensors, block, 1, line);
+    }
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -40,31 +41,27 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels);
+    const PASS(tensors) tensors = PASS_TENSORS(channels, channels, 1);
     PASS(line) line;
-    PASS(line_of)(&tensors, min(c, channels - 1), &line);
-    const float mean = PASS(mean)(line);
+    PASS(line_of)(&tensors, min(c, channels - 1), c, &line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
-    const uint step = (ITEMS >> log2_strip) * RUN, last_channel = min(c, channels - 1);
+    const uint step = (ITEMS >> log2_strip) * RUN;
+    const block_place column_place = {min(c, channels - 1), 0};
     PASS(elements) elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
-        PASS(load)(&elements, k, &tensors, (ulong)min(from + k, stop - 1) * channels + last_channel,
-                   min(from + k, stop - 1), line);
+        PASS(load)(&elements, k, &tensors, column_place, min(from + k, stop - 1));
     for (uint row = from, added = 0; row < stop; row += step) {
-        uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), mean);
+        uint others = PASS(add_run)(limbs, &flags, &elements, min((uint)RUN, stop - row), line);
         UNROLL for (uint k = 0; k < RUN; ++k)
-            PASS(load)(&elements, k, &tensors,
-                       (ulong)min(row + step + k, stop - 1) * channels + last_channel,
-                       min(row + step + k, stop - 1), line);
+            PASS(load)(&elements, k, &tensors, column_place, min(row + step + k, stop - 1));
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
-                PASS(add_one)(limbs, &flags, &tensors, (ulong)(row + k) * channels + c, row + k,
-                              line);
+                PASS(add_one)(limbs, &flags, &tensors, column_place, row + k, line);
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

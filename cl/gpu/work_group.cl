@@ -21,6 +21,24 @@
  */
 #define GAP(gap) (VIEWS ? (gap) : 0)
 
+/*
+ * Where a block begins: the elements of rows alone before it, and its row. Its elements are `stride`
+ * elements and `rows` rows apart (0 or 1).
+ */
+typedef struct block_place {
+    ulong place, row;
+} block_place;
+
+typedef struct block_walk {
+    uint stride, rows;
+} block_walk;
+
+/* Where element i is, with `gap` others between rows. */
+static ulong element_of(block_place block, block_walk walk, uint gap, uint i)
+{
+    return block.place + block.row * gap + (ulong)i * (walk.stride + walk.rows * gap);
+}
+
 /* Folds the lanes of a block, in the order of doc/order.md. */
 static float fold_lanes(private const float *lanes)
 {
