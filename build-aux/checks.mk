@@ -13,9 +13,9 @@ TEST_ICD = $(OCL_ICD_VENDORS)
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
 FAULT_POINTS = 12
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
-# users run, the optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; CHECK=full
-# optimises all.
-optimised_tests = tests/pass/golden
+# users run, the optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
+# and the self-test of a device need the optimiser, too. CHECK=full optimises all.
+optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \

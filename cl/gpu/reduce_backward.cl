@@ -79,7 +79,26 @@ typedef struct backward_sums {
     float e, d, product;
 } backward_sums;
 
-/* `first`: where the work-item's first element is in its row of the tensor. */
+static block_place backward_block(private const backward_tensors *tensors, ulong place, ulong row)
+{
+#if MASKED
+    const block_place block = {place, row, mask_bit(&tensors->activation.mask, place)};
+#else
+    const block_place block = {place, row};
+#endif
+    return block;
+}
+
+#if MASKED
+static ulong bit_of(private const backward_tensors *tensors, block_place block, uint i)
+{
+    const block_walk walk = tensors->walk;
+    const uint padding = tensors->activation.mask.padding;
+    return block.bit + (ulong)i * (walk.stride + walk.rows * padding);
+}
+#endif
+
+/* `first`: where an element of the work-item is; all others are whole words of the mask apart. */
 #if FUSED_SUMS
 static void backward_line_of(private const backward_tensors *tensors, uint c, uint first,
                              private backward_line *line)
@@ -91,7 +110,7 @@ static void backward_line_of(private const backward_tensors *tensors, uint c, ui
     line->a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
     line->b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, line->a);
 #elif MASKED
-    line->bit = mask_bit_of(first);
+    line->bit = mask_bit_of((uint)mask_bit(&of->mask, first));
 #endif
 #if FROM_OUTPUT
     line->slope_inverse = of->slope_inverse;
@@ -125,8 +144,7 @@ static void backward_load(private backward_elements *elements, uint k,
     elements->dy[k] = load_element(tensors->dy, element_of(block, walk, tensors->dy_gap, i));
     elements->x[k] = load_element(tensors->x, element_of(block, walk, tensors->x_gap, i));
 #if MASKED
-    private const mask_of *mask = &tensors->activation.mask;
-    elements->words[k] = load_mask_word(mask, element_of(block, walk, mask->padding, i));
+    elements->words[k] = load_mask_word(&tensors->activation.mask, bit_of(tensors, block, i));
 #endif
 }
 
@@ -152,8 +170,7 @@ static float backward_summed(private const backward_tensors *tensors, block_plac
     backward_elements one;
     backward_load(&one, 0, tensors, block, i);
 #if MASKED
-    line.bit =
-        mask_bit_of((uint)element_of(block, tensors->walk, tensors->activation.mask.padding, i));
+    line.bit = mask_bit_of((uint)bit_of(tensors, block, i));
 #endif
     return backward_value(&one, 0, line);
 }

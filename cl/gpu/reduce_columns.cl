@@ -48,15 +48,14 @@ static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_p
 #endif
 
 /* Where a block of a channel begins, and how long it is. */
-static block_place PASS(locate_column)(uint unit, uint blocks, uint plane, uint channels, uint c,
-                                       private uint *n)
+static block_place PASS(locate_column)(private const PASS(tensors) *tensors, uint unit, uint blocks,
+                                       uint plane, uint channels, uint c, private uint *n)
 {
     const uint sample = blocks == 1 ? unit : quotient(unit, blocks);
     const uint start = (unit - sample * blocks) * BLOCK;
     *n = min((uint)BLOCK, plane - start);
     const ulong row = (ulong)sample * plane + start;
-    const block_place block = {row * channels + c, row};
-    return block;
+    return PASS(block)(tensors, row * channels + c, row);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -83,7 +82,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
     block_place block =
-        PASS(locate_column)(min(from, stop - 1), blocks, plane, channels, last_channel, &n);
+        PASS(locate_column)(&tensors, min(from, stop - 1), blocks, plane, channels, last_channel, &n);
     PASS(elements) elements;
     float pivot = 0.0f;
     bool again = false;
@@ -92,7 +91,7 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
         PASS(load)(&elements, k, &tensors, block, min(k, n - 1));
     for (uint unit = from, added = 0; unit < stop;) {
         const block_place next_block = PASS(locate_column)(
-            min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
+            &tensors, min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
         PASS(sums) lanes[LANES], sums;
         UNROLL for (uint l = 0; l < LANES; ++l)
             PASS(clear)(&lanes[l]);
@@ -114,7 +113,8 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 /* The rows behind these, or the next block's first ones. */
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
-                const block_place rest = {block.place + (ulong)row * channels, block.row + row};
+                const block_place rest = PASS(block)(
+                    &tensors, block.place + (ulong)row * channels, block.row + row);
                 const block_place next = ends ? next_block : rest;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)

@@ -41,16 +41,16 @@ typedef struct KIND(tasks_of) {
 } KIND(tasks_of);
 
 /* Where the block of a task begins, and how long it is. */
-static block_place KIND(locate)(private const KIND(tasks_of) *tasks, uint task, uint channel,
+static block_place KIND(locate)(private const PASS(tensors) *tensors,
+                                private const KIND(tasks_of) *tasks, uint task, uint channel,
                                 private uint *n)
 {
     const uint unit = tasks->begin + (task >> tasks->log2_strip);
     const uint sample = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
     const uint start = (unit - sample * tasks->blocks) * BLOCK;
     *n = min((uint)BLOCK, tasks->plane - start);
-    const block_place block = {
-        sample * tasks->sample + (ulong)channel * tasks->plane + start, sample};
-    return block;
+    return PASS(block)(tensors, sample * tasks->sample + (ulong)channel * tasks->plane + start,
+                       sample);
 }
 
 #if SUMS_AGAIN
@@ -60,7 +60,7 @@ static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tens
                             float pivot, PASS(line) line)
 {
     uint n;
-    const block_place block = KIND(locate)(tasks, task, channel, &n);
+    const block_place block = KIND(locate)(tensors, tasks, task, channel, &n);
     float largest = 0.0f;
     PASS(elements) one;
     PASS(sums) sums;
@@ -120,7 +120,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         const uint task = a * SLOTS + slot;
         const bool exists = task < tasks && lane_channel < channels;
         const block_place block =
-            KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first, &n);
+            KIND(locate)(&tensors, &all, exists ? task : 0, exists ? lane_channel : first, &n);
         sizes[a] = exists ? n : 0;
         /* Loads past the block's end read its last element instead; the values are not used. */
         UNROLL for (uint s = 0; s < STEPS; ++s)
@@ -155,7 +155,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
             const bool exists = task < tasks && lane_channel < channels;
             uint n;
             const block_place block =
-                KIND(locate)(&all, exists ? task : 0, exists ? lane_channel : first, &n);
+                KIND(locate)(&tensors, &all, exists ? task : 0, exists ? lane_channel : first, &n);
             const float pivot = fold_row(rows + a * SLOTS * LANES);
             float largest = 0.0f;
             PASS(sums) sums;
@@ -188,7 +188,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
                 uint n;
                 PASS(sums) sums;
                 PASS(take)(&sums, &largest, folded, TASKS, own_task);
-                (void)KIND(locate)(&all, owns ? task : 0, first, &n);
+                (void)KIND(locate)(&tensors, &all, owns ? task : 0, first, &n);
                 const bool moves =
                     owns && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
                 poor[own_task] = moves;
@@ -211,7 +211,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
         }
         if (owns) {
             uint n;
-            const block_place block = KIND(locate)(&all, task, task_channel, &n);
+            const block_place block = KIND(locate)(&tensors, &all, task, task_channel, &n);
             float pivot = pivots[own_task], largest = 0.0f;
             bool unknown;
             PASS(sums) sums;

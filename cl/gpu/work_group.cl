@@ -22,11 +22,14 @@
 #define GAP(gap) (VIEWS ? (gap) : 0)
 
 /*
- * Where a block begins: the elements of rows alone before it, and its row. Its elements are `stride`
- * elements and `rows` rows apart (0 or 1).
+ * Where a block begins: the elements of rows alone before it, and its row; with a mask (fusion.cl), its
+ * bit. Its elements are `stride` elements and `rows` rows apart (0 or 1).
  */
 typedef struct block_place {
     ulong place, row;
+#if MASKED
+    ulong bit;
+#endif
 } block_place;
 
 typedef struct block_walk {
