@@ -86,3 +86,27 @@ double gradient_truncation(const trial *t, size_t c, const channel *a, double d,
                         (fabs(a->product) + fabs(dy - a->dy_mean) * radius) / sqrt(a->s0 / 2);
     return 4 * pow(h, 4) * size / pow(radius - 2 * h, 5);
 }
+
+/* (1) of doc/from-output.md, in f32: how far x_hat is off at d = x - mean. */
+static double recovery(const trial *t, size_t c, const channel *a, double d)
+{
+    return 9 * u * (fabs(d) * a->invstd + fabs((double)t->in.bias[c] / t->in.weight[c]));
+}
+
+double gradient_recovery(const trial *t, size_t c, const channel *a)
+{
+    double sum = 0;
+    for (size_t j = 0; j < t->g.values; ++j) {
+        const size_t i = gradient_place(t, c, j);
+        sum += fabs(t->in.dy[i]) * recovery(t, c, a, t->in.x[i] - a->mean);
+    }
+    return sum;
+}
+
+double gradient_recovery_dx(const trial *t, size_t c, const channel *a, double d)
+{
+    const double n = (double)t->g.values, off = recovery(t, c, a, d);
+    return fabs(t->in.weight[c]) * a->invstd *
+           (fabs(a->product) * a->invstd / n * off +
+            (fabs(d) * a->invstd + off) * gradient_recovery(t, c, a) / n);
+}

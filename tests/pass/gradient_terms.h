@@ -26,4 +26,8 @@ channel gradient_terms(const trial *t, size_t c);
 /* The truncation error for an element at distance d from the mean, with this dy. */
 double gradient_truncation(const trial *t, size_t c, const channel *a, double d, double dy);
 
+/* How far weight_grad, and dx at d = x - mean, may be off because x was recovered from y. */
+double gradient_recovery(const trial *t, size_t c, const channel *a);
+double gradient_recovery_dx(const trial *t, size_t c, const channel *a, double d);
+
 #endif
