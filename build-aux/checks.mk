@@ -257,7 +257,7 @@ coverage_tests = $(filter-out %.sh tests/tools/% tests/faults/faults_json tests/
 run_coverage = $(MAKE) $(AM_MAKEFLAGS) TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
 	TEST_UNDER=coverage FAULT_POINTS='$(COVERAGE_FAULTS)'
 # A test of deadlines may fail on a busy machine: what has failed runs once more, one by one.
-coverage-here: $(check_PROGRAMS)
+coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +
 	+@$(run_coverage) check-TESTS || $(run_coverage) -j1 recheck; status=$$?; \
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status

@@ -73,8 +73,6 @@ size_t sbn__fuse_backward(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_s
                           const sbn_mask *mask, sbn_backward_outputs outputs, cl_mem table,
                           sbn_argument *arguments, size_t count)
 {
-    if (!layer->fusion)
-        return count;
     fill(f, layer, shard, mask, &shard->residual_grad, outputs.stores, table);
     f->constant = (cl_uint)outputs.constant;
     f->only_gradient = (cl_uint)outputs.only;

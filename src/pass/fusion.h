@@ -17,22 +17,22 @@ typedef struct sbn_fusion {
 } sbn_fusion;
 
 /*
- * Each adds its arguments after `count`, none for a layer without a fusion, and returns how many
- * there are then. `table` stands in for buffers that are not there: kernels do not access it.
+ * Each adds its arguments after `count` and returns how many there are then. `table` stands in for
+ * buffers that are not there: kernels do not access it.
  */
 
-/* Step 3 of a forward pass. `mask`: kept; or NULL. */
+/* Step 3 of a forward pass; none if nothing is fused with it. `mask`: kept; or NULL. */
 size_t sbn__fuse_forward(sbn_fusion *fusion, const sbn_batchnorm *layer, const sbn_shard *shard,
                          const sbn_mask *mask, cl_mem table, sbn_argument *arguments, size_t count);
 
-/* Step 1 of a backward pass, of a layer whose fusion changes it. */
+/* Step 1 of a backward pass; none if the fusion does not change it. */
 size_t sbn__fuse_activation(sbn_fusion *fusion, const sbn_batchnorm *layer, const sbn_shard *shard,
                             const sbn_mask *mask, cl_mem table, sbn_argument *arguments,
                             size_t count);
 
 /*
- * Step 3 of a backward pass. `stores`: the residual's gradient besides dx; `only`: in its place;
- * `constant`: the statistics are.
+ * Step 3 of a backward pass that uses the fusion. `stores`: the residual's gradient besides dx;
+ * `only`: in its place; `constant`: the statistics are.
  */
 typedef struct sbn_backward_outputs {
     int stores, only, constant;

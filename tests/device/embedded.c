@@ -24,6 +24,27 @@ static void refused(cl_device_info question, const void *answer, size_t size, co
     wraps_device_says(question, NULL, 0);
 }
 
+/* Kernels whose work-groups do not fit the device, or have no fixed size. */
+static void refused_kernels(void)
+{
+    const size_t one = 1;
+    const long before = sbn__handles_open();
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
+    config.queues = &queue;
+    config.replicas = 1;
+    wraps_device_says(CL_DEVICE_MAX_WORK_GROUP_SIZE, &one, sizeof one);
+    expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
+           "the device has work-groups of 1 work-items at most; | needs ", "small work-groups");
+    wraps_device_says(CL_DEVICE_MAX_WORK_GROUP_SIZE, NULL, 0);
+    wraps_replace("reqd_work_group_size", "work_group_size_hint");
+    expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
+           " has no fixed size of work-groups", "work-groups of any size");
+    tap_ok(wraps_replaced() > 0, "%d kernels without a size", wraps_replaced());
+    wraps_replace(NULL, NULL);
+    tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
+}
+
 int main(void)
 {
     if (fixture_open(&device))
@@ -42,6 +63,7 @@ int main(void)
     refused(CL_DEVICE_AVAILABLE, &no, sizeof no, "not available", "not available");
     refused(CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no, "no compiler", "no compiler");
     refused(CL_DEVICE_TYPE, &custom, sizeof custom, "custom device", "custom device");
+    refused_kernels();
     wraps_device_says(CL_DEVICE_VERSION, modern, sizeof modern);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
     wraps_device_says(CL_DEVICE_VERSION, NULL, 0);

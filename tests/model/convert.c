@@ -96,6 +96,9 @@ static void check_moves(void)
     const sbn_shard shards[REPLICAS] = {s.shard, s.shard, s.shard};
     expect(sbn_backward(moved.layers[1], shards, of_moved, 0, NULL), SBN_INVALID_ARGUMENT,
            "saved|block.0.norm|changed its group", "a backward pass of a forward before the move");
+    float mean[CHANNELS];
+    expect(sbn_saved_stats(of_moved, mean, NULL, NULL), SBN_INVALID_ARGUMENT,
+           "saved|block.0.norm|changed its group", "the statistics of a forward before the move");
     slice_close(&s);
     for (unsigned seed = 2; seed < 4; ++seed)
         tap_ok(step(&still, 1, 1, of_still, seed) == step(&moved, 1, REPLICAS, of_moved, seed),

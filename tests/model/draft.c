@@ -15,6 +15,7 @@
 
 #include "support/system_calls.h"
 #include "support/tap.h"
+#include "support/wraps.h"
 
 static void check_modes(void)
 {
@@ -103,6 +104,23 @@ static void check_failures(void)
     system_countdown = 0;
 }
 
+/* Neither owner nor group can be kept: no group gets more than all others had. */
+static void check_lost_group(void)
+{
+    static const mode_t modes[][2] = {{0664, 0644}, {0646, 0644}, {0660, 0600}, {0777, 0777}};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
+        draft_make("private", "old", modes[i][0]);
+        wraps_fail(WRAP_CHOWN, 1);
+        wraps_fail_again(WRAPS_ALL);
+        const int status = draft_save(draft_path("private"));
+        wraps_fail(WRAP_CHOWN, 0);
+        tap_ok(!status && draft_holds("private", "new text") &&
+                   draft_mode_of("private") == modes[i][1],
+               "of mode %o without its group: %o, %s", (unsigned)modes[i][0],
+               (unsigned)draft_mode_of("private"), sbn_strerror(status));
+    }
+}
+
 int main(void)
 {
     const int missing = draft_begin();
@@ -110,5 +128,6 @@ int main(void)
         return missing;
     check_modes();
     check_failures();
+    check_lost_group();
     return draft_end();
 }

@@ -81,10 +81,11 @@ size=$(wc -c < "$work/header")
     head -c 32000 /dev/zero
 } > "$work/many"
 "$SYNCBN" inspect --json - "$work/many" > "$work/whole" 2> "$work/err"
-whole=0 refused=0 odd=0 start=10000
-until (ulimit -v $start && "$SYNCBN" --version) > "$work/out" 2>&1; do
+whole=0 refused=0 odd=0 start=10000 most=1000000
+until (ulimit -v $start && "$SYNCBN" --version) > "$work/out" 2>&1 || [ $start -ge $most ]; do
     start=$((start + 2000))
 done
+check "it starts within $start kB" [ $start -lt $most ]
 for more in $([ "${SBN_TEST_UNDER-}" = coverage ] || echo 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40); do
     kilobytes=$((start + 1000 * more))
     (ulimit -v $kilobytes && exec "$SYNCBN" inspect --json - "$work/many") > "$work/out" 2> "$work/err"

@@ -26,9 +26,11 @@ static void check_set(sbn_group *group)
            "there are no others");
 
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *other;
+    sbn_batchnorm *other, *plain;
     config.channels = 1000;
     must(sbn_batchnorm_create(group, &config, &other), "sbn_batchnorm_create");
+    config.affine = 0;
+    must(sbn_batchnorm_create(group, &config, &plain), "sbn_batchnorm_create");
     expect(sbn_model_add(n.model, "stem", other, NULL), SBN_INVALID_ARGUMENT, "name|got \"stem\"",
            "a name twice");
     expect(sbn_model_add(n.model, "stem2", n.layers[0], NULL), SBN_INVALID_ARGUMENT,
@@ -45,8 +47,12 @@ static void check_set(sbn_group *group)
     const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|got NULL",
            "no buffers");
+    expect(sbn_model_add(n.model, "x", plain, n.parameters[0]), SBN_INVALID_ARGUMENT,
+           "parameters: expected NULL for layer \"x\"|no weight or bias",
+           "buffers for a layer without weight and bias");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
     expect(sbn_model_create(NULL), SBN_INVALID_ARGUMENT, "model|NULL", "no place");
+    sbn_batchnorm_destroy(plain);
     sbn_batchnorm_destroy(other);
     network_close(&n);
 }

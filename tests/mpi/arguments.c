@@ -3,6 +3,7 @@
  * communicator, error handler and messages are left alone; that errors of MPI come with a sentence;
  * and that communicators are freed.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +15,46 @@
 
 static fixture device;
 
-/* MPI's profiling interface: the library's reductions come through here and fail on request. */
-static int fail_start;
+/* MPI's profiling interface: the library's calls come through here and fail or lie on request. */
+static int fail_start, fail_text, late_tests, failed_tests, pretend_size;
+static const char *text_instead;
 
 int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request *request)
 {
     return fail_start ? MPI_ERR_COUNT : PMPI_Iallreduce(from, to, count, type, op, comm, request);
+}
+
+int MPI_Error_string(int code, char *text, int *length)
+{
+    if (fail_text)
+        return MPI_ERR_ARG;
+    if (!text_instead)
+        return PMPI_Error_string(code, text, length);
+    *length = sprintf(text, "%s", text_instead);
+    return MPI_SUCCESS;
+}
+
+int MPI_Comm_size(MPI_Comm comm, int *size)
+{
+    const int code = PMPI_Comm_size(comm, size);
+    *size = pretend_size ? pretend_size : *size;
+    return code;
+}
+
+/* What cannot be tested has ended, so that nothing is left in MPI. */
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
+{
+    if (late_tests) {
+        --late_tests;
+        *done = 0;
+        return MPI_SUCCESS;
+    }
+    if (!failed_tests)
+        return PMPI_Test(request, done, status);
+    --failed_tests;
+    PMPI_Wait(request, status);
+    return MPI_ERR_OTHER;
 }
 
 static void check_refused(void)
@@ -32,6 +66,11 @@ static void check_refused(void)
     expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|got MPI_COMM_NULL",
            "no communicator");
     tap_ok(mpi == NULL, "no handle is left after an error");
+    pretend_size = SBN_MAX_WORLD_SIZE + 1;
+    const int status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+    pretend_size = 0;
+    expect(status, SBN_INVALID_ARGUMENT, "comm: expected at most 4095 ranks, got 4096",
+           "too many ranks");
     expect(sbn_mpi_transport(NULL, &table), SBN_INVALID_ARGUMENT,
            "mpi: expected a pointer|got NULL", "a table of nothing");
     expect(sbn_mpi_destroy(NULL), SBN_SUCCESS, "", "destroying nothing");
@@ -62,6 +101,7 @@ static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue
 }
 
 typedef struct pass {
+    sbn_mpi *mpi;
     sbn_batchnorm *layer;
     sbn_saved *saved;
     slice slice;
@@ -91,6 +131,14 @@ static void *create(void *argument)
     pass *p = argument;
     sbn_mpi *mpi;
     p->status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
+    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
+    return NULL;
+}
+
+static void *destroy(void *argument)
+{
+    pass *p = argument;
+    p->status = sbn_mpi_destroy(p->mpi);
     strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
     return NULL;
 }
@@ -128,6 +176,10 @@ static void check_threads(void)
     tap_ok(p.status == SBN_TRANSPORT_ERROR && holds_words(p.sentence, words),
            "a pass by another thread: %s %s", sbn_strerror(p.status), p.sentence);
     close_pass(&p, group, queue);
+    p.mpi = mpi;
+    in_thread(&p, destroy);
+    tap_ok(p.status == SBN_INVALID_ARGUMENT && holds_words(p.sentence, words),
+           "destroyed by another thread: %s %s", sbn_strerror(p.status), p.sentence);
     expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing was started");
 }
 
@@ -147,6 +199,41 @@ static void check_errors(void)
            "failed earlier|MPI_Iallreduce", "afterwards the group is dead");
     close_pass(&p, group, queue);
     expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing is pending");
+}
+
+/* The table's own calls; MPI's sentences may have several lines, or be missing. */
+static void check_table(void)
+{
+    int64_t words[1] = {1};
+    void *request = NULL;
+    sbn_mpi *mpi;
+    sbn_transport table = SBN_TRANSPORT_INIT, strange = SBN_TRANSPORT_INIT;
+    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    expect(sbn_mpi_transport(mpi, NULL), SBN_INVALID_ARGUMENT,
+           "transport: expected a pointer|got NULL", "no place for a table");
+    strange.size = 3;
+    expect(sbn_mpi_transport(mpi, &strange), SBN_INVALID_ARGUMENT,
+           "transport: size|got 3|SBN_TRANSPORT_INIT", "a table of another size");
+    must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
+    expect(table.start(table.context, SBN_TAG_WORDS, words, (size_t)INT_MAX + 1, &request),
+           SBN_INVALID_ARGUMENT, "a reduction: expected at most 2147483647 words, got 2147483648",
+           "too many words");
+    fail_start = 1;
+    text_instead = "one call\nin another";
+    expect(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), SBN_TRANSPORT_ERROR,
+           "MPI_Iallreduce: one call in another", "a sentence of several lines");
+    fail_text = 1;
+    char sentence[64];
+    snprintf(sentence, sizeof sentence, "MPI_Iallreduce: error %d", MPI_ERR_COUNT);
+    expect(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), SBN_TRANSPORT_ERROR,
+           sentence, "an error without a sentence");
+    fail_start = fail_text = 0;
+    text_instead = NULL;
+    must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
+    late_tests = 3;
+    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "what was started is waited for");
+    tap_ok(late_tests == 0 && words[0] == mpi_job_size(), "until it has ended: %d", (int)words[0]);
+    late_tests = 0;
 }
 
 static void handler(MPI_Comm *comm, int *code, ...)
@@ -213,6 +300,28 @@ static void check_given_back(void)
     tap_ok(made == wanted, "%d transports, one after the other: %s", made, sbn_last_error());
 }
 
+/* What cannot be tested in the end is not waited for; its memory stays. */
+static void check_left_behind(void)
+{
+    static int64_t words[1] = {1};
+    void *request = NULL;
+    sbn_mpi *mpi;
+    sbn_transport table = SBN_TRANSPORT_INIT;
+    if (strcmp(tool(), "valgrind") == 0) {
+        tap_skip("a request that is left behind stays allocated");
+        return;
+    }
+    expect_leaks();
+    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
+    must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
+    failed_tests = 1;
+    expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "1 reduction that|is pending|MPI_Abort",
+           "MPI cannot test what is pending");
+    tap_ok(failed_tests == 0 && words[0] == mpi_job_size(), "it was tested once, and has ended");
+    failed_tests = 0;
+}
+
 int main(int argc, char **argv)
 {
     sbn_mpi *mpi;
@@ -229,8 +338,10 @@ int main(int argc, char **argv)
     check_refused();
     check_threads();
     check_errors();
+    check_table();
     check_left_alone();
     check_given_back();
+    check_left_behind();
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());
     /* Too late for a check: the ranks can no longer agree on one. */

@@ -71,6 +71,8 @@ static void check_places(sbn_group *group)
     expect(sbn_batchnorm_settings(layer, NULL), SBN_INVALID_ARGUMENT, "config|NULL", "settings");
     expect(sbn_batchnorm_settings(NULL, &config), SBN_INVALID_ARGUMENT, "layer|NULL", "settings");
     expect(sbn_checkpoint_create(NULL, &checkpoint), SBN_INVALID_ARGUMENT, "path|NULL", "a file");
+    expect(sbn_checkpoint_create(data_path("network_f16.safetensors"), NULL), SBN_INVALID_ARGUMENT,
+           "checkpoint|NULL", "a file");
     must(sbn_checkpoint_create(data_path("network_f16.safetensors"), &checkpoint), "a file");
     expect(sbn_checkpoint_layer(checkpoint, 0, NULL), SBN_INVALID_ARGUMENT, "layer|NULL",
            "a layer of a file");

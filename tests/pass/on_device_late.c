@@ -123,6 +123,14 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
+    train(&t, 0, results);
+    wraps_condemn(1);
+    expect_words(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
+                 "running statistics of layer \"batchnorm\": a forward pass has failed",
+                 "running statistics are set");
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
     must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
     for (size_t r = 0; r < t.replicas; ++r)
         slice_reset(&t.slices[r]);
