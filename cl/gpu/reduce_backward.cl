@@ -79,18 +79,19 @@ typedef struct backward_sums {
     float e, d, product;
 } backward_sums;
 
-static block_place backward_block(private const backward_tensors *tensors, ulong place, ulong row)
-{
 #if MASKED
-    const block_place block = {place, row, mask_bit(&tensors->activation.mask, place)};
-#else
-    const block_place block = {place, row};
-#endif
-    return block;
+/*
+ * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows of a
+ * mask are either.
+ */
+static ulong backward_first_bit(private const backward_tensors *tensors, ulong place, ulong row,
+                                ulong plane, uint plane_size)
+{
+    private const mask_of *mask = &tensors->activation.mask;
+    return place + (mask->row == plane_size ? plane : row) * mask->padding;
 }
 
-#if MASKED
-static ulong bit_of(private const backward_tensors *tensors, block_place block, uint i)
+static ulong backward_bit(private const backward_tensors *tensors, block_place block, uint i)
 {
     const block_walk walk = tensors->walk;
     const uint padding = tensors->activation.mask.padding;
@@ -144,7 +145,7 @@ static void backward_load(private backward_elements *elements, uint k,
     elements->dy[k] = load_element(tensors->dy, element_of(block, walk, tensors->dy_gap, i));
     elements->x[k] = load_element(tensors->x, element_of(block, walk, tensors->x_gap, i));
 #if MASKED
-    elements->words[k] = load_mask_word(&tensors->activation.mask, bit_of(tensors, block, i));
+    elements->words[k] = load_mask_word(&tensors->activation.mask, backward_bit(tensors, block, i));
 #endif
 }
 
@@ -170,7 +171,7 @@ static float backward_summed(private const backward_tensors *tensors, block_plac
     backward_elements one;
     backward_load(&one, 0, tensors, block, i);
 #if MASKED
-    line.bit = mask_bit_of((uint)bit_of(tensors, block, i));
+    line.bit = mask_bit_of((uint)backward_bit(tensors, block, i));
 #endif
     return backward_value(&one, 0, line);
 }

@@ -55,7 +55,10 @@ static block_place PASS(locate_column)(private const PASS(tensors) *tensors, uin
     const uint start = (unit - sample * blocks) * BLOCK;
     *n = min((uint)BLOCK, plane - start);
     const ulong row = (ulong)sample * plane + start;
-    return PASS(block)(tensors, row * channels + c, row);
+    const ulong place = row * channels + c;
+    const block_place block = {place,
+                               row AND_BIT(PASS(first_bit)(tensors, place, row, row, plane))};
+    return block;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
@@ -113,8 +116,9 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 /* The rows behind these, or the next block's first ones. */
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
-                const block_place rest = PASS(block)(
-                    &tensors, block.place + (ulong)row * channels, block.row + row);
+                const block_place rest = {
+                    block.place + (ulong)row * channels,
+                    block.row + row AND_BIT(PASS(bit)(&tensors, block, row))};
                 const block_place next = ends ? next_block : rest;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)

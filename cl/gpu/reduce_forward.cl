@@ -51,12 +51,6 @@ static float forward_mean(forward_line line)
     return line;
 }
 
-static block_place forward_block(private const forward_tensors *tensors, ulong place, ulong row)
-{
-    const block_place block = {place, row};
-    return block;
-}
-
 /* Element i of a block, as it is summed. */
 static float forward_summed(private const forward_tensors *tensors, block_place block, uint i,
                             forward_line line)

@@ -36,8 +36,7 @@
 
 /* A work-group's tasks. */
 typedef struct KIND(tasks_of) {
-    ulong sample; /* elements of one */
-    uint first, channels, plane, blocks, begin, count, log2_strip;
+    uint channels, plane, blocks, begin, log2_strip;
 } KIND(tasks_of);
 
 /* Where the block of a task begins, and how long it is. */
@@ -49,8 +48,11 @@ static block_place KIND(locate)(private const PASS(tensors) *tensors,
     const uint sample = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
     const uint start = (unit - sample * tasks->blocks) * BLOCK;
     *n = min((uint)BLOCK, tasks->plane - start);
-    return PASS(block)(tensors, sample * tasks->sample + (ulong)channel * tasks->plane + start,
-                       sample);
+    const ulong plane = (ulong)sample * tasks->channels + channel;
+    const ulong place = plane * tasks->plane + start;
+    const block_place block = {
+        place, sample AND_BIT(PASS(first_bit)(tensors, place, sample, plane, tasks->plane))};
+    return block;
 }
 
 #if SUMS_AGAIN
@@ -94,9 +96,7 @@ void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint u
     const PASS(tensors) tensors = PASS_TENSORS(channels, 1, 0);
     if (NONE_REPEATS(first, min(strip_mask + 1, channels - first)))
         return;
-    const KIND(tasks_of) all = {(ulong)channels * plane, first,  channels,
-                                  plane,                   blocks, begin,
-                                  tasks,                   log2_strip};
+    const KIND(tasks_of) all = {channels, plane, blocks, begin, log2_strip};
     /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);

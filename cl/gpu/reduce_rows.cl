@@ -23,8 +23,8 @@ static void PASS(add_one)(private long *limbs, private int *flags,
     UNROLL for (uint part = 0; part < PARTS; ++part)
         PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
     if (unknown) {
-        const block_place block =
-            PASS(block)(tensors, column.place + (ulong)row * tensors->walk.stride, row);
+        const block_place block = {column.place + (ulong)row * tensors->walk.stride,
+                                   row AND_BIT(PASS(bit)(tensors, column, row))};
         *flags |= PASS(flags_of_elements)(tensors, block, 1, line);
     }
 }
@@ -51,7 +51,8 @@ void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, u
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
     const uint step = (ITEMS >> log2_strip) * RUN;
-    const block_place column_place = PASS(block)(&tensors, min(c, channels - 1), 0);
+    const uint own_channel = min(c, channels - 1);
+    const block_place column_place = {own_channel, 0 AND_BIT(own_channel)};
     PASS(elements) elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)

@@ -32,6 +32,13 @@ typedef struct block_place {
 #endif
 } block_place;
 
+/* In an initialiser of block_place. A function that returns one costs registers. */
+#if MASKED
+#define AND_BIT(bit) , bit
+#else
+#define AND_BIT(bit)
+#endif
+
 typedef struct block_walk {
     uint stride, rows;
 } block_walk;

@@ -15,7 +15,7 @@ class KernelFacts:
     resident: float      # warps, of those that a unit can have
     in_flight: float     # loads of a float in flight
     busy: float          # 1: half of the warps are resident, or as many bytes as memory needs in flight
-    per_float: float     # instructions for each that an apply kernel loads; None of others
+    per_float: float     # instructions for each that an apply kernel loads; None of others, and of halves
 
     @property
     def name(self):
@@ -56,7 +56,7 @@ def kernel_facts(target, kernel):
         in_flight = model.loads_in_flight(kernel, way)
         groups = resident_groups(target, kernel) / target.group_units
         busy = max(2 * resident, groups * kernel.items * in_flight * 4 / 1024 / target.needed)
-        if 'apply' in kernel.name:
+        if 'apply' in kernel.name and not kernel.program.endswith('f16'):
             _, elements, instructions = model.trip(kernel, way, 1200, 3)
             per_float = instructions / elements / tensors
     return KernelFacts(target.name, kernel, resident, in_flight, busy, per_float)
@@ -66,7 +66,7 @@ def kernel_facts(target, kernel):
 class StepFacts:
     device: str
     kernel: str
-    fusion: str      # "", or "+relu"
+    variant: str     # "", or "+relu"
     groups: int
     resident: float  # groups that are resident on a unit
     megabytes: float
@@ -75,7 +75,7 @@ class StepFacts:
 
     @property
     def name(self):
-        return self.kernel + self.fusion
+        return self.kernel + self.variant
 
     @property
     def place(self):
@@ -94,8 +94,8 @@ class StepFacts:
 
 def step(device, target, kernel, time, way):
     resident = resident_groups(target, kernel) / target.group_units
-    fusion = ''.join(kernel.program.partition('+')[1:])
-    return StepFacts(device.name, kernel.name, fusion, way.groups, resident, way.bytes / 1e6, time)
+    variant = ''.join(kernel.program.partition('+')[1:])
+    return StepFacts(device.name, kernel.name, variant, way.groups, resident, way.bytes / 1e6, time)
 
 
 def apply_facts(device, target, kernel, shape, plan):

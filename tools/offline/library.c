@@ -2,7 +2,7 @@
  * What the library does with a GPU, asked without one:
  *
  *   library texts FOLDER    writes each program of the GPU form as FOLDER/NAME.cl, NAME.options: "narrow"
- *                           and, of the fusions that are compiled, "narrow+relu"
+ *                           and, of the variants that are compiled, "narrow+relu"
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
@@ -19,16 +19,20 @@
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
 
-typedef struct named_fusion {
+typedef struct variant {
     const char *name;
     sbn_activation activation;
-    int residual;
-} named_fusion;
+    int residual, from_output, views;
+    sbn_type type;
+} variant;
 
 /* Those that differ in what they load; a leaky ReLU has a factor more than a ReLU. */
-static const named_fusion fusions[] = {{"", SBN_IDENTITY, 0},
-                                       {"+relu", SBN_RELU, 0},
-                                       {"+residual+relu", SBN_RELU, 1}};
+static const variant variants[] = {
+    {"", SBN_IDENTITY, 0, 0, 0, SBN_F32},           {"+relu", SBN_RELU, 0, 0, 0, SBN_F32},
+    {"+residual+relu", SBN_RELU, 1, 0, 0, SBN_F32}, {"+output", SBN_LEAKY_RELU, 0, 1, 0, SBN_F32},
+    {"+views", SBN_IDENTITY, 0, 0, 1, SBN_F32},     {"+f16", SBN_IDENTITY, 0, 0, 0, SBN_F16},
+    {"+bf16", SBN_IDENTITY, 0, 0, 0, SBN_BF16},
+};
 
 static int fail(const char *what, const char *why)
 {
@@ -52,13 +56,13 @@ static int close_written(FILE *file)
     return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
 }
 
-static int write_text(const char *folder, int program, const named_fusion *fusion)
+static int write_text(const char *folder, int program, const variant *v)
 {
     sbn_program_text text;
     char name[64];
-    snprintf(name, sizeof name, "%s%s", program_names[program], fusion->name);
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, SBN_F32,
-                          sbn__fusion_of(fusion->activation, fusion->residual, 0), 0, 0, ""))
+    snprintf(name, sizeof name, "%s%s", program_names[program], v->name);
+    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, v->type, fusion, v->views, 0, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, name, "cl");
     if (!source)
@@ -77,9 +81,9 @@ static int write_text(const char *folder, int program, const named_fusion *fusio
 static int write_texts(const char *folder)
 {
     int status = 0;
-    for (size_t i = 0; i < sizeof fusions / sizeof *fusions; ++i)
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
         for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
-            status = write_text(folder, program, &fusions[i]);
+            status = write_text(folder, program, &variants[i]);
     return status;
 }
 

@@ -32,13 +32,13 @@ def write(path, facts, steps, limits):
                      '(/ instructions a float)', ['kernel', *targets],
                      [[name] + [cells.get((name, t), '') for t in targets] for name in names])
     devices = list(dict.fromkeys(s.device for s in steps))
-    cells = {(s.problem, s.kernel.split('_')[0], 'apply' in s.kernel, s.fusion, s.device):
+    cells = {(s.problem, s.kernel.split('_')[0], 'apply' in s.kernel, s.variant, s.device):
              '%.1f %%%s, %.0f us, %d' % (100 * s.time.share, '*' if limits.misses(s, 'share') else '',
                                          s.time.total, s.groups) for s in steps}
     keys = list(dict.fromkeys(key[:4] for key in cells))
     text += rows('Modelled share of peak bandwidth (* misses its goal), time, work-groups', ['step', *devices],
-                 [['%s %s %s%s' % (problem, way, 'apply' if applies else 'reduce', fusion)] +
-                  [cells.get((problem, way, applies, fusion, device), '') for device in devices]
-                  for problem, way, applies, fusion in keys])
+                 [['%s %s %s%s' % (problem, way, 'apply' if applies else 'reduce', variant)] +
+                  [cells.get((problem, way, applies, variant, device), '') for device in devices]
+                  for problem, way, applies, variant in keys])
     with open(path, 'w', encoding='utf-8') as file:
         file.write('\n'.join(text) + '\n')
