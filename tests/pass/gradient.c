@@ -164,9 +164,7 @@ static void check(runner *r, const char *device, const char *line, int clamped)
             const double half = given.p.type == SBN_F32 ? 0 : element_step(given.p.type, dx) / 2;
             const double own = half +
                                16 * u * p * (fabs(dy) + fabs(of[c].dy_mean) + 2 * k * fabs(d));
-            const double recovered = given.p.from_output
-                                         ? gradient_recovery_dx(&given, c, &of[c], d)
-                                         : 0;
+            const double recovered = gradient_recovery_dx(&given, c, &of[c], d);
             judge(&x, dx - quotient[c], of[c].rounding + own + recovered, cut);
             const double tolerance = of[c].rounding + own + recovered + cut;
             mean_seen[c] = fmax(mean_seen[c], p * fabs(of[c].dy_mean) / tolerance);
@@ -188,7 +186,7 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     ran = ran && difference(&t, r, z, at, quotient);
     for (size_t c = 0; c < CHANNELS && ran; ++c)
         judge(&weight, given.out.of[OUT_WEIGHT_GRAD].data[c] - quotient[c],
-              of[c].rounding + (given.p.from_output ? gradient_recovery(&given, c, &of[c]) : 0), 0);
+              of[c].rounding + of[c].recovered, 0);
     for (size_t c = 0; c < CHANNELS; ++c)
         at[c] = &t.in.bias[c];
     ran = ran && difference(&t, r, z, at, quotient);

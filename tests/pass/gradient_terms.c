@@ -49,10 +49,18 @@ void gradient_fill(trial *t)
     }
 }
 
+/* (1) of doc/from-output.md, in f32: how far x_hat is off at d = x - mean. 0 of other layers. */
+static double recovery(const trial *t, size_t c, const channel *a, double d)
+{
+    if (!t->p.from_output)
+        return 0;
+    return 9 * u * (fabs(d) * a->invstd + fabs((double)t->in.bias[c] / t->in.weight[c]));
+}
+
 channel gradient_terms(const trial *t, size_t c)
 {
     const double n = (double)t->g.values, weight = t->in.weight[c], bias = t->in.bias[c];
-    channel a = {0, 0, 0, 0, 0, 0};
+    channel a = {0, 0, 0, 0, 0, 0, 0};
     double var = 0, most = 0;
     for (size_t j = 0; j < t->g.values; ++j) {
         a.mean += t->in.x[gradient_place(t, c, j)] / n;
@@ -72,6 +80,7 @@ channel gradient_terms(const trial *t, size_t c)
         const double more = problem_is_fused(&t->p) ? 2 * (scale * fabs(d) + fabs(bias) + r) : 0;
         a.rounding += 1.5 * fabs(t->in.dy[gradient_place(t, c, j)]) * u *
                       (10 * scale * fabs(d) + 4 * fabs(bias) + 9 * scale * most + more);
+        a.recovered += fabs(t->in.dy[gradient_place(t, c, j)]) * recovery(t, c, &a, d);
     }
     a.rounding *= 18 / (12 * h);
     return a;
@@ -87,26 +96,10 @@ double gradient_truncation(const trial *t, size_t c, const channel *a, double d,
     return 4 * pow(h, 4) * size / pow(radius - 2 * h, 5);
 }
 
-/* (1) of doc/from-output.md, in f32: how far x_hat is off at d = x - mean. */
-static double recovery(const trial *t, size_t c, const channel *a, double d)
-{
-    return 9 * u * (fabs(d) * a->invstd + fabs((double)t->in.bias[c] / t->in.weight[c]));
-}
-
-double gradient_recovery(const trial *t, size_t c, const channel *a)
-{
-    double sum = 0;
-    for (size_t j = 0; j < t->g.values; ++j) {
-        const size_t i = gradient_place(t, c, j);
-        sum += fabs(t->in.dy[i]) * recovery(t, c, a, t->in.x[i] - a->mean);
-    }
-    return sum;
-}
-
 double gradient_recovery_dx(const trial *t, size_t c, const channel *a, double d)
 {
     const double n = (double)t->g.values, off = recovery(t, c, a, d);
     return fabs(t->in.weight[c]) * a->invstd *
            (fabs(a->product) * a->invstd / n * off +
-            (fabs(d) * a->invstd + off) * gradient_recovery(t, c, a) / n);
+            (fabs(d) * a->invstd + off) * a->recovered / n);
 }

@@ -19,6 +19,7 @@ void gradient_fill(trial *t);
 /* The terms of the tolerances, in float64. */
 typedef struct channel {
     double mean, s0, invstd, dy_mean, product, rounding;
+    double recovered; /* how far weight_grad may be off because x was recovered from y */
 } channel;
 
 channel gradient_terms(const trial *t, size_t c);
@@ -26,8 +27,7 @@ channel gradient_terms(const trial *t, size_t c);
 /* The truncation error for an element at distance d from the mean, with this dy. */
 double gradient_truncation(const trial *t, size_t c, const channel *a, double d, double dy);
 
-/* How far weight_grad, and dx at d = x - mean, may be off because x was recovered from y. */
-double gradient_recovery(const trial *t, size_t c, const channel *a);
+/* The same of dx, at d = x - mean. */
 double gradient_recovery_dx(const trial *t, size_t c, const channel *a, double d);
 
 #endif
