@@ -36,7 +36,12 @@ static int take_transport(void *context, sbn_transport *transport)
 static int join_ranks(void *context, float *data, size_t count)
 {
     (void)context;
-    return MPI_Allreduce(MPI_IN_PLACE, data, (int)count, MPI_UINT32_T, MPI_BOR, MPI_COMM_WORLD);
+    MPI_Request request;
+    const int status = MPI_Iallreduce(MPI_IN_PLACE, data, (int)count, MPI_UINT32_T, MPI_BOR,
+                                      MPI_COMM_WORLD, &request);
+    if (!status)
+        mpi_job_wait(&request);
+    return status;
 }
 
 /* The first PoCL device, for all ranks alike. */
@@ -106,6 +111,7 @@ static void run_problem(const char *line, runner *job, runner *single)
     trial_make(&alone, line, runner_replicas(job));
     if (mpi_job_rank() == 0)
         expected = trial_run(&alone, single, here);
+    mpi_job_meet();
     MPI_Bcast(&expected, 1, MPI_INT, 0, MPI_COMM_WORLD);
     const int status = trial_run(&spread, job, error);
     if (status && status != expected)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "bench/scaling/mpi_job.h"
 #include "support/stalls.h"
 
 int training_says(const training *t, const char *when, int status)
@@ -81,6 +82,7 @@ int training_open(training *t, double timeout, sbn_timeout_action action)
                9);
     /* All together until here, whatever their start took. */
     must(training_first(t), "the first pass");
+    mpi_job_meet();
     MPI_Barrier(MPI_COMM_WORLD);
     stalls_begin();
     return 0;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "pass/types.h"
+#include "support/programs_kept.h"
 #include "support/sample.h"
 
 /* Rows that fill words of a mask, and rows that do not; planes of both walks of the GPU form. */
@@ -262,5 +263,6 @@ static void check_device(const device_info *info)
 int main(void)
 {
     trial_usable_devices(check_device);
+    programs_release();
     return tap_done();
 }

@@ -9,6 +9,7 @@
 
 #include "group/group.h"
 #include "support/fixture.h"
+#include "support/programs_kept.h"
 #include "support/wraps.h"
 
 enum { REPLICAS = 3, SEED = 7 };
@@ -296,6 +297,7 @@ static void checks(void)
     check_failed_commands(0);
     for (int r = 0; r < REPLICAS; ++r)
         clReleaseCommandQueue(queues[r]);
+    programs_release();
 }
 
 int main(void)

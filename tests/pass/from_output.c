@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "pass/output_reference.h"
+#include "support/programs_kept.h"
 #include "support/sample.h"
 
 static const struct {
@@ -204,5 +205,6 @@ static void check_device(const device_info *info)
 int main(void)
 {
     trial_usable_devices(check_device);
+    programs_release();
     return tap_done();
 }

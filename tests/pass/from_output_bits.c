@@ -12,6 +12,7 @@
 
 #include "group/group.h"
 #include "support/fixture.h"
+#include "support/programs_kept.h"
 #include "support/sample.h"
 #include "support/storage.h"
 
@@ -277,6 +278,7 @@ static void checks(void)
                        b->activation == SBN_IDENTITY ? "" : ", leaky", b->samples, b->channels,
                        b->plane, variants[k].name);
     }
+    programs_release();
 }
 
 int main(void)

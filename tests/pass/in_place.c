@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "support/fixture.h"
+#include "support/programs_kept.h"
 #include "support/sample.h"
 
 static fixture device;
@@ -237,6 +238,7 @@ static void checks(void)
             check_frozen(&set);
         }
     check_shifted();
+    programs_release();
 }
 
 int main(void)

@@ -31,19 +31,25 @@ OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
 check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
+tests_pass_from_output_LDFLAGS = $(programs_wrap)
 tests_pass_from_output_SOURCES = \
+	$(programs_kept) \
 	tests/pass/from_output.c \
 	tests/pass/output_reference.c \
 	tests/pass/output_reference.h \
 	tests/pass/types.h \
 	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
+tests_pass_activation_LDFLAGS = $(programs_wrap)
 tests_pass_activation_SOURCES = \
+	$(programs_kept) \
 	tests/pass/activation.c \
 	tests/pass/types.h \
 	tests/pass/types_setup.c \
 	tests/pass/types_sides.c
+tests_pass_types_LDFLAGS = $(programs_wrap)
 tests_pass_types_SOURCES = \
+	$(programs_kept) \
 	tests/pass/types.c \
 	tests/pass/types.h \
 	tests/pass/types_setup.c \
@@ -88,22 +94,30 @@ pass_tests = \
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
-tests_pass_chunks_LDFLAGS = $(wraps)
+tests_pass_chunks_SOURCES = tests/pass/chunks.c $(programs_kept)
+tests_pass_chunks_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_faults_LDFLAGS = $(wraps)
+tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
+tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)
 tests_pass_frozen_SOURCES = \
 	tests/pass/frozen.c \
 	tests/pass/frozen.h \
 	tests/pass/frozen_alone.c \
 	tests/pass/frozen_example.c
+tests_pass_in_place_SOURCES = tests/pass/in_place.c $(programs_kept)
+tests_pass_in_place_LDFLAGS = $(programs_wrap)
 tests_pass_on_device_SOURCES = \
+	$(programs_kept) \
 	tests/pass/on_device.c \
 	tests/pass/on_device_calls.c \
 	tests/pass/on_device_late.c \
 	tests/pass/on_device_training.c \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
-tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
+tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
+tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
+tests_pass_views_LDFLAGS = $(programs_wrap)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)
 VALGRIND_TESTS += tests/pass/passes

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "pass/on_device_training.h"
+#include "support/programs_kept.h"
 
 static cl_command_queue queues[2]; /* in order, and not */
 
@@ -120,6 +121,7 @@ static void checks(void)
         check_late_errors(&problems[3], queues[kind]);
     }
     clReleaseCommandQueue(queues[1]);
+    programs_release();
 }
 
 int main(void)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "support/programs_kept.h"
 #include "support/sample.h"
 
 /* For all kernels: planes of one element, of part of a block, of blocks; strips of channels. */
@@ -155,5 +156,6 @@ static void check_device(const device_info *info)
 int main(void)
 {
     trial_usable_devices(check_device);
+    programs_release();
     return tap_done();
 }

@@ -11,6 +11,7 @@
 #include "group/group.h"
 
 #include "support/fixture.h"
+#include "support/programs_kept.h"
 #include "support/sample.h"
 
 enum {
@@ -369,6 +370,7 @@ static void checks(void)
         if (!sample_only() || problems[i].type == SBN_F32)
             check(&problems[i], APART, SBN_FORM_GPU);
     }
+    programs_release();
 }
 
 int main(void)

@@ -71,6 +71,10 @@ wraps = \
 	$(wrap)clSetKernelArg \
 	$(wrap)sbn__allocate
 
+# Programs that stay built: with programs_kept among the sources.
+programs_wrap = $(wrap)sbn__program_acquire
+programs_kept = tests/support/programs_kept.c tests/support/programs_kept.h
+
 # What else the library asks, waits for and releases; the system's calls that write files, and those
 # that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.
 query_wraps = \

@@ -33,7 +33,9 @@ int rank_is_here(const test_rank *m)
 
 void ranks_broadcast(int rank, void *data, size_t size)
 {
-    MPI_Bcast(data, (int)size, MPI_BYTE, rank, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Ibcast(data, (int)size, MPI_BYTE, rank, MPI_COMM_WORLD, &request);
+    mpi_job_wait(&request);
 }
 
 /* The ranks beyond `count` have a place without a communicator. */
@@ -44,6 +46,7 @@ struct transports *transports_open(int count)
     struct transports *transports = calloc(1, sizeof *transports);
     must(transports && count <= mpi_job_size() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY,
          "a place for ranks");
+    mpi_job_meet();
     MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() < count ? 0 : MPI_UNDEFINED, mpi_job_rank(),
                    &transports->comm);
     if (transports->comm != MPI_COMM_NULL)
@@ -61,6 +64,7 @@ void transports_close(struct transports *transports)
 {
     if (!transports)
         return;
+    mpi_job_meet();
     must(sbn_mpi_destroy(transports->mpi), "sbn_mpi_destroy");
     if (transports->comm != MPI_COMM_NULL)
         MPI_Comm_free(&transports->comm);

@@ -10,7 +10,9 @@ static int judge(int condition)
     if (!conditions)
         MPI_Abort(MPI_COMM_WORLD, 99);
     condition = condition != 0;
-    MPI_Allgather(&condition, 1, MPI_INT, conditions, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallgather(&condition, 1, MPI_INT, conditions, 1, MPI_INT, MPI_COMM_WORLD, &request);
+    mpi_job_wait(&request);
     for (int rank = 0; rank < ranks; ++rank) {
         all = all && conditions[rank];
         if (!conditions[rank])
