@@ -211,7 +211,8 @@ check-bare: dist
 EXTRA_DIST += build-aux/intel-runtime.sh tests/tools/intel.sh
 check-intel: tools/syncbn/syncbn
 	$(SHELL) $(srcdir)/build-aux/intel-runtime.sh intel
-	CI= $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(abs_builddir)/intel/vendors' \
+	CI= UNOPTIMISED=-cl-opt-disable \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(abs_builddir)/intel/vendors' \
 	  TESTS='tests/tools/intel.sh tests/pass/golden.sh tests/tools/check.sh' TEST_SUITE_LOG=$@.log
 
 # --- make soak ------------------------------------------------------------------------

@@ -22,9 +22,11 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
-        PASS(tensors) own = *tensors;
-        if (own.row != 0)
+        PASS(tensors) own = *tensors, of_next = *tensors;
+        if (own.row != 0) {
             PASS(skip)(&own, quotient_long(place, own.row));
+            PASS(skip)(&of_next, quotient_long(ahead, own.row));
+        }
         PASS(line) line;
         PASS(line_of)(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
         const float pivot = again ? pivots[j]
@@ -35,11 +37,11 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
         uint i = 0;
         const uint steps = steps_of(n);
         for (uint step = 0; step < steps; ++step, i += LANES) {
-            PASS(prefetch)(&own, ahead + i);
+            PASS(prefetch)(&of_next, ahead + i);
             PASS(add)(&sums, &own, place + i, pivot, line);
         }
         if (i < n) {
-            PASS(prefetch)(&own, ahead + i);
+            PASS(prefetch)(&of_next, ahead + i);
             PASS(add_edge)(&sums, &own, place, i, n, pivot, line);
         }
         PASS(keep_lanes)(lanes, LANES_SIZE, j, &sums);

@@ -15,23 +15,32 @@
 
 /*
  * Adds n < TILE_ROWS + LANES rows from `place` on to the lanes' sums of WIDTH channels; `sums` has
- * what is not kept per lane. `inside`: all rows can be read as whole vectors.
+ * what is not kept per lane. `inside`: all rows can be read as whole vectors. `first` is the tile's
+ * first row in its block, as the rows of the lines `ahead` are the block's.
  */
 static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
-                           real pivot, PASS(line) line, uint inside, uint started,
+                           real pivot, PASS(line) line, uint inside, uint first,
                            private real *lanes, private PASS(sums) *sums,
                            private tile_lines *ahead)
 {
     const uint size = VECTORS * LANES;
     for (uint l = 0; l < LANES; ++l) {
-        if (started)
+        if (first > 0)
             PASS(take_lanes)(lanes, size, l, sums);
         else
             PASS(clear_lanes)(sums);
-        const ulong next = next_lines(ahead, PASS_TILE_STEPS);
-        ulong at = place + (ulong)l * stride;
+        const ulong rows_ahead = ahead->rows;
+        ulong next = next_lines(ahead, PASS_TILE_STEPS), at = place + (ulong)l * stride;
         PASS(tensors) own = *tensors;
         PASS(skip)(&own, l);
+        /* Here, so that dense tensors have no pointers more in the loop, which then asks again. */
+        if (own.row != 0) {
+            PASS(tensors) of_next = own;
+            PASS(skip)(&of_next, rows_ahead - (first + l));
+            for (uint k = 0; k < PASS_TILE_STEPS; ++k)
+                PASS(prefetch)(&of_next, next + k * WIDTH);
+            next = at;
+        }
         uint i = l;
         if (n >= TILE_ROWS && inside)
 #pragma unroll
@@ -62,7 +71,7 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
     uint poor = 0;
     for (uint r = 0, rows; r < n; r += rows) {
         rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
-        tile_lines own = {place + (ulong)(r + rows) * stride, 0, width, stride};
+        tile_lines own = {place + (ulong)(r + rows) * stride, r + rows, 0, width, stride};
         private tile_lines *next = r + rows < n ? &own : ahead;
         PASS(tensors) of_tile = *tensors;
         PASS(skip)(&of_tile, r);
@@ -80,7 +89,7 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
                 PASS(clear)(&sums[v]);
             }
             PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r > 0,
+            PASS(sum_tile)(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r,
                            lanes + v * LANES, &own_sums, next);
             sums[v] = own_sums;
         }
@@ -188,6 +197,7 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
         own = *tensors;
         PASS(skip)(&own, row);
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
+        ahead.rows -= row;
         PASS(sum_block)(&own, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
                         flags);
         if (++added == BATCHES_TO_CARRY) {

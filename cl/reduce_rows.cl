@@ -31,7 +31,8 @@ static real load_table(global const float *p, global const float *end)
 
 /* The cache lines of a tile, `width` elements of each row, in the order of memory. */
 typedef struct tile_lines {
-    ulong row; /* where the row begins in the tensor */
+    ulong row;  /* where the row begins, without gaps */
+    ulong rows; /* before it, each with a gap: from the tensor's or a block's first on */
     uint column, width, stride;
 } tile_lines;
 
@@ -43,6 +44,7 @@ static ulong next_lines(private tile_lines *lines, uint count)
     if (lines->column >= lines->width) {
         lines->column = 0;
         lines->row += lines->stride;
+        lines->rows += lines->stride != 0;
     }
     return place;
 }
@@ -52,9 +54,11 @@ static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint
                            uint stride)
 {
     const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
-    tile_lines lines = {((ulong)sample * plane + start) * stride + c, 0, width, stride};
+    const ulong row = (ulong)sample * plane + start;
+    tile_lines lines = {row * stride + c, row, 0, width, stride};
     if (number >= stop) {
         lines.row = c;
+        lines.rows = 0;
         lines.stride = 0;
     }
     return lines;

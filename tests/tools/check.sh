@@ -4,7 +4,8 @@
 # kinds of device, and rusticl for llvmpipe, unless the environment says else.
 # With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
 # fourth problem, other ones than the group before, of those whose kernels are soon compiled.
-# Environment: srcdir, SYNCBN (the command), CHECK. Runs in the build directory.
+# Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh. Runs in the
+# build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
@@ -26,6 +27,8 @@ fi
 
 # Every list, and in one process, for a group compiles its kernels anew.
 grep -hv -e '^#' -e '^ *$' "$srcdir"/tests/inputs/* > "$work/all"
+[ "${CHECK-}" != full ] || UNOPTIMISED=
+unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 choose() { # NAME OF DEVICE: the problems, into $work/problems.
     case ${CHECK-}:$1 in
@@ -46,7 +49,8 @@ choose() { # NAME OF DEVICE: the problems, into $work/problems.
 run() {
     devices=$1
     choose "$2"
-    "$SYNCBN" check --tap --devices "$devices" --file "$work/problems" > "$work/tap"
+    # shellcheck disable=SC2086
+    "$SYNCBN" check --tap --devices "$devices" --file "$work/problems" $unoptimised > "$work/tap"
     status=$?
     # A crash leaves problems of the plan without a line.
     if ! renumber "devices $devices" "$work/tap"; then
