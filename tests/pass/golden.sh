@@ -2,7 +2,8 @@
 # The recorded bits of tests/pass/golden on every usable device, in the form of kernels that is
 # chosen for it and, on CPUs, in that for GPUs; on all devices as one group; and with
 # denormals flushed. Then that other digests are refused. Unless CHECK=full is set, PoCL optimises the
-# kernels of the CPU form only, and denormals are flushed in a part of the list.
+# kernels of the CPU form only, and of the group's those of a part of the list, in which alone denormals
+# are flushed.
 # PoCL and rusticl are asked for as in tests/tools/check.sh; with CI=true one that is missing is a
 # failure. Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: a build option by which a driver
 # other than PoCL does not optimise either. Runs in the build directory.
@@ -13,7 +14,6 @@
 export POCL_DEVICES RUSTICL_ENABLE
 
 golden=$srcdir/tests/pass/golden
-problems=$(grep -c '^mb' "$golden")
 
 # run OPTIONS...: the exit status is left in $status.
 unoptimised=
@@ -23,8 +23,13 @@ run() {
     status=$?
 }
 
+# compare_with LIST: what `same` compares.
+compare_with() {
+    list=$1
+    problems=$(grep -c '^mb' "$list")
+}
+
 # same OPTIONS...: every problem of the list must have been compared, and have the recorded bits.
-list=$golden
 same() {
     run --file "$list" "$@"
     compared=$(grep -c '^ok .*; the recorded bits$' "$work/out")
@@ -45,27 +50,29 @@ elif [ ! -s "$work/devices" ]; then
     skip_all 'there is no usable OpenCL device'
 fi
 
+compare_with "$golden"
 while read -r device form name; do
     echo "# device $device: $name, form $form"
     same --devices "$device"
 done < "$work/devices"
-[ "${CHECK-}" != full ] || UNOPTIMISED=
-unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
-same --replicas 3
 
+part=$golden
 if [ "${CHECK-}" != full ]; then
+    part=$work/part
+    grep -vE '^[^ ]*,(b?f16|relu|output)' "$golden" > "$part"
+    unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
+    compare_with "$part"
+    same --replicas 3
     export POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable
+    compare_with "$golden"
 fi
+same --replicas 3
 while read -r device form name; do
     [ "$form" = gpu ] || same --devices "$device" --form gpu
 done < "$work/devices"
 # What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
-if [ "${CHECK-}" != full ]; then
-    list=$work/part
-    grep -vE '^[^ ]*,(b?f16|relu|output)' "$golden" > "$list"
-    problems=$(grep -c '^mb' "$list")
-fi
-same --devices 0 --build-options "-cl-denorms-are-zero${UNOPTIMISED:+ $UNOPTIMISED}"
+compare_with "$part"
+same --devices 0 --build-options "-cl-denorms-are-zero${unoptimised:+ $UNOPTIMISED}"
 
 views=$(grep -c ',pitch' "$golden")
 grep ',pitch' "$golden" | sed 's/,pitch[0-9]*//' > "$work/dense"
