@@ -79,7 +79,7 @@ mpich_scripts = tests/mpi/hosts.sh
 EXTRA_DIST += tests/mpi/common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-TIMED_TESTS += $(filter-out tests/mpi/demo.sh tests/mpi/problems.sh,$(mpi_scripts)) $(mpich_scripts)
+TIMED_TESTS += $(mpi_scripts) $(mpich_scripts)
 ASAN_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh
 mpi_script_programs = $(mpi_programs)
 VALGRIND_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh
