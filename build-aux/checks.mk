@@ -13,7 +13,7 @@ TEST_ICD = $(OCL_ICD_VENDORS)
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
 FAULT_POINTS = 12
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
-# users run, the optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
+# users run, optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
 # and the self-test of a device need the optimiser, too. CHECK=full optimises all.
 optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
@@ -39,7 +39,7 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
-CLEANFILES += check-bare.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
+CLEANFILES += check-bare.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
 	check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -205,13 +205,19 @@ check-bare: dist
 	BARE='$(BARE)' ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS=tests/tools/bare_debian.sh TEST_SUITE_LOG=$@.log
 
+# --- make check-golden ------------------------------------------------------------------
+# All recorded bits with the optimised kernels of the CPU form, of which make check takes a part.
+check-golden: tools/syncbn/syncbn
+	OPTIMISED=cpu \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/pass/golden.sh TEST_SUITE_LOG=$@.log
+
 # --- make check-intel -------------------------------------------------------------------
 # The recorded bits, the lists and the benchmark on Intel's OpenCL runtime for CPUs, and on groups of it
 # and PoCL. The runtime is installed into this build directory.
 EXTRA_DIST += build-aux/intel-runtime.sh tests/tools/intel.sh
 check-intel: tools/syncbn/syncbn
 	$(SHELL) $(srcdir)/build-aux/intel-runtime.sh intel
-	CI= UNOPTIMISED=-cl-opt-disable \
+	CI= OPTIMISED=cpu UNOPTIMISED=-cl-opt-disable \
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(abs_builddir)/intel/vendors' \
 	  TESTS='tests/tools/intel.sh tests/pass/golden.sh tests/tools/check.sh' TEST_SUITE_LOG=$@.log
 
@@ -263,5 +269,6 @@ coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	+@$(run_coverage) check-TESTS || $(run_coverage) -j1 recheck; status=$$?; \
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
-.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-intel check-oclgrind check-openmpi check-openmpi-here \
+.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-golden \
+	check-intel check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

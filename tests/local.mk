@@ -5,11 +5,13 @@
 # valgrind and Oclgrind can run (no libtool wrapper). Its folder's local.mk names it in
 # check_PROGRAMS and TESTS; it links what tests/support/local.mk gives to all.
 #
-# Tests run beside each other when make check is given -jN. The TIMED_TESTS run alone, at the end:
-# they start more ranks than there are cores, or compare times.
+# Tests run beside each other when make check is given -jN. The TIMED_TESTS run one by one, at the end:
+# they have deadlines and start more ranks than there are cores, or compare times. Beside them run the
+# PATIENT_TESTS, one by one and at the lowest priority: of as many ranks, but without deadlines.
 #
 # Long lists are sampled: CHECK=full takes all of them, as release-check does.
 TIMED_TESTS =
+PATIENT_TESTS =
 
 # What runs under a tool: programs, and scripts that launch programs over MPI. What takes
 # too long there is left out of its list. Under a tool SBN_TEST_UNDER is set to asan,
@@ -56,6 +58,11 @@ EXTRA_DIST += \
 
 # By order-only prerequisites of the tests' logs (GNU make).
 logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))
-timed_logs = $(call logs_of,$(TIMED_TESTS))
-ended_before := $(filter-out $(timed_logs),$(TEST_LOGS))
-$(foreach log,$(filter $(timed_logs),$(TEST_LOGS)),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
+timed_logs = $(filter $(call logs_of,$(TIMED_TESTS)),$(TEST_LOGS))
+patient_logs = $(filter $(call logs_of,$(PATIENT_TESTS)),$(TEST_LOGS))
+other_logs := $(filter-out $(timed_logs) $(patient_logs),$(TEST_LOGS))
+# one_by_one LOGS: after all others.
+one_by_one = $(eval ended_before := $(other_logs))\
+	$(foreach log,$(1),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
+$(call one_by_one,$(timed_logs))
+$(call one_by_one,$(patient_logs))

@@ -3,6 +3,7 @@
 # steps of training over 2 ranks, and the examples' shortest program over 3.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
+be_patient
 
 mpi 3 examples/minimal_mpi > "$work/minimal" 2>&1
 status=$?

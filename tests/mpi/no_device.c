@@ -7,6 +7,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
+#include "support/ranks.h"
 #include "support/tap_mpi.h"
 
 enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2 };
@@ -99,8 +100,7 @@ int main(int argc, char **argv)
         expected = digest_training(&alone);
         close_training(&alone, all);
     }
-    mpi_job_meet();
-    MPI_Bcast(&expected, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    ranks_broadcast(0, &expected, sizeof expected);
     tap_ok(digest_training(&here) == expected, "every rank has the bits of one process");
     close_training(&here, own);
     if (has_device)

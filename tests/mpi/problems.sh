@@ -4,6 +4,7 @@
 # others; a fifth of that unless CHECK=full is set.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
+be_patient
 
 if [ "${SBN_TEST_UNDER-}" = asan ]; then
     # For the host's code; new kernels for each problem are what takes long.

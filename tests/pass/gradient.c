@@ -43,6 +43,7 @@
 #include "check/elements.h"
 #include "check/fusion.h"
 #include "pass/gradient_terms.h"
+#include "support/sample.h"
 #include "support/tap.h"
 
 static const double h = GRADIENT_STEP, u = 0x1p-24;
@@ -208,10 +209,11 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     trial_free(&t);
 }
 
-static void check_device(runner *r, const char *device)
+static void check_device(runner *r, const device_info *device)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        check(r, device, cases[i].line, cases[i].clamped);
+        if (device->form == SBN_FORM_CPU || sample_has_gpu_form(cases[i].line))
+            check(r, device->name, cases[i].line, cases[i].clamped);
 }
 
 int main(void)

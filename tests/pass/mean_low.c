@@ -20,7 +20,7 @@ static int64_t dy_of(size_t i, size_t c)
     return (1 << 20) + (int64_t)((5 * i + 3 * i * i * c) % 89);
 }
 
-static void check(runner *r, const char *device)
+static void check(runner *r, const device_info *device)
 {
     char error[RUNNER_ERROR];
     trial t;
@@ -33,7 +33,7 @@ static void check(runner *r, const char *device)
                 t.in.dy[at] = (float)ldexp((double)dy_of(111 * s + i, c), -20);
             }
     const int ran = !trial_run(&t, r, error);
-    tap_ok(ran, "%s: forward and backward", device);
+    tap_ok(ran, "%s: forward and backward", device->name);
     for (size_t c = 0; ran && c < t.g.channels; ++c) {
         const int64_t n = 555;
         int64_t x = 0, xx = 0, dy = 0, dyx = 0;
@@ -52,8 +52,8 @@ static void check(runner *r, const char *device)
         const double bound = ldexp(fabs(expected), -23) + ldexp(1000.0 * (double)n * invstd, -52);
         const double came = t.out.of[OUT_WEIGHT_GRAD].data[c];
         tap_ok(fabs(came - expected) <= bound,
-               "%s, channel %zu: weight_grad %.9g, expected %.9g, off by %.2g of %.2g", device, c,
-               came, expected, fabs(came - expected), bound);
+               "%s, channel %zu: weight_grad %.9g, expected %.9g, off by %.2g of %.2g",
+               device->name, c, came, expected, fabs(came - expected), bound);
     }
     trial_free(&t);
 }

@@ -42,7 +42,7 @@ static void measure(const trial *t, size_t c, double *y_units, double *dx_units)
     *dx_units = fmax(*dx_units, ldexp(dx_error / dx_most, 24));
 }
 
-static void check(runner *r, const char *device)
+static void check(runner *r, const device_info *device)
 {
     static const double most_y = 3;
     /* Where x and dy go together, the variance's error is in dx three times. */
@@ -68,8 +68,8 @@ static void check(runner *r, const char *device)
             measure(&t, c, &y, &dx);
         const double most_dx = kinds[i % KINDS].most_dx;
         tap_ok(ran && y <= most_y && dx <= most_dx,
-               "%s: %s: y %.2f, dx %.2f units off, expected %g and %g at most%s%s", device, line, y,
-               dx, most_y, most_dx, *error ? ": " : "", error);
+               "%s: %s: y %.2f, dx %.2f units off, expected %g and %g at most%s%s", device->name,
+               line, y, dx, most_y, most_dx, *error ? ": " : "", error);
         trial_free(&t);
     }
 }

@@ -204,13 +204,13 @@ static void check(runner *r, const char *device, const char *line, const char *w
     trial_free(&t);
 }
 
-static void check_device(runner *r, const char *device)
+static void check_device(runner *r, const device_info *device)
 {
     for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
-            check(r, device, lines[k], patterns[i].what, patterns[i].value, NULL);
+            check(r, device->name, lines[k], patterns[i].what, patterns[i].value, NULL);
         for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
-            check(r, device, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
+            check(r, device->name, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
     }
 }
 

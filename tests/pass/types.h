@@ -38,6 +38,7 @@ enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL, VALUES_HARD };
 /* A device, and a group of its replicas. */
 typedef struct setup {
     const char *device;
+    int has_cpu_form;
     sbn_kernel_form form;
     int on_host; /* where passes are combined */
     int chunks;  /* the cache is said to be small: of the last shape, channels first */

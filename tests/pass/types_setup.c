@@ -6,7 +6,7 @@ void setup_open(setup *on, const device_info *info)
     cl_int code;
     cl_device_id device = info->id;
     cl_device_fp_config floats;
-    *on = (setup){.device = info->name};
+    *on = (setup){.device = info->name, .has_cpu_form = info->form == SBN_FORM_CPU};
     must(clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof floats, &floats, NULL),
          "clGetDeviceInfo");
     on->flushes = !(floats & CL_FP_DENORM);
@@ -34,7 +34,7 @@ void setup_each(const device_info *info, void (*check)(setup *on, size_t replica
 {
     setup on;
     setup_open(&on, info);
-    if (info->form == SBN_FORM_CPU) {
+    if (on.has_cpu_form) {
         on.form = SBN_FORM_CPU;
         check(&on, 1);
         check(&on, TYPES_REPLICAS);

@@ -166,16 +166,16 @@ static void faintest(runner *r, const char *device)
     trial_free(&t);
 }
 
-static void check_device(runner *r, const char *device)
+static void check_device(runner *r, const device_info *device)
 {
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
         for (size_t s = 0; s < sizeof spreads / sizeof *spreads; ++s) {
             char why[RUNNER_ERROR] = "equal";
             const int good = run(&patterns[i], spreads[s], r, why, sizeof why);
-            tap_ok(good, "%s: %s, %s,%s: %s", device, patterns[i].what, patterns[i].shape,
+            tap_ok(good, "%s: %s, %s,%s: %s", device->name, patterns[i].what, patterns[i].shape,
                    spreads[s], why);
         }
-    faintest(r, device);
+    faintest(r, device->name);
 }
 
 int main(void)

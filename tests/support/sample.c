@@ -11,6 +11,7 @@ int sample_only(void)
 
 int sample_has_gpu_form(const char *line)
 {
-    const int fused = strstr(line, "relu") || strstr(line, "leaky") || strstr(line, ",add");
+    const int fused = strstr(line, "relu") || strstr(line, "leaky") || strstr(line, ",add") ||
+                      strstr(line, ",output");
     return !sample_only() || (!strstr(line, "bf16") && (!fused || strstr(line, "relu,add")));
 }

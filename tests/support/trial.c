@@ -99,7 +99,7 @@ static void check_by_runner(const device_info *device)
     runner *r;
     if (runner_create(&config, &r, error))
         bail_out(error);
-    check_of_runner(r, device->name);
+    check_of_runner(r, device);
     runner_destroy(r);
 }
 

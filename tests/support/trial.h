@@ -37,7 +37,7 @@ void trial_usable_devices(void (*check)(const device_info *device));
  * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
  * the program's result. A device that fails otherwise ends the program.
  */
-typedef void trial_check(runner *r, const char *device);
+typedef void trial_check(runner *r, const device_info *device);
 int trial_every_device(trial_check *check);
 
 #endif
