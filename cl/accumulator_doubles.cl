@@ -12,12 +12,16 @@
 /* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */
 #define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
-/* The exponent of v's lowest set bit; a large number for 0. */
+/*
+ * The exponent of v's lowest set bit; a large number for 0. The bit of the mantissa, 2^23 at most, below the
+ * bits of 2^23, less that, is its own value: drivers count leading zeros one component at a time.
+ */
 static ints lowest_bit(real v)
 {
     const uints bits = AS(uint, v), biased = (bits >> 23) & 255u;
     const uints m = mantissa_of(bits, biased), lowest = m & -m;
-    return select(AS(int, max(biased, (uints)1) - clz(lowest)) + (31 - 150), (ints)1000, v == 0.0f);
+    const ints exponent = AS(int, AS(float, lowest | AS(uint, (real)0x1p23f)) - 0x1p23f) >> 23;
+    return select(AS(int, max(biased, (uints)1)) + exponent - (127 + 150), (ints)1000, v == 0.0f);
 }
 
 /* Adds limb k of t to the sum; returns what is left of t. */

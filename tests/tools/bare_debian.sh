@@ -83,13 +83,13 @@ check_run 'built and installed without root' user "$(readme \
     'mkdir -p "$HOME/packages" && cd "$HOME/packages"' \
     'apt-get download ocl-icd-opencl-dev ocl-icd-libopencl1 opencl-c-headers libjansson-dev libjansson4' \
     'for package in *.deb; do dpkg -x "$package" .; done' \
-    'python3 -m venv python && python/bin/pip install pocl-binary-distribution' \
+    'python3 -m venv python && python/bin/pip install intel-opencl-rt intel-cmplr-lib-rt' \
     'cd -' \
     'libraries="$HOME/packages/usr/lib/$(gcc -dumpmachine)"' \
     './configure --prefix="$HOME/.local" CPPFLAGS="-I$HOME/packages/usr/include" LDFLAGS="-L$libraries -Wl,-rpath,$libraries"' \
     'make && make install' \
-    'ls "$HOME"/packages/python/lib/python3*/site-packages/pyopencl/.libs/libpocl-*.so > "$HOME/packages/pocl.icd"' \
-    'export OCL_ICD_VENDORS="$HOME/packages/pocl.icd"' \
+    'echo "$HOME/packages/python/lib/libintelocl.so" > "$HOME/packages/intel.icd"' \
+    'export OCL_ICD_VENDORS="$HOME/packages/intel.icd"' \
     '"$HOME/.local/bin/syncbn" devices')
     \$HOME/.local/bin/syncbn check mb4ic8ih5iw5"
 it_says '^     usable$'
