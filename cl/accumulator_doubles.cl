@@ -13,8 +13,9 @@
 #define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
 
 /*
- * The exponent of v's lowest set bit; a large number for 0. The bit of the mantissa, 2^23 at most, below the
- * bits of 2^23, less that, is its own value: drivers count leading zeros one component at a time.
+ * The exponent of v's lowest set bit; a large number for 0. The mantissa's lowest bit, 2^23 at most, set in
+ * the bits of the float 2^23, adds its own value, and the exponent of the difference is its place. Before
+ * AVX-512 CPUs count leading zeros (clz) one component at a time.
  */
 static ints lowest_bit(real v)
 {

@@ -2,12 +2,12 @@
 # Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
+. "$srcdir/tools/bench/scaling/launch.sh"
 
 # Of PATIENT_TESTS: lets tests with deadlines go first.
 be_patient() {
     renice -n 19 -p $$ > "$work/renice" 2>&1
 }
-. "$srcdir/tools/bench/scaling/launch.sh"
 
 # tap N PROGRAM ARGUMENTS...: a job whose rank 0 prints TAP, renumbered into this stream.
 tap() {
