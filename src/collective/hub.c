@@ -26,7 +26,7 @@ typedef struct meeting {
     block sum;
     size_t count;
     int arrived, taken;
-    unsigned char *here; /* per rank */
+    unsigned char *here; /* per rank; a part of the hub's */
 } meeting;
 
 typedef struct request {
@@ -47,6 +47,7 @@ struct sbn_hub {
     pthread_mutex_t mutex;
     int world_size;
     hub_rank *ranks;
+    unsigned char *here; /* per tag, meeting and rank */
     meeting ring[SBN_TAGS][RING];
     block spare[SBN_TAGS][RING];
     int spares[SBN_TAGS];
@@ -67,8 +68,8 @@ static void free_hub(sbn_hub *hub)
         for (int i = 0; i < RING; ++i) {
             sbn__free(hub->ring[s][i].sum.words);
             sbn__free(hub->spare[s][i].words);
-            sbn__free(hub->ring[s][i].here);
         }
+    sbn__free(hub->here);
     sbn__free(hub->ranks);
     sbn__free(hub);
 }
@@ -87,14 +88,14 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
         return sbn__fail_memory("a hub");
     made->world_size = world_size;
     made->ranks = sbn__allocate(sizeof(hub_rank) * (size_t)world_size);
-    int complete = made->ranks != NULL;
-    for (int s = 0; s < SBN_TAGS && complete; ++s)
-        for (int i = 0; i < RING && complete; ++i)
-            complete = (made->ring[s][i].here = sbn__allocate((size_t)world_size)) != NULL;
-    if (!complete || pthread_mutex_init(&made->mutex, NULL) != 0) {
+    made->here = sbn__allocate((size_t)SBN_TAGS * RING * (size_t)world_size);
+    if (!made->ranks || !made->here || pthread_mutex_init(&made->mutex, NULL) != 0) {
         free_hub(made);
         return sbn__fail_memory("a hub");
     }
+    for (size_t s = 0; s < SBN_TAGS; ++s)
+        for (size_t i = 0; i < RING; ++i)
+            made->ring[s][i].here = made->here + (s * RING + i) * (size_t)world_size;
     for (int r = 0; r < world_size; ++r)
         made->ranks[r] = (hub_rank){.hub = made, .rank = r};
     *hub = made;

@@ -1,8 +1,8 @@
 /*
  * Memory runs out on one of two ranks, at every allocation of a pass that disagrees, of one in the
  * wide format, of a split and of sbn_data_parallel_create: that rank returns SBN_OUT_OF_MEMORY. If
- * it could tell the other rank, that one names it, and both go on; if not, its group has failed,
- * and the other rank times out.
+ * it could tell the other rank, that one names it, and both go on; if not, the other rank times out,
+ * and its own group, or only the sbn_data_parallel that was to be made, has failed.
  */
 #include <syncbn/data_parallel.h>
 
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "group/group.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
 
@@ -90,7 +91,7 @@ static int is_told(const test_rank *m)
 static double patience(void)
 {
     const char *tool = getenv("SBN_TEST_UNDER");
-    return tool && *tool ? 2 : 0.3;
+    return tool && *tool ? 2 : 0.15;
 }
 
 /* What became of the two ranks when an allocation failed. */
@@ -108,12 +109,21 @@ static void complain(outcome *o, const char *what, const test_rank *m)
                  m->sentence);
 }
 
-/* The passes after the failure: a rank that was told goes on; otherwise both groups are dead. */
+/* Only the communicator of an sbn_data_parallel can fail without its group. */
+static int group_lives(const scenario *s, const test_rank *m)
+{
+    return s->work == make_parallel && !m->group->communicator.dead;
+}
+
+/*
+ * The passes after the failure: a rank that was told goes on, and so do both where their groups live;
+ * otherwise both groups are dead.
+ */
 static void go_on(outcome *o, const scenario *s, test_ranks *all)
 {
     test_rank *first = &all->of[0], *second = &all->of[1];
     fault = 0;
-    if (o->timed_out && second->status != s->usual) {
+    if (o->timed_out && second->status != s->usual && !group_lives(s, second)) {
         rank_forward(second);
         /* Its group lives: it told the other rank, which did not wait for that. */
         o->slow |= second->status == SBN_TIMEOUT;
