@@ -37,6 +37,8 @@ KERNELS = \
 	cl/apply_forward.cl \
 	cl/apply_backward.cl \
 	cl/store_gradients.cl \
+	cl/whole_nchw.cl \
+	cl/whole_nhwc.cl \
 	cl/whole_forward.cl \
 	cl/whole_backward.cl \
 	cl/self_test.cl \

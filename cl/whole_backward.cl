@@ -6,12 +6,12 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
+void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap,
                     global const stored *dy, ulong dy_offset, uint dy_gap, global stored *dx,
                     ulong dx_offset, uint dx_gap, uint has_dx,
                     global const float *restrict weights, ulong weight_offset, uint affine,
                     uint samples, uint channels, uint plane,
-                    uint blocks, uint last, uint strip, float last_reciprocal, uint non_temporal,
+                    uint blocks, uint strip, float last_reciprocal, uint non_temporal,
                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
                     uint clamps, global const float *restrict coefficients,
                     global const double *restrict moments, global float *restrict gradients,
@@ -19,7 +19,7 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
                     uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
                     uint has_bias_grad, uint accumulate BACKWARD_FUSION_PARAMETERS)
 {
-    const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (NONE_REPEATS(c, width)) {
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
@@ -27,14 +27,15 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
         return;
     }
     const backward_tensors tensors =
-        BACKWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
+        BACKWARD_TENSORS(channels, LAST ? channels : row, LAST ? count : samples);
     global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
-    if (last)
-        backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
-                           last_reciprocal, sums);
-    else
-        backward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
-                            single ? samples * blocks : samples, last_reciprocal, sums);
+#if LAST
+    backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                       last_reciprocal, sums);
+#else
+    backward_sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
+                        strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
+#endif
     combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
                      c + width, channels, 0, channels, repeat, count, eps, clamps, moments,
                      gradients, accumulators, 0, 0);
@@ -42,15 +43,17 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
                            has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
     const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
-    if (last && applies) {
+#if LAST
+    if (applies) {
         BACKWARD_FUSION_OF(0, 0)
         backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
                             dx_gap, 0, count, c, width,
                             coefficients, gradients, weights + weight_offset, affine, channels, 1,
                             non_temporal OWN_FUSION);
     }
+#else
     /* The sample that was read last is still in the cache. */
-    for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
+    for (uint s = applies ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)
         backward_apply_run(x + x_offset + run + (s - 1) * x_gap,
@@ -59,5 +62,10 @@ void backward_whole(global const stored *restrict x, ulong x_offset, uint x_gap,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
                            weights + weight_offset + c, affine, 0, 0, non_temporal OWN_FUSION);
     }
+#endif
 }
 #endif
+
+/* The other layout may follow. */
+#undef WHOLE
+#undef LAST

@@ -1,7 +1,8 @@
 /*
  * CPU form: a whole forward pass in one launch, for a group of one replica. A work-item reduces,
  * combines and applies a strip of channels over all samples, so that it reads x the second time
- * from its core's cache. `last`: channels are last.
+ * from its core's cache. One text for both layouts: the file before it says whether channels are
+ * LAST.
  *
  * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
  * applied to there alone: y may be written over x, so nothing may be written before that. The wide
@@ -10,42 +11,45 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
                    ulong y_offset, uint y_gap, global const float *restrict weights,
                    ulong weight_offset, global const float *restrict biases, ulong bias_offset,
                    uint affine,
-                   uint samples, uint channels, uint plane, uint blocks, uint last, uint strip,
+                   uint samples, uint channels, uint plane, uint blocks, uint strip,
                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
                    global uchar *restrict repeat, double eps, uint clamps,
                    global float *restrict coefficients, global double *restrict moments,
                    global float *restrict running, uint tracks, double weight, double unbiased,
                    long batches FORWARD_FUSION_PARAMETERS)
 {
-    const uint c = get_group_id(0) * strip, width = min(strip, channels - c), single = strip == 1;
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (!NONE_REPEATS(c, width)) {
         const forward_tensors tensors =
-            FORWARD_TENSORS(channels, last ? channels : row, last ? count : samples);
+            FORWARD_TENSORS(channels, LAST ? channels : row, LAST ? count : samples);
         global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
-        if (last)
-            forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
-                              last_reciprocal, sums);
-        else
-            forward_sum_planes(&tensors, c, width, channels, plane, blocks, single, 0,
-                               single ? samples * blocks : samples, last_reciprocal, sums);
+#if LAST
+        forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                          last_reciprocal, sums);
+#else
+        forward_sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
+                           strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
+#endif
         combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
                         c + width, channels, 0, channels, repeat, count, eps, clamps, coefficients,
                         moments);
         const bool applies = WIDE || none_repeats(repeat, c, width);
-        if (last && applies) {
+#if LAST
+        if (applies) {
             FORWARD_FUSION_OF(0)
             forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c,
                                width, coefficients,
                                weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                                non_temporal FUSION);
         }
+#else
         /* The sample that was read last is still in the cache. */
-        for (uint s = !applies || last ? 0 : samples; s > 0; --s) {
+        for (uint s = applies ? samples : 0; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
             FORWARD_FUSION_OF(run)
             forward_apply_run(x + x_offset + run + (s - 1) * x_gap,
@@ -53,6 +57,7 @@ void forward_whole(global const stored *x, ulong x_offset, uint x_gap, global st
                               plane, coefficients + c, channels, weights + weight_offset + c,
                               biases + bias_offset + c, affine, 0, 0, 0, non_temporal FUSION);
         }
+#endif
     }
     if (tracks)
         track(c, width, channels, moments, running, weight, unbiased);

@@ -20,6 +20,8 @@ enum {
     SBN_REDUCE_ROWS,
     SBN_REDUCTIONS
 };
+/* Of kernels that differ by sbn_layout. */
+enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
 /* How apply kernels go over a tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
 enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
@@ -38,7 +40,8 @@ typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    sbn_kernel forward_whole[SBN_FORMATS], backward_whole[SBN_FORMATS]; /* CPU form, with doubles */
+    /* By layout. CPU form, on devices with doubles. */
+    sbn_kernel forward_whole[SBN_LAYOUTS][SBN_FORMATS], backward_whole[SBN_LAYOUTS][SBN_FORMATS];
 } sbn_kernels;
 
 /* ... these do not touch tensors. */

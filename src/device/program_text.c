@@ -53,6 +53,10 @@ static const char *const cpu_reduce_sources[] = {
     "apply_forward.cl",
     "apply_backward.cl",
     "store_gradients.cl",
+    "whole_nchw.cl",
+    "whole_forward.cl",
+    "whole_backward.cl",
+    "whole_nhwc.cl",
     "whole_forward.cl",
     "whole_backward.cl",
 };

@@ -57,6 +57,11 @@ static const kernel_pair walks[SBN_WALKS] = {
     [SBN_WALK_PLANES] = {"forward_apply_planes", "backward_apply_planes", SBN_FORM_GPU},
 };
 
+static const kernel_pair wholes[SBN_LAYOUTS] = {
+    [SBN_LAYOUT_NCHW] = {"forward_whole_nchw", "backward_whole_nchw", SBN_FORM_CPU},
+    [SBN_LAYOUT_NHWC] = {"forward_whole_nhwc", "backward_whole_nhwc", SBN_FORM_CPU},
+};
+
 const char *sbn__reduction_name(int reduction, int is_backward)
 {
     return is_backward ? reductions[reduction].backward : reductions[reduction].forward;
@@ -91,13 +96,11 @@ static int may_lack(int status, int *has)
 static int create_whole(sbn_kernels *kernels, const sbn_program *program)
 {
     int status = SBN_SUCCESS, has;
-    for (int w = 0; w < SBN_FORMATS && program->form == SBN_FORM_CPU && !status; ++w) {
-        status = create_kernel(&kernels->forward_whole[w], program->reduce[w], program->device,
-                               "forward_whole");
-        if (!status)
-            status = create_kernel(&kernels->backward_whole[w], program->reduce[w], program->device,
-                                   "backward_whole");
-    }
+    for (int layout = 0; layout < SBN_LAYOUTS && !status; ++layout)
+        for (int w = 0; w < SBN_FORMATS && !status; ++w)
+            status = create_pair(&kernels->forward_whole[layout][w],
+                                 &kernels->backward_whole[layout][w], &wholes[layout], program,
+                                 program->reduce[w]);
     return may_lack(status, &has);
 }
 
@@ -159,9 +162,11 @@ void sbn__kernels_release(sbn_kernels *kernels)
             release_kernel(&kernels->backward_reduce[r][w]);
         }
     }
-    for (int w = 0; w < SBN_FORMATS; ++w) {
-        release_kernel(&kernels->forward_whole[w]);
-        release_kernel(&kernels->backward_whole[w]);
+    for (int layout = 0; layout < SBN_LAYOUTS; ++layout) {
+        for (int w = 0; w < SBN_FORMATS; ++w) {
+            release_kernel(&kernels->forward_whole[layout][w]);
+            release_kernel(&kernels->backward_whole[layout][w]);
+        }
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);

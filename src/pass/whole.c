@@ -6,7 +6,7 @@
 
 /* Of a layer pass, in one format: what both kernels are told of shape and scratch. */
 typedef struct whole_walk {
-    cl_uint samples, channels, plane, blocks, last, strip;
+    cl_uint samples, channels, plane, blocks, strip;
     cl_float last_reciprocal;
     cl_uint non_temporal;
     cl_mem accumulators, repeat;
@@ -16,11 +16,10 @@ typedef struct whole_walk {
 
 #define WALK_ARGUMENTS(w) \
     SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
-        SBN_ARG((w).last), SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), \
-        SBN_ARG((w).non_temporal), SBN_ARG((w).accumulators), SBN_ARG((w).repeat), \
-        SBN_ARG((w).eps), SBN_ARG((w).clamps)
+        SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), SBN_ARG((w).non_temporal), \
+        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps)
 
-enum { WALK_ARGUMENT_COUNT = 12 };
+enum { WALK_ARGUMENT_COUNT = 11 };
 
 size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
 {
@@ -46,7 +45,6 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn
         .channels = (cl_uint)g->channels,
         .plane = (cl_uint)g->plane,
         .blocks = g->blocks,
-        .last = g->layout == SBN_LAYOUT_NHWC,
         .strip = (cl_uint)lp->whole,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
@@ -113,7 +111,8 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     if (tracking)
         sbn__wait_add(wait, running->last);
     sbn_kernels *kernels = &replica->kernels[layer->type][layer->fusion];
-    status = launch(lp, replica, &kernels->forward_whole[format], arguments, count, wait, event);
+    status = launch(lp, replica, &kernels->forward_whole[g->layout][format], arguments, count, wait,
+                    event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
@@ -187,7 +186,8 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
                                                   outputs, coefficients, arguments, OWN_ARGUMENTS)
                              : OWN_ARGUMENTS;
     sbn_kernels *kernels = &replica->kernels[lp->layer->type][fusion];
-    status = launch(lp, replica, &kernels->backward_whole[format], arguments, count, wait, event);
+    status = launch(lp, replica, &kernels->backward_whole[g->layout][format], arguments, count,
+                    wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
