@@ -4,7 +4,7 @@
 # Environment: srcdir. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
-unset POCL_DEVICES
+unset POCL_DEVICES MAKEFLAGS MAKELEVEL MFLAGS
 
 pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
 [ -e "$pocl" ] || skip_all "there is no $pocl"
