@@ -7,23 +7,24 @@
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap,
-                    global const stored *dy, ulong dy_offset, uint dy_gap, global stored *dx,
-                    ulong dx_offset, uint dx_gap, uint has_dx,
-                    global const float *restrict weights, ulong weight_offset, uint affine,
-                    uint samples, uint channels, uint plane,
-                    uint blocks, uint strip, float last_reciprocal, uint non_temporal,
-                    global long *restrict accumulators, global uchar *restrict repeat, double eps,
-                    uint clamps, global const float *restrict coefficients,
-                    global const double *restrict moments, global float *restrict gradients,
-                    global float *restrict weight_grad, ulong weight_grad_offset,
-                    uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
-                    uint has_bias_grad, uint accumulate BACKWARD_FUSION_PARAMETERS)
+                     global const stored *dy, ulong dy_offset, uint dy_gap, global stored *dx,
+                     ulong dx_offset, uint dx_gap, uint has_dx,
+                     global const float *restrict weights, ulong weight_offset, uint affine,
+                     uint samples, uint channels, uint plane, uint blocks, uint strip,
+                     float last_reciprocal, uint non_temporal,
+                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
+                     uint clamps, global const float *restrict coefficients,
+                     global const double *restrict moments, global float *restrict gradients,
+                     global float *restrict weight_grad, ulong weight_grad_offset,
+                     uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
+                     uint has_bias_grad, uint accumulate BACKWARD_FUSION_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (NONE_REPEATS(c, width)) {
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
-                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
+                           accumulate);
         return;
     }
     const backward_tensors tensors =
@@ -41,7 +42,8 @@ void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap
                      gradients, accumulators, 0, 0);
     if (WIDE)
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
-                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
+                           accumulate);
     const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
 #if LAST
     if (applies) {

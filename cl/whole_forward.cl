@@ -12,15 +12,14 @@
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                   ulong y_offset, uint y_gap, global const float *restrict weights,
-                   ulong weight_offset, global const float *restrict biases, ulong bias_offset,
-                   uint affine,
-                   uint samples, uint channels, uint plane, uint blocks, uint strip,
-                   float last_reciprocal, uint non_temporal, global long *restrict accumulators,
-                   global uchar *restrict repeat, double eps, uint clamps,
-                   global float *restrict coefficients, global double *restrict moments,
-                   global float *restrict running, uint tracks, double weight, double unbiased,
-                   long batches FORWARD_FUSION_PARAMETERS)
+                    ulong y_offset, uint y_gap, global const float *restrict weights,
+                    ulong weight_offset, global const float *restrict biases, ulong bias_offset,
+                    uint affine, uint samples, uint channels, uint plane, uint blocks, uint strip,
+                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
+                    global uchar *restrict repeat, double eps, uint clamps,
+                    global float *restrict coefficients, global double *restrict moments,
+                    global float *restrict running, uint tracks, double weight, double unbiased,
+                    long batches FORWARD_FUSION_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
@@ -42,10 +41,9 @@ void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global s
 #if LAST
         if (applies) {
             FORWARD_FUSION_OF(0)
-            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c,
-                               width, coefficients,
-                               weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
-                               non_temporal FUSION);
+            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width,
+                               coefficients, weights + weight_offset, biases + bias_offset, affine,
+                               0, channels, 1, non_temporal FUSION);
         }
 #else
         /* The sample that was read last is still in the cache. */

@@ -40,6 +40,8 @@ libsyncbn_core_la_SOURCES = \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
+	src/device/compiler_options.c \
+	src/device/compiler_options.h \
 	src/device/device.c \
 	src/device/device.h \
 	src/device/identity.c \

@@ -373,6 +373,13 @@ else
 fi
 step bench syncbn bench --json "$out/bench.json" "$@"
 say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
+# Other limits of NVIDIA's registers than src/device/compiler_options.c has, which no GPU has judged.
+if grep -q NVIDIA "$out/devices.txt"; then
+    for limit in 64 80 128 255; do
+        step "bench_$limit" syncbn bench --build-options "-cl-nv-maxrregcount=$limit" \
+            --json "$out/bench_$limit.json" --seconds "$seconds" --file "$top/tools/bench/lists/gpu"
+    done
+fi
 step goals tools/bench/report/report goals "$out/bench.json"
 tee -a "$out/report.txt" < "$out/goals.txt"
 judge

@@ -61,7 +61,7 @@ static block_place PASS(locate_column)(private const PASS(tensors) *tensors, uin
     return block;
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                           uint log2_strip, uint per_slice, float last_reciprocal,
                           global long *restrict partial REPEAT_ARGUMENT)

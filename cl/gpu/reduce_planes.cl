@@ -76,7 +76,7 @@ static void KIND(sum_again)(local float *lanes, uint to, private const PASS(tens
 }
 #endif
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void KIND(reduce)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                   uint log2_strip, uint per_slice, float last_reciprocal,
                   global long *restrict partial REPEAT_ARGUMENT)

@@ -29,7 +29,7 @@ static void PASS(add_one)(private long *limbs, private int *flags,
     }
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void PASS(reduce_rows)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
                        uint log2_strip, uint per_slice, float last_reciprocal,
                        global long *restrict partial REPEAT_ARGUMENT)

@@ -8,6 +8,13 @@
  */
 #define UNROLL _Pragma("unroll")
 
+/* Work-items of a sub-group, where the compiler is to be told (src/device/compiler_options.c). */
+#ifdef SUB_GROUP
+#define OF_SUB_GROUP __attribute__((intel_reqd_sub_group_size(SUB_GROUP)))
+#else
+#define OF_SUB_GROUP
+#endif
+
 /*
  * Planes of one element (reduce_rows.cl): rows that are summed together, and the range of exponents
  * for which an int64 holds their sum. Shifts by twice as much are products by factors of 32 bits.

@@ -85,7 +85,8 @@ static int build(cl_program *program, const sbn_program *owner, int which, int c
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
     int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
-                                   owner->views, owner->half_by_bits, owner->options);
+                                   owner->views, owner->half_by_bits, owner->compiler,
+                                   owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
@@ -136,6 +137,8 @@ int sbn__program_sums(const sbn_program *program)
 int sbn__program_build(sbn_program *program, int cache)
 {
     int status = sbn__build_options_check(program->options);
+    if (!status)
+        status = sbn__compiler_of(program->device, program->form, &program->compiler);
     if (!status && !program->views)
         status = build_apply(program, cache);
     const int sums = sbn__program_sums(program);

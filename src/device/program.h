@@ -6,6 +6,7 @@
 
 #include "base/activation.h"
 #include "base/type.h"
+#include "device/compiler_options.h"
 #include "device/opencl.h"
 #include "exact/format.h"
 
@@ -65,6 +66,7 @@ typedef struct sbn_program {
     int views;
     int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
+    sbn_compiler compiler;
     cl_program reduce[SBN_FORMATS], apply;
     struct sbn_program *next;
     size_t users;

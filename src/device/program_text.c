@@ -198,7 +198,8 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int views, int half_by_bits, const char *more)
+                      int fusion, int views, int half_by_bits, sbn_compiler compiler,
+                      const char *more)
 {
     char summation[512], sizes[768], forward[512] = "", backward[512] = "", own[160] = "";
     sbn__summation_macros(summation, sizeof summation);
@@ -217,8 +218,8 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
     /* The library's macros come last, because the later of two definitions holds. */
-    const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s%s%s%s%s",
-                                more, summation, sizes, own, forward, backward);
+    const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s %s%s%s%s%s",
+                                sbn__compiler_options(compiler, program, fusion, more), more, summation, sizes, own, forward, backward);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",

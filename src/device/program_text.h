@@ -7,6 +7,7 @@
 
 #include <syncbn/group.h>
 
+#include "device/compiler_options.h"
 #include "device/opencl.h"
 
 /*
@@ -30,10 +31,11 @@ typedef struct sbn_program_text {
 } sbn_program_text;
 
 /*
- * `fusion`, `views`, `half_by_bits`: as in sbn_program. `more`: the caller's options, which precede the
- * library's.
+ * `fusion`, `views`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the
+ * caller's options, which precede the library's.
  */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int views, int half_by_bits, const char *more);
+                      int fusion, int views, int half_by_bits, sbn_compiler compiler,
+                      const char *more);
 
 #endif

@@ -32,11 +32,12 @@ dist_check_SCRIPTS += tests/device/source.sh
 TESTS += tests/device/source.sh
 
 # Options that would break the contract; devices that do.
-check_PROGRAMS += tests/device/build_options tests/device/self_test
+check_PROGRAMS += tests/device/build_options tests/device/compiler_options tests/device/self_test
 tests_device_self_test_SOURCES = \
 	tests/device/self_test.c \
 	tests/device/self_test_faults.c \
 	tests/device/self_test_faults.h
+tests_device_compiler_options_LDFLAGS = $(wraps)
 tests_device_self_test_LDFLAGS = $(wraps)
-TESTS += tests/device/build_options tests/device/self_test
+TESTS += tests/device/build_options tests/device/compiler_options tests/device/self_test
 ASAN_TESTS += tests/device/build_options

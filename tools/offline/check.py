@@ -9,6 +9,7 @@ meets the goals there. OUT/table.md has the same as tables, with * behind a shar
 """
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from compile import Program, Tools, compile_program, front_end_faults
 from devices import DEVICES, SHAPES
 from facts import apply_facts, kernel_facts, step_facts
 from limits import Limits
-from targets import TARGETS
+from targets import TARGETS, traits
 
 # The variants of library.c for which the model is asked; step 1 of the forward pass knows but views. ...
 VARIANTS = ['', '+relu', '+residual+relu', '+output', '+views']
@@ -63,9 +64,22 @@ def read_plans(text):
     return plans
 
 
-def compile_all(tools, targets, programs, out):
+def texts_of(library, targets, out):
+    """The folder of each target's texts, as the library writes them for a device of it."""
+    folders = {}
+    shutil.rmtree(os.path.join(out, 'texts'), ignore_errors=True)
+    for target in targets:
+        asked = traits(target)
+        folders[target.name] = os.path.join(out, 'texts', '-'.join(asked))
+        if not os.path.isdir(folders[target.name]):
+            os.makedirs(folders[target.name])
+            subprocess.run([library, 'texts', folders[target.name], *asked], check=True)
+    return folders
+
+
+def compile_all(tools, targets, names, folders, out):
     """Kernels by (target, program name), and what is wrong."""
-    jobs = [(target, program) for target in targets for program in programs]
+    jobs = [(target, Program(name, folders[target.name])) for target in targets for name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda job: compile_program(tools, *job, out), jobs)
         return {(target.name, program.name): result
@@ -145,12 +159,11 @@ def main():
     targets = [TARGETS[name] for name in names]
     tap, limits = Tap(), Limits(arguments.limits)
     os.makedirs(arguments.out, exist_ok=True)
-    subprocess.run([arguments.library, 'texts', arguments.out], check=True)
+    folders = texts_of(arguments.library, targets, arguments.out)
     tools = Tools(arguments.tools)
-    programs = [Program(name, arguments.out) for name in PROGRAMS]
     planted.check(tap, tools, names, arguments.out)
-    check_front_end(tap, tools, programs)
-    compiled = compile_all(tools, targets, programs, arguments.out)
+    check_front_end(tap, tools, [Program(name, folders[names[0]]) for name in PROGRAMS])
+    compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     facts = check_targets(tap, limits, targets, compiled)
     steps = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
     table.write(os.path.join(arguments.out, 'table.md'), facts, steps, limits)

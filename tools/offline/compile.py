@@ -47,6 +47,10 @@ class Program:
         with open(os.path.join(folder, name + '.options'), encoding='ascii') as file:
             self.options = file.read().split()
         self.options = re.sub(r'-D +', '-D', ' '.join(self.options)).split()
+        # NVIDIA's own option, which its driver hands to ptxas.
+        limit = [o.split('=')[1] for o in self.options if o.startswith('-cl-nv-maxrregcount=')]
+        self.options = [o for o in self.options if not o.startswith('-cl-nv-')]
+        self.assembler = ['--maxrregcount', limit[-1]] if limit else []
 
 
 def warnings_of(messages):
@@ -140,7 +144,8 @@ def compile_nvidia(tools, target, program, out):
     with open(path, encoding='ascii') as file:
         ptx = file.read()
     cubin = os.path.join(out, program.name + '.cubin')
-    _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, '-o', cubin, path])
+    _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, *program.assembler,
+                             '-o', cubin, path])
     kernels = nvidia.resources(messages)
     sizes = nvidia.items(front_end_code(tools, program))
     for name, kernel in kernels.items():

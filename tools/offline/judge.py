@@ -20,7 +20,7 @@ import sys
 
 import check
 import walk
-from compile import Program, Tools
+from compile import Tools
 from devices import DEVICES
 from facts import apply_facts, step_facts
 from targets import TARGETS
@@ -95,10 +95,9 @@ def judge(arguments):
     problems = [p for p in bench['problems'] if p['ok']]
     device = device_like(measured, listed, problems)
     os.makedirs(arguments.out, exist_ok=True)
-    subprocess.run([arguments.library, 'texts', arguments.out], check=True)
-    kernels = {}
-    compiled = check.compile_all(Tools(arguments.tools), [TARGETS[device.target]],
-                                 [Program(name, arguments.out) for name in ('narrow', 'apply')],
+    kernels, targets = {}, [TARGETS[device.target]]
+    folders = check.texts_of(arguments.library, targets, arguments.out)
+    compiled = check.compile_all(Tools(arguments.tools), targets, ('narrow', 'apply'), folders,
                                  arguments.out)
     for (_, name), (found, faults) in compiled.items():
         if not found:

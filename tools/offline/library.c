@@ -1,8 +1,10 @@
 /*
  * What the library does with a GPU, asked without one:
  *
- *   library texts FOLDER    writes each program of the GPU form as FOLDER/NAME.cl, NAME.options: "narrow"
- *                           and, of the variants that are compiled, "narrow+relu"
+ *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
+ *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options: "narrow"
+ *                           and, of the variants that are compiled, "narrow+relu"; for a device
+ *                           with the extension, this least sub-group and compute capability
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
@@ -14,6 +16,7 @@
 
 #include "base/activation.h"
 #include "check/problem.h"
+#include "device/compiler_options.h"
 #include "device/launch_plan.h"
 #include "device/program_text.h"
 
@@ -56,13 +59,13 @@ static int close_written(FILE *file)
     return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
 }
 
-static int write_text(const char *folder, int program, const variant *v)
+static int write_text(const char *folder, sbn_compiler compiler, int program, const variant *v)
 {
     sbn_program_text text;
     char name[64];
     snprintf(name, sizeof name, "%s%s", program_names[program], v->name);
     const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, v->type, fusion, v->views, 0, ""))
+    if (sbn__program_text(&text, program, SBN_FORM_GPU, v->type, fusion, v->views, 0, compiler, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, name, "cl");
     if (!source)
@@ -78,12 +81,12 @@ static int write_text(const char *folder, int program, const variant *v)
     return close_written(options);
 }
 
-static int write_texts(const char *folder)
+static int write_texts(const char *folder, sbn_compiler compiler)
 {
     int status = 0;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
         for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
-            status = write_text(folder, program, &variants[i]);
+            status = write_text(folder, compiler, program, &variants[i]);
     return status;
 }
 
@@ -154,10 +157,14 @@ static int print_all(FILE *file)
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "texts") == 0)
-        return write_texts(argv[2]);
+        return write_texts(argv[2], SBN_COMPILER_PLAIN);
+    if (argc == 6 && strcmp(argv[1], "texts") == 0)
+        return write_texts(argv[2], sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
+                                                     (cl_uint)strtoul(argv[5], NULL, 10)));
     FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
     if (!file)
-        return fail("usage", "library texts FOLDER | library plans FILE");
+        return fail("usage",
+                    "library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library plans FILE");
     const int status = print_all(file);
     fclose(file);
     return status;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "check/devices.h"
+#include "device/compiler_options.h"
 #include "device/program_text.h"
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
@@ -81,7 +82,9 @@ static int print_program(cl_context context, const device_info *d, int which)
     sbn_program_text text;
     cl_int code;
     const int is_nvidia = strstr(d->vendor, "NVIDIA") != NULL;
-    if (sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, 0, 0,
+    sbn_compiler compiler;
+    if (sbn__compiler_of(d->id, SBN_FORM_GPU, &compiler) ||
+        sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, 0, 0, compiler,
                           is_nvidia ? "-cl-nv-verbose" : ""))
         return fail(sbn_last_error(), SBN_UNSUPPORTED_DEVICE);
     cl_program program = clCreateProgramWithSource(context, text.sources.count, text.sources.texts,

@@ -33,6 +33,15 @@ TARGETS = {t.name: t for t in [
 ]}
 
 
+def traits(target):
+    """What src/device/compiler_options.c goes by: an extension, the least sub-group, the capability."""
+    if target.vendor == 'nvidia':
+        return 'cl_nv_compiler_options', '32', target.isa[:-1]
+    if target.vendor == 'intel':
+        return 'cl_intel_required_subgroup_size', '16' if target.name == 'pvc' else '8', '0'
+    return 'none', '0', '0'
+
+
 def round_up(value, step):
     return -(-value // step) * step
 
