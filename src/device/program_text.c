@@ -218,8 +218,10 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
         sbn__format_macros(sbn__backward_format(format), "BACKWARD", backward, sizeof backward);
     }
     /* The library's macros come last, because the later of two definitions holds. */
-    const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s %s%s%s%s%s",
-                                sbn__compiler_options(compiler, program, fusion, more), more, summation, sizes, own, forward, backward);
+    const int length = snprintf(text->options, sizeof text->options,
+                                "-cl-std=CL1.2 %s %s %s%s%s%s%s",
+                                sbn__compiler_options(compiler, program, fusion, more), more,
+                                summation, sizes, own, forward, backward);
     if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",
