@@ -12,7 +12,7 @@ TEST_UNDER =
 # Loading Mesa's driver costs each process a fifth of a second: tests of one device, PoCL's first, do
 # without it.
 pocl_icd = /etc/OpenCL/vendors/pocl.icd
-all_drivers_tests = tests/device/programs tests/mpi/demo tests/mpi/parallel tests/pass/activation \
+all_drivers_tests = tests/device/programs tests/mpi/parallel tests/pass/activation \
 	tests/pass/bits tests/pass/bits_controls tests/pass/from_output tests/pass/golden tests/pass/gradient \
 	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
 	tests/pass/types tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \

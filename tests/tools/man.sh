@@ -12,16 +12,16 @@ command -v man > /dev/null && command -v lexgrog > /dev/null || skip_all 'man is
 mkdir -p "$work/man1" "$work/man3"
 cp "$pages"/*.1 "$work/man1" && cp "$pages"/*.3 "$work/man3" || exit 1
 
-# complaints FILES...: of man about the pages, and of what indexes them.
+# complaints FILES...: of man about the pages, and of what indexes them. Leaves FILE.text, a paragraph a line.
 complaints() {
     for file in "$@"; do
-        MANPATH=$work MANWIDTH=100 man --warnings -l "$file" 2>&1 > "$work/text" | sed "s,^,$file: ,"
-        [ -s "$work/text" ] || echo "$file: empty"
+        MANPATH=$work MANWIDTH=1000 man --warnings -l "$file" 2>&1 > "$file.text" | sed "s,^,$file: ,"
+        [ -s "$file.text" ] || echo "$file: empty"
         lexgrog "$file" > "$work/name" 2>&1 || echo "$file: no name and no purpose"
     done
 }
 cd "$work" || exit 1
-no_faults "$(ls man1/* man3/* | wc -l) pages render" "$(complaints man1/* man3/*)"
+no_faults "$(ls man1/* man3/* | wc -l) pages render" "$(complaints man1/*.1 man3/*.3)"
 mkdir bad && printf '.TH A 3\n.SH NAME\n' > bad/empty.3
 printf '.TH A 3\n.SH NAME\na \\- b\n.nonsense\n.SS "unterminated \\f(X\n' > bad/wrong.3
 printf '.so man3/nothing.3\n' > bad/link.3
@@ -42,8 +42,8 @@ text_of() { # HEADER FUNCTION: its comment
 lost=
 for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
     for name in $(sed -n 's/^SBN_API [^(]*[ *]\([a-z_]*\)(.*/\1/p' "$header"); do
-        MANWIDTH=1000 man -l "$work/man3/$name.3" 2> /dev/null |
-            sed -n '/^DESCRIPTION/,/^SEE ALSO/p' | sed '1d;$d' | words > "$work/is"
+        sed -n '/^DESCRIPTION/,/^SEE ALSO/p' "$work/man3/$name.3.text" | sed '1d;$d' | words \
+            > "$work/is"
         text_of "$header" "$name" | words > "$work/should"
         cmp -s "$work/is" "$work/should" || lost="$lost $name"
     done
@@ -65,8 +65,7 @@ done)
 no_faults 'every subcommand has a page' "$without"
 options=$(for name in devices check bench inspect; do
     tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do
-        man -l "$work/man1/syncbn-$name.1" 2> /dev/null | grep -qE "^ +$option" ||
-            echo "$name $option"
+        grep -qE "^ +$option" "$work/man1/syncbn-$name.1.text" || echo "$name $option"
     done
 done)
 no_faults 'every option is on its page' "$options"
