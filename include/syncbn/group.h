@@ -70,6 +70,7 @@ typedef struct sbn_group_config {
      * channel's x or dy is below 2^-48. Options that relax arithmetic, such as
      * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
      * Options are separated by spaces; quotes do not hold words together.
+     * "-cl-nv-maxrregcount=N" replaces the library's own limit for NVIDIA's compiler.
      */
     const char *build_options;
     /*
