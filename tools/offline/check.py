@@ -87,8 +87,9 @@ def compile_all(tools, targets, names, folders, out):
 
 
 def check_front_end(tap, tools, programs):
-    for program in programs:
-        faults = front_end_faults(tools, program)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda program: front_end_faults(tools, program), programs))
+    for program, faults in zip(programs, results):
         tap.line('%s: nothing may be contracted, no division, no root' % program.name, faults)
 
 

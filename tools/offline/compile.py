@@ -3,6 +3,8 @@ import os
 import re
 import struct
 import subprocess
+import threading
+from concurrent.futures import Future
 
 import amd
 import intel
@@ -25,6 +27,20 @@ class Tools:
         self.iga = os.path.join(debian, 'bin', 'iga64')
         self.ptxas = os.path.join(pypi, 'cuda_nvcc', 'bin', 'ptxas')
         self.nvdisasm = os.path.join(pypi, 'cu13', 'bin', 'nvdisasm')
+        self.made, self.lock = {}, threading.Lock()
+
+    def once(self, make, program, *more):
+        """make(self, program, *more), once for all targets that have the same text and options."""
+        key = (make, program.text, tuple(program.options))
+        with self.lock:
+            is_first = key not in self.made
+            result = self.made.setdefault(key, Future())
+        if is_first:
+            try:
+                result.set_result(make(self, program, *more))
+            except Exception as error:
+                result.set_exception(error)
+        return result.result()
 
     def run(self, command, **more):
         """Standard output and error; an exit status other than 0 is an error."""
@@ -44,6 +60,8 @@ class Program:
     def __init__(self, name, folder):
         self.name = name
         self.source = os.path.join(folder, name + '.cl')
+        with open(self.source, encoding='utf-8') as file:
+            self.text = file.read()
         with open(os.path.join(folder, name + '.options'), encoding='ascii') as file:
             self.options = file.read().split()
         self.options = re.sub(r'-D +', '-D', ' '.join(self.options)).split()
@@ -74,7 +92,7 @@ def front_end_faults(tools, program):
     roots of doubles are rounded correctly by OpenCL's rules; the kernels that combine need them.
     """
     try:
-        text = front_end_code(tools, program)
+        text = tools.once(front_end_code, program)
     except OSError as error:
         return ['not compiled: %s' % error]
     faults = []
@@ -140,14 +158,14 @@ def nvidia_ptx(tools, program, out):
 
 
 def compile_nvidia(tools, target, program, out):
-    path, faults = nvidia_ptx(tools, program, out)
+    path, faults = tools.once(nvidia_ptx, program, out)
     with open(path, encoding='ascii') as file:
         ptx = file.read()
     cubin = os.path.join(out, program.name + '.cubin')
     _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, *program.assembler,
                              '-o', cubin, path])
     kernels = nvidia.resources(messages)
-    sizes = nvidia.items(front_end_code(tools, program))
+    sizes = nvidia.items(tools.once(front_end_code, program))
     for name, kernel in kernels.items():
         # Those of no size of their own are launched as single work-items.
         kernel.items = sizes.get(name, 64)
