@@ -7,7 +7,7 @@
 #
 # Tests run beside each other when make check is given -jN. The TIMED_TESTS run one by one, at the end:
 # they have deadlines and start more ranks than there are cores, or compare times. Beside them run the
-# PATIENT_TESTS, one by one and at the lowest priority: of as many ranks, but without deadlines.
+# PATIENT_TESTS, at the lowest priority: they take long and have no deadlines.
 #
 # Long lists are sampled: CHECK=full takes all of them, as release-check does.
 TIMED_TESTS =
@@ -65,4 +65,4 @@ other_logs := $(filter-out $(timed_logs) $(patient_logs),$(TEST_LOGS))
 one_by_one = $(eval ended_before := $(other_logs))\
 	$(foreach log,$(1),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
 $(call one_by_one,$(timed_logs))
-$(call one_by_one,$(patient_logs))
+$(foreach log,$(patient_logs),$(eval $(log): | $(other_logs)))

@@ -4,11 +4,6 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 . "$srcdir/tools/bench/scaling/launch.sh"
 
-# Of PATIENT_TESTS: lets tests with deadlines go first.
-be_patient() {
-    renice -n 19 -p $$ > "$work/renice" 2>&1
-}
-
 # tap N PROGRAM ARGUMENTS...: a job whose rank 0 prints TAP, renumbered into this stream.
 tap() {
     ranks=$1
