@@ -5,7 +5,6 @@
 # do not. A mistake on the command line is one sentence and status 2. Runs in the build directory.
 set -u
 . "${srcdir:=.}/tests/support/tap.sh"
-be_patient
 demo=examples/train_fashion out=$work/out
 
 lacks() {

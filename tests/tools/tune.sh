@@ -4,6 +4,7 @@
 # Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
+be_patient
 unset SYNCBN_TUNING
 
 XDG_CACHE_HOME=$work/cache
