@@ -3,6 +3,7 @@
 # a folder of a file's name; two archives are the same bytes. Runs in the build directory.
 # Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
+be_patient
 trap 'rm -rf "$work" "$name" "$name.tar.gz"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT
 decoy= name=dist-test-$$
 

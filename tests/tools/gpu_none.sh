@@ -4,6 +4,7 @@
 # Environment: srcdir. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
+be_patient
 unset POCL_DEVICES MAKEFLAGS MAKELEVEL MFLAGS
 
 pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd

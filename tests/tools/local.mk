@@ -62,7 +62,7 @@ dist_check_SCRIPTS += $(tools_scripts)
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
-PATIENT_TESTS += tests/tools/tune.sh
+PATIENT_TESTS += tests/tools/dist.sh tests/tools/gpu_none.sh tests/tools/tune.sh
 
 # The demo's estimate of the time left.
 check_PROGRAMS += tests/tools/demo_progress
