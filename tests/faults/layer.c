@@ -7,7 +7,7 @@ static sbn_group *groups[2]; /* of one replica and of three */
 static sbn_batchnorm *layer;
 static sbn_saved *saved;
 static sbn_folding foldings[REPLICAS];
-static cl_event event;
+static cl_event folded[REPLICAS];
 
 static void begin(void)
 {
@@ -26,16 +26,23 @@ static void begin(void)
             .norm_bias = s->bias,
             .folded_weight = s->y,
             .folded_bias = s->bias_grad,
+            .event = &folded[r],
         };
     }
-    foldings[0].event = &event;
+}
+
+static void forget_folded(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        if (folded[r])
+            clReleaseEvent(folded[r]);
+        folded[r] = NULL;
+    }
 }
 
 static void end(void)
 {
-    if (event)
-        clReleaseEvent(event);
-    event = NULL;
+    forget_folded();
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(groups[0]);
@@ -52,19 +59,21 @@ static int make(void)
     return status;
 }
 
+/* Folding writes y, too, and one of the queues is out of order. */
 static int forward(size_t replicas)
 {
     sbn_shard shards[REPLICAS];
-    for (size_t r = 0; r < replicas; ++r)
+    for (size_t r = 0; r < replicas; ++r) {
         shards[r] = at.slices[r].shard;
+        shards[r].num_wait = folded[r] != NULL;
+        shards[r].wait_list = &folded[r];
+    }
     return sbn_forward(layer, shards, saved, 0, NULL);
 }
 
 static int fold(void)
 {
-    if (event)
-        clReleaseEvent(event);
-    event = NULL;
+    forget_folded();
     return sbn_batchnorm_fold(layer, foldings);
 }
 
