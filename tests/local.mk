@@ -61,8 +61,6 @@ logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-o
 timed_logs = $(filter $(call logs_of,$(TIMED_TESTS)),$(TEST_LOGS))
 patient_logs = $(filter $(call logs_of,$(PATIENT_TESTS)),$(TEST_LOGS))
 other_logs := $(filter-out $(timed_logs) $(patient_logs),$(TEST_LOGS))
-# one_by_one LOGS: after all others.
-one_by_one = $(eval ended_before := $(other_logs))\
-	$(foreach log,$(1),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
-$(call one_by_one,$(timed_logs))
+ended_before := $(other_logs)
+$(foreach log,$(timed_logs),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
 $(foreach log,$(patient_logs),$(eval $(log): | $(other_logs)))

@@ -31,18 +31,9 @@ static void begin(void)
     }
 }
 
-static void forget_folded(void)
-{
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        if (folded[r])
-            clReleaseEvent(folded[r]);
-        folded[r] = NULL;
-    }
-}
-
 static void end(void)
 {
-    forget_folded();
+    stand_release(folded);
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(groups[0]);
@@ -73,7 +64,7 @@ static int forward(size_t replicas)
 
 static int fold(void)
 {
-    forget_folded();
+    stand_release(folded);
     return sbn_batchnorm_fold(layer, foldings);
 }
 

@@ -18,15 +18,6 @@ static void begin(void)
     tensors_fill(&second, 0);
 }
 
-static void drop_events(exchange_tensors *t)
-{
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        if (t->events[r])
-            clReleaseEvent(t->events[r]);
-        t->events[r] = NULL;
-    }
-}
-
 static void end(void)
 {
     sbn_data_parallel_destroy(parallel);
@@ -43,8 +34,8 @@ static void fill(void)
 {
     wraps_pause();
     stand_finish();
-    drop_events(&first);
-    drop_events(&second);
+    stand_release(first.events);
+    stand_release(second.events);
     tensors_fill(&first, 0);
     tensors_fill(&second, 0);
     wraps_resume();

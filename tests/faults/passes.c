@@ -59,11 +59,7 @@ static void begin_narrow(void)
 
 static void end(void)
 {
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        if (events[r])
-            clReleaseEvent(events[r]);
-        events[r] = NULL;
-    }
+    stand_release(events);
     sbn_saved_destroy(saved);
     sbn_saved_destroy(other);
     sbn_batchnorm_destroy(layer);

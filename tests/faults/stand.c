@@ -106,6 +106,15 @@ void stand_reset(size_t replicas)
         slice_reset(&at.slices[r]);
 }
 
+void stand_release(cl_event events[REPLICAS])
+{
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        if (events[r])
+            clReleaseEvent(events[r]);
+        events[r] = NULL;
+    }
+}
+
 uint64_t stand_outputs(uint64_t digest, size_t replicas)
 {
     return stand_outputs_of(digest, at.slices, replicas);

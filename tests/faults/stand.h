@@ -39,6 +39,9 @@ void stand_finish(void);
 /* Outputs of the first replicas to the pattern. */
 void stand_reset(size_t replicas);
 
+/* Releases the events of all replicas, where there are any. */
+void stand_release(cl_event events[REPLICAS]);
+
 /* Digests: of the outputs, of those of other slices, and of a layer's running statistics. */
 uint64_t stand_outputs(uint64_t digest, size_t replicas);
 uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas);
