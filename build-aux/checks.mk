@@ -20,18 +20,21 @@ all_drivers_tests = tests/device/programs tests/mpi/parallel tests/pass/activati
 one_driver = $(if $(filter $(all_drivers_tests),$(@:.log=)),,$(wildcard $(pocl_icd)))
 TEST_ICD = $(or $(OCL_ICD_VENDORS),$(one_driver))
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
-FAULT_POINTS = 12
+FAULT_POINTS = 8
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
 # users run, optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
 # and the self-test of a device need the optimiser, too. CHECK=full optimises all.
 optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
+# The same for llvmpipe.
+LLVMPIPE_FLAGS = $(if $(KERNEL_FLAGS),nopt)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
 	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
 	test -z '$(TEST_ICD)' || { OCL_ICD_VENDORS='$(TEST_ICD)'; export OCL_ICD_VENDORS; }; \
 	POCL_CACHE_DIR='$(TEST_CACHE)'; export POCL_CACHE_DIR; \
 	POCL_EXTRA_BUILD_FLAGS='$(KERNEL_FLAGS)'; export POCL_EXTRA_BUILD_FLAGS; \
+	GALLIVM_PERF='$(LLVMPIPE_FLAGS)'; export GALLIVM_PERF; \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -99,6 +100,20 @@ static int is_time_to_ask(const sbn_communicator *c, double waited)
     return waited > c->timeout - ahead;
 }
 
+/*
+ * Leaves the processor to others, such as threads of a CPU device: by sleeping once that lengthens the
+ * wait by a sixteenth at the most.
+ */
+static void pause_polling(double waited)
+{
+    const double shortest = 1e-3, longest_pause = 1e-4, pause = waited / 16;
+    if (waited < shortest)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){0, (long)(1e9 * (pause < longest_pause ? pause : longest_pause))},
+                  NULL);
+}
+
 int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, const sbn_request *late)
 {
     const double waited = sbn__seconds() - deadline->since;
@@ -112,7 +127,7 @@ int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, cons
         sbn__free(ranks);
         deadline->asked = 1;
     }
-    sched_yield();
+    pause_polling(waited);
     return 0;
 }
 

@@ -249,8 +249,12 @@ static void check_setup(setup *on, size_t replicas)
             other.frozen = (i + f) % 2 == 0;
             const arrangement where = (arrangement)((2 * i + f) %
                                                     (c.residual ? ARRANGEMENTS : DX_OVER_DY + 1));
-            check(on, &c, where, fusions[f].name);
-            check(on, &other, APART, fusions[f].name);
+            /* llvmpipe takes long: a sample has one of the two there. */
+            const int one = sample_only() && !on->has_cpu_form;
+            if (!one || i % 2 == 0)
+                check(on, &c, where, fusions[f].name);
+            if (!one || i % 2)
+                check(on, &other, APART, fusions[f].name);
         }
     must(sbn_group_destroy(on->group), "sbn_group_destroy");
 }
