@@ -28,8 +28,8 @@
  * rules fails with a sentence. sbn_group_abort calls no MPI.
  *
  * Progress. Reductions advance only within calls: begin, sbn_pass_progress, sbn_pass_end.
- * A call that waits tests and yields the processor, so that more ranks than cores do not
- * block each other.
+ * A call that waits tests and yields the processor, after 10 ms by sleeping for 0.1 ms at a
+ * time, so that more ranks than cores do not block each other.
  *
  * Errors. The communicator is duplicated, and only the duplicates return errors; the
  * caller's communicator keeps its error handler. An error of MPI ends the group with

@@ -100,18 +100,14 @@ static int is_time_to_ask(const sbn_communicator *c, double waited)
     return waited > c->timeout - ahead;
 }
 
-/*
- * Leaves the processor to others, such as threads of a CPU device: by sleeping once that lengthens the
- * wait by a sixteenth at the most.
- */
+/* Leaves the processor to others; by sleeping, once that lengthens the wait by a hundredth at the most. */
 static void pause_polling(double waited)
 {
-    const double shortest = 1e-3, longest_pause = 1e-4, pause = waited / 16;
-    if (waited < shortest)
+    const struct timespec pause = {0, 100000};
+    if (waited < 0.01)
         sched_yield();
     else
-        nanosleep(&(struct timespec){0, (long)(1e9 * (pause < longest_pause ? pause : longest_pause))},
-                  NULL);
+        nanosleep(&pause, NULL);
 }
 
 int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, const sbn_request *late)

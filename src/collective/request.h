@@ -55,7 +55,7 @@ typedef struct sbn_deadline {
 
 sbn_deadline sbn__deadline_start(const sbn_communicator *communicator);
 
-/* 1 if it has passed or a thread has called sbn_group_abort; else yields the processor. */
+/* 1 if it has passed or a thread has called sbn_group_abort; else yields the processor, or sleeps for 0.1 ms. */
 int sbn__deadline_passed(const sbn_communicator *communicator, sbn_deadline *deadline,
                          const sbn_request *late);
 

@@ -103,7 +103,15 @@ static void check_sum(void)
     close_ranks();
 }
 
-/* The time that a rank waits for one that does not come. */
+/* Of the calling thread. */
+static double processor_seconds(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+/* The time that a rank waits for one that does not come, and what it costs the processor. */
 static void check_timeout(sbn_timeout_action action)
 {
     sbn_request request = {0};
@@ -111,11 +119,13 @@ static void check_timeout(sbn_timeout_action action)
     open_ranks(0.5, action);
     fill(&request, 0);
     must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
-    const double start = sbn__seconds();
+    const double start = sbn__seconds(), used = processor_seconds();
     expect(sbn__request_wait(&joined[0], &request, "a test"), SBN_TIMEOUT,
            "rank 0 waited 0.5 s in a test for rank 1", "nobody comes");
-    const double waited = sbn__seconds() - start;
+    const double waited = sbn__seconds() - start, busy = processor_seconds() - used;
     tap_ok(waited >= 0.5, "expected at least 0.5 s, waited %g s", waited);
+    tap_ok(busy < waited / 3, "expected less than a third of that of the processor's time, used %g s",
+           busy);
     tap_ok(sbn__communicator_is_joined(&joined[0]) == !local && joined[0].dead == !local,
            "afterwards the communicator is %s", local ? "alone" : "dead");
     tap_ok(!request.block && !request.in_flight, "its words are the communicator's");
