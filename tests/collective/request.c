@@ -124,8 +124,8 @@ static void check_timeout(sbn_timeout_action action)
            "rank 0 waited 0.5 s in a test for rank 1", "nobody comes");
     const double waited = sbn__seconds() - start, busy = processor_seconds() - used;
     tap_ok(waited >= 0.5, "expected at least 0.5 s, waited %g s", waited);
-    tap_ok(busy < waited / 3, "expected less than a third of that of the processor's time, used %g s",
-           busy);
+    tap_ok(busy < waited / 3,
+           "expected less than a third of that of the processor's time, used %g s", busy);
     tap_ok(sbn__communicator_is_joined(&joined[0]) == !local && joined[0].dead == !local,
            "afterwards the communicator is %s", local ? "alone" : "dead");
     tap_ok(!request.block && !request.in_flight, "its words are the communicator's");

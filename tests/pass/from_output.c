@@ -172,7 +172,8 @@ static void check_setup(setup *on, size_t replicas)
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
             if ((on->form == SBN_FORM_GPU && !kinds[k].on_gpu) ||
-                (sample_only() && (!kinds[k].in_sample || (!on->has_cpu_form && (k > 0 || i % 4 > 1)))))
+                (sample_only() &&
+                 (!kinds[k].in_sample || (!on->has_cpu_form && (k > 0 || i % 4 > 1)))))
                 continue;
             case_of c = {
                 .type = kinds[k].type,
