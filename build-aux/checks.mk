@@ -89,8 +89,7 @@ check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
   --suppressions=$(abs_srcdir)/tests/support/drivers.supp
-valgrind_compiles = tests/collective/agreement tests/collective/hub tests/parallel/arguments \
-	tests/pass/passes
+valgrind_compiles = tests/collective/agreement tests/parallel/arguments tests/pass/passes
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }

@@ -21,8 +21,8 @@ VALGRIND_TESTS =
 OCLGRIND_TESTS =
 TSAN_TESTS =
 
-# make starts tests in this order; the one that takes longest is the first.
-TESTS += tests/pass/bits
+# make starts tests in this order; those that take longest are the first.
+TESTS += tests/pass/bits tests/tools/demo.sh
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk

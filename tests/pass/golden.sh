@@ -6,7 +6,7 @@
 #
 # Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with
 # kernels that are not optimised, and optimised ones, of the form that is chosen, have a part of it: floats
-# without a fusion. OPTIMISED=cpu: the whole list with optimised kernels of the CPU form, too, and on devices
+# without a fusion. OPTIMISED=cpu: only the whole list with optimised kernels of the CPU form, and on devices
 # that get the other form.
 # Environment: srcdir, SYNCBN (the command), CHECK, OPTIMISED; UNOPTIMISED: a build option by which a
 # driver other than PoCL does not optimise either. Runs in the build directory.
@@ -79,6 +79,10 @@ if [ "${CHECK-}" != full ]; then
     [ "${OPTIMISED-}" != cpu ] || compare_with "$golden"
     each cpu
     each gpu
+    if [ "${OPTIMISED-}" = cpu ]; then
+        echo "1..$count"
+        exit
+    fi
     compare_with "$part"
     of_three
     unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}

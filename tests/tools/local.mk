@@ -44,7 +44,6 @@ tools_scripts = \
 	tests/tools/command.sh \
 	tests/tools/consumers.sh \
 	tests/tools/ctypes.sh \
-	tests/tools/demo.sh \
 	tests/tools/devices.sh \
 	tests/tools/dist.sh \
 	tests/tools/exports.sh \
@@ -58,11 +57,12 @@ tools_scripts = \
 	tests/tools/silent.sh \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
-dist_check_SCRIPTS += $(tools_scripts)
+dist_check_SCRIPTS += $(tools_scripts) tests/tools/demo.sh
 EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
-PATIENT_TESTS += tests/tools/dist.sh tests/tools/gpu_none.sh tests/tools/tune.sh
+PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
+	tests/tools/tune.sh
 
 # The demo's estimate of the time left.
 check_PROGRAMS += tests/tools/demo_progress
