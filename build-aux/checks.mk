@@ -20,14 +20,14 @@ all_drivers_tests = tests/device/programs tests/mpi/parallel tests/pass/activati
 one_driver = $(if $(filter $(all_drivers_tests),$(@:.log=)),,$(wildcard $(pocl_icd)))
 TEST_ICD = $(or $(OCL_ICD_VENDORS),$(one_driver))
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
-FAULT_POINTS = 8
+FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
 # users run, optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
 # and the self-test of a device need the optimiser, too. CHECK=full optimises all.
 optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
-# The same for llvmpipe.
-LLVMPIPE_FLAGS = $(if $(KERNEL_FLAGS),nopt)
+# llvmpipe never optimises but there.
+LLVMPIPE_FLAGS = $(if $(filter full,$(CHECK)),,nopt)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
 	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
@@ -115,7 +115,7 @@ check-oclgrind: $(check_PROGRAMS)
 # taken from this directory's cache, as for all that follow but valgrind. Fewer failures are
 # tried than in make check, at other places.
 sanitize = -fsanitize=address,undefined -fno-sanitize-recover=undefined
-ASAN_FAULTS = 7
+ASAN_FAULTS = 5
 check-asan:
 	@test '$(srcdir)' != . || { \
 	  echo 'make $@: needs a build directory apart from the source:' \

@@ -63,16 +63,17 @@ tests_mpi_problems_LDADD = $(on_mpi)
 tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_threads_LDADD = $(on_mpi)
 
-# What the scripts launch: of the examples too.
+# What the scripts launch: of the examples too. Timed ones are named before patient ones, which then do not
+# hold them up (tests/local.mk).
 mpi_examples = examples/data_parallel examples/minimal_mpi
 if HAVE_CLBLAST
 mpi_examples += examples/train_fashion
 endif
 mpi_scripts = \
-	tests/mpi/demo.sh \
 	tests/mpi/faults.sh \
 	tests/mpi/groups.sh \
 	tests/mpi/parallel.sh \
+	tests/mpi/demo.sh \
 	tests/mpi/problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi/hosts.sh

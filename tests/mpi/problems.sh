@@ -1,7 +1,7 @@
 #!/bin/sh
 # The lists of problems in tests/inputs over 1, 2, 3, 4 and 7 ranks: the bits of one
 # process, within the tolerances. Half of them on 2 ranks and the other half on 3, every so many-th on
-# others; an eighth of the problems on 2 ranks and fewer on others unless CHECK=full is set.
+# others; a twelfth of the problems on 2 ranks and fewer on others unless CHECK=full is set.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 be_patient
@@ -11,9 +11,9 @@ if [ "${SBN_TEST_UNDER-}" = asan ]; then
     tap 2 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
 elif [ "${CHECK-}" != full ]; then
     tap 1 tests/mpi/problems / 41 "$srcdir"/tests/inputs/*
-    tap 2 tests/mpi/problems / 8 "$srcdir"/tests/inputs/*
-    tap 3 tests/mpi/problems / 16 "$srcdir"/tests/inputs/*
-    tap 4 tests/mpi/problems / 27 "$srcdir"/tests/inputs/*
+    tap 2 tests/mpi/problems / 12 "$srcdir"/tests/inputs/*
+    tap 3 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
+    tap 4 tests/mpi/problems / 41 "$srcdir"/tests/inputs/*
     tap 7 tests/mpi/problems / 59 "$srcdir"/tests/inputs/*
 else
     tap 1 tests/mpi/problems / 16 "$srcdir"/tests/inputs/*

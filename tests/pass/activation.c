@@ -40,7 +40,7 @@ static const struct {
     {SBN_F32, SBN_LEAKY_RELU, 0, {IN_FULL, NEVER}, "leaky"},
     {SBN_F32, SBN_IDENTITY, 1, {ALWAYS, NEVER}, "add"},
     {SBN_F32, SBN_RELU, 1, {ALWAYS, ALWAYS}, "add, relu"},
-    {SBN_F32, SBN_LEAKY_RELU, 1, {ALWAYS, NEVER}, "add, leaky"},
+    {SBN_F32, SBN_LEAKY_RELU, 1, {IN_FULL, NEVER}, "add, leaky"},
     {SBN_F16, SBN_LEAKY_RELU, 0, {ALWAYS, IN_FULL}, "leaky"},
     {SBN_F16, SBN_IDENTITY, 1, {IN_FULL, NEVER}, "add"},
     {SBN_F16, SBN_RELU, 1, {IN_FULL, NEVER}, "add, relu"},

@@ -152,8 +152,8 @@ static int sample_compiles(const machine *m, size_t c, size_t s)
 }
 
 /*
- * A sample is all problems in the first configuration, which all others must equal, and a third of
- * them, in turn, in each other one; a sixth where llvmpipe takes part, on which a problem takes longest.
+ * A sample is all problems in the first configuration, which all others must equal, and a quarter of
+ * them, in turn, in each other one; an eighth where llvmpipe takes part, on which a problem takes longest.
  */
 int bits_runs(const machine *m, size_t c, size_t s)
 {
@@ -161,6 +161,6 @@ int bits_runs(const machine *m, size_t c, size_t s)
         return 0;
     if (!sample_only() || c == 0)
         return 1;
-    const size_t every = strstr(m->name, RUSTICL) ? 6 : 3;
+    const size_t every = strstr(m->name, RUSTICL) ? 8 : 4;
     return sample_compiles(m, c, s) && ((c + s) % every == 0 || s == 0);
 }

@@ -209,11 +209,11 @@ static void check(runner *r, const char *device, const char *line, int clamped)
     trial_free(&t);
 }
 
-/* A sample has every third case on devices without the CPU form: llvmpipe takes eight times as long as PoCL. */
+/* A sample has every sixth case on devices without the CPU form: llvmpipe takes eight times as long as PoCL. */
 static int has_case(const device_info *device, size_t i)
 {
     return device->form == SBN_FORM_CPU || !sample_only() ||
-           (sample_has_gpu_form(cases[i].line) && i % 3 == 0);
+           (sample_has_gpu_form(cases[i].line) && i % 6 == 0);
 }
 
 static void check_device(runner *r, const device_info *device)

@@ -3,8 +3,8 @@
 # on all of them as one group, by `syncbn check`. PoCL is asked for two of its
 # kinds of device, and rusticl for llvmpipe, unless the environment says else.
 # With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
-# fourth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
-# which each takes several times as long, has every eighth.
+# sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
+# which each takes several times as long, has every twelfth.
 # Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh. Runs in the
 # build directory.
 
@@ -32,19 +32,19 @@ grep -hv -e '^#' -e '^ *$' "$srcdir"/tests/inputs/* > "$work/all"
 unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 choose() { # NAME OF DEVICE: the problems, into $work/problems.
-    every=4
+    every=6
     case ${CHECK-}:$1 in
     full:*) skipped='^$' ;;
     # In the GPU form floats and halves, and one fusion.
     *:*pthread*) skipped='(bf16|leaky|relu(,[^a]|$)).*form=gpu|form=gpu.*(bf16|leaky|relu(,[^a]|$))' ;;
     # PoCL's second kind has the first one's compiler, and a group of all devices nothing new.
-    *:*llvmpipe*) skipped='bf16|leaky|relu(,[^a]|$)' every=8 ;;
+    *:*llvmpipe*) skipped='bf16|leaky|relu(,[^a]|$)' every=12 ;;
     *:*basic* | *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
     *) skipped='bf16|leaky|relu(,[^a]|$)' ;;
     esac
     grep -vE "$skipped" "$work/all" |
         awk -v full="${CHECK-}" -v first="$groups" -v every="$every" \
-            'full == "full" || NR % every == first % 4' > "$work/problems"
+            'full == "full" || NR % every == first % 6' > "$work/problems"
     groups=$((groups + 1))
 }
 
