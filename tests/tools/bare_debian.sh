@@ -79,7 +79,7 @@ it_never_says 'autoconf|libclblast|gnuplot'
 # --- without root, where somebody has installed a compiler ----------------------------------
 check_run 'compiler, make and Python' in_root root \
     'apt-get install -y --no-install-recommends gcc libc6-dev make python3-venv'
-# Not optimised, as it is compiled twice more below.
+# What only shows that it builds is not optimised.
 check_run 'built and installed without root' user "export CFLAGS=-O0; $(readme \
     'mkdir -p "$HOME/packages" && cd "$HOME/packages"' \
     'apt-get download ocl-icd-opencl-dev ocl-icd-libopencl1 opencl-c-headers libjansson-dev libjansson4' \
