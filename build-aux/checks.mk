@@ -26,7 +26,7 @@ FAULT_POINTS = 6
 # and the self-test of a device need the optimiser, too. CHECK=full optimises all.
 optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
-# llvmpipe never optimises but there.
+# llvmpipe, which nobody trains on, optimises with CHECK=full alone.
 LLVMPIPE_FLAGS = $(if $(filter full,$(CHECK)),,nopt)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \

@@ -153,8 +153,8 @@ static void smuggled(sbn_kernel_form form, const char *of_form)
         {"-cl-unsafe-math-optimizations", "in this order"},
         {"-cl-finite-math-only", "NaN"},
     };
-    const size_t count = form != SBN_FORM_CPU && sample_only() ? 1
-                                                               : sizeof options / sizeof *options;
+    const int first_only = form != SBN_FORM_CPU && sample_only();
+    const size_t count = first_only ? 1 : sizeof options / sizeof *options;
     char what[128];
     for (size_t i = 0; i < count; ++i) {
         snprintf(what, sizeof what, "%s form, built with %s", of_form, options[i][0]);

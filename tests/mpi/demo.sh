@@ -14,10 +14,10 @@ else
     report 'not ok' "minimal_mpi: status $status"
 fi
 
-demo=examples/train_fashion
+demo=examples/train_fashion data=/usr/share/datasets/fashion-mnist
 missing=
 [ -x "$demo" ] || missing='the demo was not built: CLBlast or zlib is missing'
-[ -d /usr/share/datasets/fashion-mnist ] || missing='the package dataset-fashion-mnist is not installed'
+[ -d "$data" ] || missing='the package dataset-fashion-mnist is not installed'
 if [ -n "$missing" ]; then
     if [ "${CI:-}" = true ]; then
         report 'not ok' "$missing"
@@ -43,12 +43,12 @@ fi
 # shorten FILE HEADER BYTES: the first 2,500 images or labels of a file, by the bytes of its header and of
 # each item.
 shorten() {
-    gzip -dc "/usr/share/datasets/fashion-mnist/$1" > "$work/all" || exit 1
+    gzip -dc "$data/$1" > "$work/all" || exit 1
     { head -c 4 "$work/all" && printf '\000\000\011\304' &&
         tail -c +9 "$work/all" | head -c $(($2 - 8 + 2500 * $3)); } | gzip -1 > "$work/images/$1"
 }
 # The most time goes into the test images.
-mkdir "$work/images" && ln -s /usr/share/datasets/fashion-mnist/train-* "$work/images"
+mkdir "$work/images" && ln -s "$data"/train-* "$work/images"
 shorten t10k-images-idx3-ubyte.gz 16 784
 shorten t10k-labels-idx1-ubyte.gz 8 1
 

@@ -63,12 +63,12 @@ tests_mpi_problems_LDADD = $(on_mpi)
 tests_mpi_threads_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_threads_LDADD = $(on_mpi)
 
-# What the scripts launch: of the examples too. Timed ones are named before patient ones, which then do not
-# hold them up (tests/local.mk).
+# What the scripts launch: of the examples too.
 mpi_examples = examples/data_parallel examples/minimal_mpi
 if HAVE_CLBLAST
 mpi_examples += examples/train_fashion
 endif
+# Those that are timed before those that are patient (tests/local.mk): make starts them in this order.
 mpi_scripts = \
 	tests/mpi/faults.sh \
 	tests/mpi/groups.sh \

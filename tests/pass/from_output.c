@@ -166,14 +166,21 @@ static void check(const setup *on, const case_of *c)
     side_close(&ordinary, c);
 }
 
+/* Whether shape i is tried with kind k. */
+static int has_case(const setup *on, size_t i, size_t k)
+{
+    const int on_gpu = on->form == SBN_FORM_GPU;
+    if (!sample_only())
+        return !on_gpu || kinds[k].on_gpu;
+    return kinds[k].in_sample && (!on_gpu || k == 0) && (on->has_cpu_form || i % 4 < 2);
+}
+
 static void check_setup(setup *on, size_t replicas)
 {
     setup_open_group(on, replicas);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
-            if ((on->form == SBN_FORM_GPU && !kinds[k].on_gpu) ||
-                (sample_only() && (!kinds[k].in_sample || (on->form == SBN_FORM_GPU && k > 0) ||
-                                   (!on->has_cpu_form && i % 4 > 1))))
+            if (!has_case(on, i, k))
                 continue;
             case_of c = {
                 .type = kinds[k].type,

@@ -32,15 +32,14 @@ grep -hv -e '^#' -e '^ *$' "$srcdir"/tests/inputs/* > "$work/all"
 unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 choose() { # NAME OF DEVICE: the problems, into $work/problems.
-    every=6
+    # Floats and halves, and one fusion; so on PoCL in the GPU form.
+    skipped='bf16|leaky|relu(,[^a]|$)' every=6
     case ${CHECK-}:$1 in
     full:*) skipped='^$' ;;
-    # In the GPU form floats and halves, and one fusion.
-    *:*pthread*) skipped='(bf16|leaky|relu(,[^a]|$)).*form=gpu|form=gpu.*(bf16|leaky|relu(,[^a]|$))' ;;
+    *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
     # PoCL's second kind has the first one's compiler, and a group of all devices nothing new.
-    *:*llvmpipe*) skipped='bf16|leaky|relu(,[^a]|$)' every=12 ;;
     *:*basic* | *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
-    *) skipped='bf16|leaky|relu(,[^a]|$)' ;;
+    *:*llvmpipe*) every=12 ;;
     esac
     grep -vE "$skipped" "$work/all" |
         awk -v full="${CHECK-}" -v first="$groups" -v every="$every" \
