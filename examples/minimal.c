@@ -1,6 +1,6 @@
 /*
  * The shortest complete program: a batch of three samples, two on one replica
- * and one on another, normalised as one batch.
+ * and one on another, normalised as one batch, forward and backward.
  *
  *   cc minimal.c $(pkg-config --cflags --libs syncbn) -o minimal
  *
@@ -36,7 +36,8 @@ static cl_mem buffer(cl_context context, size_t floats, float *from)
 int main(void)
 {
     /* (N, C): a row per sample. */
-    float x[2][4] = {{1, 10, 2, 20}, {3, 60}}, y[4], weight[] = {1, 1}, bias[] = {0, 0};
+    float x[2][4] = {{1, 10, 2, 20}, {3, 60}}, dy[2][4] = {{1, 0, 0, 0}, {0, 1}};
+    float weight[] = {1, 1}, bias[] = {0, 0}, y[4], dx[4];
     const size_t samples[] = {2, 1};
     float mean[2], var[2];
     cl_platform_id platforms[16];
@@ -70,8 +71,12 @@ int main(void)
         shards[r].shape[1] = 2;
         shards[r].x.mem = buffer(context, 2 * samples[r], x[r]);
         shards[r].y.mem = buffer(context, 2 * samples[r], NULL);
+        shards[r].dy.mem = buffer(context, 2 * samples[r], dy[r]);
+        shards[r].dx.mem = buffer(context, 2 * samples[r], NULL);
         shards[r].weight.mem = buffer(context, 2, weight);
         shards[r].bias.mem = buffer(context, 2, bias);
+        shards[r].weight_grad.mem = buffer(context, 2, NULL);
+        shards[r].bias_grad.mem = buffer(context, 2, NULL);
     }
 
     group_config.queues = queues;
@@ -82,6 +87,8 @@ int main(void)
     check(sbn_saved_create(layer, &saved), "making room for statistics");
 
     check(sbn_forward(layer, shards, saved, 0, NULL), "forward");
+    /* weight_grad and bias_grad: sums over the whole batch, the same for both replicas. */
+    check(sbn_backward(layer, shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "backward");
 
     check(sbn_saved_stats(saved, mean, var, NULL), "reading the statistics");
     printf("mean %g %g  variance %g %g\n", mean[0], mean[1], var[0], var[1]);
@@ -89,8 +96,12 @@ int main(void)
         check(clEnqueueReadBuffer(queues[r], shards[r].y.mem, CL_TRUE, 0,
                                   2 * samples[r] * sizeof(float), y, 0, NULL, NULL),
               "reading the output");
+        check(clEnqueueReadBuffer(queues[r], shards[r].dx.mem, CL_TRUE, 0,
+                                  2 * samples[r] * sizeof(float), dx, 0, NULL, NULL),
+              "reading the gradient");
         for (size_t n = 0; n < samples[r]; ++n)
-            printf("replica %d: %8.5f %8.5f\n", r, y[2 * n], y[2 * n + 1]);
+            printf("replica %d: y %8.5f %8.5f  dx %8.5f %8.5f\n", r, y[2 * n], y[2 * n + 1],
+                   dx[2 * n], dx[2 * n + 1]);
     }
 
     sbn_saved_destroy(saved);
@@ -99,8 +110,12 @@ int main(void)
     for (int r = 0; r < 2; ++r) {
         clReleaseMemObject(shards[r].x.mem);
         clReleaseMemObject(shards[r].y.mem);
+        clReleaseMemObject(shards[r].dy.mem);
+        clReleaseMemObject(shards[r].dx.mem);
         clReleaseMemObject(shards[r].weight.mem);
         clReleaseMemObject(shards[r].bias.mem);
+        clReleaseMemObject(shards[r].weight_grad.mem);
+        clReleaseMemObject(shards[r].bias_grad.mem);
         clReleaseCommandQueue(queues[r]);
     }
     clReleaseContext(context);
