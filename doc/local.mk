@@ -4,7 +4,7 @@ EXTRA_DIST += doc/Doxyfile doc/make-doc.sh doc/syncbn.h2m build-aux/doxygen-filt
 	doc/abi.md doc/architecture.md doc/architecture.svg doc/coming-from.md doc/devices.md \
 	doc/from-output.md doc/glossary.md doc/mpi.md doc/order.md doc/performance-history.md doc/performance.md \
 	doc/scaling.md doc/scaling.svg \
-	doc/speed.png doc/walkthrough.md
+	doc/speed.png doc/supported.md doc/walkthrough.md
 
 make_doc = AWK='$(AWK)' DOXYGEN='$(DOXYGEN)' HELP2MAN='$(HELP2MAN)' \
 	$(SHELL) $(srcdir)/doc/make-doc.sh
