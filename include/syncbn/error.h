@@ -18,8 +18,8 @@ extern "C" {
 
 /* What a function returns. */
 enum {
-    SBN_SUCCESS = 0,
-    SBN_ERROR_FIRST = -20000,
+    SBN_SUCCESS = 0,          /* the call succeeded */
+    SBN_ERROR_FIRST = -20000, /* the library's own codes lie below */
     /* An argument is wrong: the sentence names it, what was expected and what was got. */
     SBN_INVALID_ARGUMENT = -20001,
     /* The host has no memory left. */

@@ -25,7 +25,7 @@ enum {
     SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
     SBN_TAG_WORDS = 1,  /* the sums, once the headers have agreed */
     SBN_TAG_REPEAT = 2, /* a pass repeated in the wide format, or who disagreed */
-    SBN_TAGS = 3
+    SBN_TAGS = 3        /* how many tags there are */
 };
 
 /* The largest world size: sums of flags over the ranks are held in 12 bits. */
