@@ -134,10 +134,9 @@
  * Advanced.
  *
  * Versions. Later versions of the library only append fields to structs, and zero means off in each
- * new one. So a program may be compiled with another version than it runs with. In structs that you
- * fill, fields that a smaller struct lacks count as zero; a larger struct is accepted if the rest is
- * zero. A struct that the library fills is written up to your size, with zeros beyond the fields
- * that the library knows.
+ * new one, so a program may be compiled with another version than it runs with. Fields that a smaller
+ * struct lacks count as zero; a larger struct is accepted if the rest is zero. A struct that the
+ * library fills is written up to your size, with zeros beyond the fields that the library knows.
  *
  * Callbacks must return: neither longjmp nor a C++ exception may leave them. A thread must not be
  * cancelled (pthread_cancel) within a call.
@@ -148,9 +147,9 @@
  * A process that forks first may use the library in the parent and in the children. The library's
  * files are not open in a program that a child runs (O_CLOEXEC).
  *
- * Signals. A signal handler may call no function, not even sbn_group_abort: let a thread wait for
- * the signal, and call it there. A handler may interrupt any call, which then goes on. The library
- * installs no handlers, changes no masks and raises no signals. (Drivers and MPI may.)
+ * Signals. A signal handler may call no function: let a thread wait for the signal, and call
+ * sbn_group_abort there. A handler may interrupt any call, which then goes on. The library installs no
+ * handlers, changes no masks and raises no signals. (Drivers and MPI may.)
  *
  * OpenCL. These headers neither include <CL/cl.h> nor define CL_TARGET_OPENCL_VERSION: see
  * <syncbn/tensor.h>.

@@ -76,19 +76,13 @@ typedef struct sbn_group_config {
     /*
      * For experiments: added to the OpenCL compiler's options, separated by spaces (quotes do not
      * hold words together). Copied; NULL: none. Options that relax arithmetic, such as
-     * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT. With
-     * "-cl-denorms-are-zero" bits may differ where the standard deviation of a channel's x or dy is
-     * below 2^-48. "-cl-nv-maxrregcount=N" replaces the library's own limit for NVIDIA's compiler.
+     * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
      */
     const char *build_options;
     /*
-     * The folder that keeps compiled programs for later processes. NULL: $XDG_CACHE_HOME/syncbn, or
-     * ~/.cache/syncbn; none for CPUs, whose drivers have caches of their own, and none in a
-     * set-user-ID program, whose environment is not trusted. "": none. The folder is made if it does
-     * not exist. It is used only if it is this user's and nobody else may write to it; a folder that
-     * cannot be used is no error. Its files may be removed at any time. What `syncbn tune` has found
-     * for a device is kept there too, for CPUs as well, unless the environment variable
-     * SYNCBN_TUNING replaces it (doc/performance.md). Bits do not depend on that.
+     * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
+     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A folder that cannot be used is no error.
+     * doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
 } sbn_group_config;
@@ -205,16 +199,13 @@ SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **gr
  * Ends a group from any thread, for example a watchdog's, while its own thread may be waiting in it.
  * Does not block. The group must exist until the call has returned.
  *
- * On this rank a call that waits for other ranks (sbn_pass_end, sbn_forward, sbn_group_split,
- * sbn_data_parallel_create, sbn_exchange_end and the like) stops waiting, whatever on_timeout is. It
- * fails with SBN_ABORTED, and so do the other passes under way that wait. The sentence names the
- * call and the ranks that had not come; some transports take up to a second to find them out. Passes,
- * splits and exchanges that begin afterwards fail with SBN_GROUP_FAILED. Evaluation with running
- * statistics and recomputation still work.
+ * On this rank a call that waits for other ranks stops waiting, whatever on_timeout is. It fails with
+ * SBN_ABORTED, and so do the other passes under way that wait. The sentence names the call and the
+ * ranks that had not come; some transports take up to a second to find them out. Later passes, splits
+ * and exchanges fail with SBN_GROUP_FAILED. Evaluation with running statistics and recomputation still
+ * work. An sbn_data_parallel of the group ends with it; groups that were split off do not.
  *
- * An sbn_data_parallel of the group ends with it. Groups that were split off do not: abort each of
- * them. Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's
- * `split`.
+ * Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's `split`.
  *
  * On other ranks it is as if this rank had stopped: their calls end by their timeout. Requests stay
  * pending in the transport, as after a timeout: see <syncbn-mpi.h> for how to end an MPI job then.

@@ -17,7 +17,7 @@
  *
  * Device-combined, a pass returns before its statistics are known. What needs them waits for them:
  * sbn_saved_stats, sbn_batchnorm_running_stats, a checkpoint, sbn_evaluate, sbn_batchnorm_fold,
- * sbn_batchnorm_set_group, and a pass that the host combines. A command that fails on a device after
+ * sbn_batchnorm_set_group, and host-combined passes. A command that fails on a device after
  * its pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
  * same working memory; the sentence names layer and pass. The running statistics are then those
  * without that pass, its outputs and `saved` are undefined, and later passes may have failed with it.
@@ -72,9 +72,9 @@ typedef struct sbn_result {
  *
  * `flags` is 0 or SBN_KEEP_RUNNING_STATS. `result` is room for one sbn_result, or NULL.
  *
- * Blocks until the group's sums are here where the host combines, at most for the group's timeout
- * after the last progress. Where devices combine it only enqueues. Either way it waits for weight and
- * bias of a layer with from_output. The outputs are not waited for.
+ * Blocks, host-combined, until the group's sums are here, at most for the group's timeout after the
+ * last progress; device-combined it only enqueues. Both wait for weight and bias of a layer with
+ * from_output. The outputs are not waited for.
  *
  * In evaluation or frozen the layer uses its running mean and variance and does not change them;
  * `saved` keeps them for sbn_backward. Such a pass needs no other rank, one value per channel is
@@ -174,8 +174,8 @@ typedef struct sbn_pass sbn_pass;
  * sbn_pass_end.
  *
  * Does not wait for the reduction or for other ranks. It waits for weight and bias of a layer with
- * from_output. Where the host combines it also waits for earlier uses of the working memory that it
- * needs and, if it fails, until the other ranks know.
+ * from_output. Host-combined it also waits for earlier uses of the working memory that it needs and,
+ * if it fails, until the other ranks know.
  *
  * Between begin and end you may enqueue other work on the same queues and begin other passes, up to
  * SBN_MAX_PASSES. Passes of one group are combined in the order in which they began and may be ended
