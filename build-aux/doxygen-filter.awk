@@ -3,7 +3,7 @@
 #   a comment on lines of its own          documents what follows
 #   the first one, and one before a blank line     documents the header
 #   a comment behind code                  documents that code
-#   lines of a comment indented by two or more     are shown as they are
+#   lines of a comment indented by two or more     are shown as they are, except in a list ("- ")
 #   a paragraph that begins with "Return value." or "Errors."   is a section; they come last. A
 #                                          function that returns a status has both, from here
 #                                          if the comment has none
@@ -19,7 +19,8 @@ function text(line)
 # One line of a comment on lines of its own, without its stars.
 function add(line,    shown)
 {
-    shown = line ~ /^  /
+    in_list = line ~ /^- / || in_list && line != ""
+    shown = line ~ /^  / && !in_list
     if (shown != was_shown && line != "" && !was_blank)
         block = block "\n"
     if (was_blank && match(line, /^(Return value|Errors)\. /)) {

@@ -64,7 +64,7 @@ function first_sentence(text)
         sub(/[:;] .*/, "", text)
     gsub(/\\f[A-Z]/, "", text)
     gsub(/[ \n]+/, " ", text)
-    sub(/ $/, "", text)
+    sub(/:? $/, "", text)
     return text
 }
 

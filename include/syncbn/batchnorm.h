@@ -146,8 +146,8 @@ SBN_API int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen);
 SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
 
 /*
- * Moves the layer to another group, for example from a group of one replica to one over all of them
- * (PyTorch's convert_sync_batchnorm) and back. Does not communicate. Settings, running statistics,
+ * Moves the layer to another group: from a group of one replica to one over all of them (PyTorch's
+ * convert_sync_batchnorm), for example, or back. Does not communicate. Settings, running statistics,
  * training and frozen stay. The layer's saved statistics move with it and are empty afterwards. The
  * former group may then be destroyed.
  *
@@ -207,8 +207,8 @@ SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
 SBN_API int sbn_saved_destroy(sbn_saved *saved);
 
 /*
- * Copies out the mean and the biased variance that normalised, `channels` floats each, and the number
- * of values per channel over the whole group; any pointer may be NULL. In a device-combined group
+ * Copies out the statistics that normalised: the mean and the biased variance, `channels` floats each,
+ * and the number of values per channel over the whole group; any pointer may be NULL. In a device-combined group
  * this waits for the forward pass, unless only the count is asked for. doc/order.md says how exact
  * they are.
  *

@@ -100,19 +100,20 @@ typedef struct sbn_tensors {
     }
 
 /*
- * Copies the tensors of replica `root` (a number as of sbn_data_parallel_first) to all other
- * replicas, bit for bit. `counts` has the elements of each of the `tensors` tensors; `replicas` has
+ * Copies the tensors of replica `root` to all other replicas, bit for bit. The number `root` is as of
+ * sbn_data_parallel_first. `counts` has the elements of each of the `tensors` tensors; `replicas` has
  * one element for each replica of this process.
  *
  * Blocks until the data of all ranks is here, at most for the group's timeout after the last
  * progress; then enqueues the last copies to the devices and returns without waiting for them.
  *
- * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY. SBN_DISAGREEMENT: the ranks gave other tensors,
- * sizes, root, bucket_bytes, or made another call. SBN_REMOTE_ERROR: another rank failed. Until here
- * nothing has changed, all ranks are told, and the next exchange may succeed. OpenCL's codes: a device
- * failed; all ranks are told, and the tensors are undefined. The next exchange may succeed, unless
- * results could not be written to a device: then it fails on all ranks. After SBN_TIMEOUT,
- * SBN_TRANSPORT_ERROR and SBN_ABORTED the sbn_data_parallel takes no more exchanges.
+ * Errors. All ranks are told of an error.
+ * - SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY. SBN_REMOTE_ERROR: another rank failed. SBN_DISAGREEMENT:
+ *   the ranks gave other tensors, sizes, root, bucket_bytes, or made another call. Nothing has changed,
+ *   and the next exchange may succeed.
+ * - OpenCL's codes: a device failed, and the tensors are undefined. The next exchange may succeed,
+ *   unless results could not be written to a device: then it fails on all ranks.
+ * - SBN_TIMEOUT, SBN_TRANSPORT_ERROR, SBN_ABORTED: the sbn_data_parallel takes no more exchanges.
  */
 SBN_API int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, size_t tensors,
                           size_t root, const sbn_tensors *replicas);

@@ -196,7 +196,7 @@ SBN_API size_t sbn_device_memory(void);
 SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **groups);
 
 /*
- * Ends a group from any thread, for example a watchdog's, while its own thread may be waiting in it.
+ * Ends a group from any thread, for example a watchdog's. The group's own thread may be waiting in it.
  * Does not block. The group must exist until the call has returned.
  *
  * On this rank a call that waits for other ranks stops waiting, whatever on_timeout is. It fails with

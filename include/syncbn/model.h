@@ -95,8 +95,8 @@ SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float
 SBN_API int sbn_model_reset_running_stats(sbn_model *model);
 
 /*
- * Does what sbn_model_reset_running_stats does, and sets weight 1 and bias 0 on every replica where
- * the model knows the buffers. Blocks as sbn_model_set_parameters does.
+ * Resets running statistics, as sbn_model_reset_running_stats, and sets weight 1 and bias 0 on every
+ * replica where the model knows the buffers. Blocks as sbn_model_set_parameters does.
  */
 SBN_API int sbn_model_reset_parameters(sbn_model *model);
 
@@ -110,8 +110,8 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
                                 size_t replica, sbn_parameters *parameters);
 
 /*
- * Moves all layers to another group, as sbn_batchnorm_set_group does, together with their weights and
- * biases. Blocks as sbn_model_parameters and sbn_model_set_parameters do.
+ * Moves all layers to another group, with their weights and biases, as sbn_batchnorm_set_group does.
+ * Blocks as sbn_model_parameters and sbn_model_set_parameters do.
  *
  * The first replica's weights and biases are written to every replica of the new group, into the
  * buffers that `replicate` names; `context` is passed to it. With NULL for `replicate` the buffers

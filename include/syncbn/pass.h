@@ -72,9 +72,9 @@ typedef struct sbn_result {
  *
  * `flags` is 0 or SBN_KEEP_RUNNING_STATS. `result` is room for one sbn_result, or NULL.
  *
- * Blocks, host-combined, until the group's sums are here, at most for the group's timeout after the
- * last progress; device-combined it only enqueues. Both wait for weight and bias of a layer with
- * from_output. The outputs are not waited for.
+ * In a host-combined group it blocks until the group's sums are here, at most for the group's timeout
+ * after the last progress. In a device-combined group it only enqueues. In both it waits for weight
+ * and bias of a layer with from_output, and does not wait for the outputs.
  *
  * In evaluation or frozen the layer uses its running mean and variance and does not change them;
  * `saved` keeps them for sbn_backward. Such a pass needs no other rank, one value per channel is
@@ -84,16 +84,20 @@ typedef struct sbn_result {
  * not affected. A spread whose squares overflow a float (|x - mean| beyond 2^58) gives variance +Inf
  * and y = bias, or NaN where x - mean overflows as well; gradients of such a channel are 0 or NaN.
  *
- * Errors. SBN_INVALID_ARGUMENT; SBN_TOO_FEW_VALUES: one value per channel over the whole group (none
- * at all succeeds and changes nothing); SBN_DISAGREEMENT: the ranks made different calls;
- * SBN_REMOTE_ERROR: another rank failed; SBN_TIMEOUT, SBN_ABORTED, SBN_TRANSPORT_ERROR,
- * SBN_GROUP_FAILED: see sbn_timeout_action and sbn_group_abort; SBN_OUT_OF_MEMORY; OpenCL's codes.
- * An error before the ranks have agreed is reported on all ranks and changes nothing: no statistics,
- * no outputs, no gradients. An OpenCL error after that leaves the outputs undefined and the group
- * failed: make one more pass, which fails at once and tells the other ranks. In a device-combined
- * group, a command that a device refuses (or clFlush, or clRetainEvent) leaves `saved` empty. For a
- * single replica on a CPU, which may do all steps in one launch, it leaves `saved`, y and dx
- * undefined. Nothing else changes in both cases, and the group stays usable.
+ * Errors. An error before the ranks have agreed is reported on all ranks and changes nothing: no
+ * statistics, no outputs, no gradients.
+ * - SBN_INVALID_ARGUMENT: an argument is wrong.
+ * - SBN_TOO_FEW_VALUES: there is one value per channel over the whole group. (None at all is no error
+ *   and changes nothing.)
+ * - SBN_DISAGREEMENT: the ranks made different calls. SBN_REMOTE_ERROR: another rank failed.
+ * - SBN_TIMEOUT, SBN_ABORTED, SBN_TRANSPORT_ERROR, SBN_GROUP_FAILED: the group takes no more passes;
+ *   see sbn_timeout_action and sbn_group_abort.
+ * - SBN_OUT_OF_MEMORY, OpenCL's codes. A device that fails after the ranks have agreed leaves the
+ *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
+ *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
+ *   clRetainEvent) leaves `saved` empty. For a single replica on a CPU, which may do all steps in one
+ *   launch, it leaves `saved`, y and dx undefined. Nothing else changes then, and the group stays
+ *   usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
@@ -136,7 +140,7 @@ SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_save
                          unsigned flags, sbn_result *result);
 
 /*
- * Evaluation: the forward formula with running mean and variance.
+ * Evaluation, for inference: the forward formula with running mean and variance.
  *
  * Reads x, weight, bias, residual; writes y. Each rank calls it when it likes. Does not wait for
  * other ranks, nor for the queues, unless the running statistics have changed while an earlier copy
