@@ -1,6 +1,6 @@
 /*
- * syncbn over MPI: a group whose ranks are the ranks of a communicator, each with the devices of its
- * own process. 4 hosts with 2 devices each are 8 replicas in one group.
+ * syncbn over MPI: a group whose ranks are the ranks of a communicator, each with the devices of
+ * its own process. 4 hosts with 2 devices each are 8 replicas in one group.
  *
  *   int level;
  *   sbn_mpi *mpi;
@@ -19,27 +19,27 @@
  *
  * Threads. MPI is called only from the thread that calls syncbn. Below MPI_THREAD_SERIALIZED that
  * must be the thread that called MPI_Init; with MPI_THREAD_SERIALIZED one thread at a time; groups
- * that several threads use at the same time need MPI_THREAD_MULTIPLE. Ask for MPI_THREAD_FUNNELED at
- * least, because OpenCL drivers have threads of their own. A call that breaks these rules fails with
- * a sentence. sbn_group_abort calls no MPI.
+ * that several threads use at the same time need MPI_THREAD_MULTIPLE. Ask for MPI_THREAD_FUNNELED
+ * at least, because OpenCL drivers have threads of their own. A call that breaks these rules fails
+ * with a sentence. sbn_group_abort calls no MPI.
  *
- * Progress. Reductions advance only within calls: begin, sbn_pass_progress, sbn_pass_end. A call that
- * waits tests and yields the processor; after 10 ms it sleeps 0.1 ms at a time.
+ * Progress. Reductions advance only within calls: begin, sbn_pass_progress, sbn_pass_end. A call
+ * that waits tests and yields the processor; after 10 ms it sleeps 0.1 ms at a time.
  *
  * Errors of MPI end the group with SBN_TRANSPORT_ERROR and MPI's own sentence. Your communicator
  * keeps its error handler: it is duplicated, and only the duplicates return errors. If a rank is
  * killed, MPI ends the job.
  *
- * Timeouts. sbn_timeout_action says what happens. A second before the end of the timeout (or half the
- * timeout, if that is shorter) the waiting rank asks the others how far they are. Ranks that answer
- * are not named. A rank that sleeps, is stopped, or computes elsewhere cannot answer: it is named even
- * if it began the pass and has not called progress or end since.
+ * Timeouts. sbn_timeout_action says what happens. A second before the end of the timeout (or half
+ * the timeout, if that is shorter) the waiting rank asks the others how far they are. Ranks that
+ * answer are not named. A rank that sleeps, is stopped, or computes elsewhere cannot answer: it is
+ * named even if it began the pass and has not called progress or end since.
  *
- * How to end a job after a timeout or sbn_group_abort. End the passes, and destroy group and transport
- * as usual, on all ranks. If sbn_mpi_destroy returns SBN_SUCCESS, the late ranks have come to the pass
- * that the others gave up, and MPI_Finalize is safe. If it returns SBN_TIMEOUT, some rank never joined
- * a reduction: nothing can cancel that, and MPI_Finalize may wait for ever. Then save what is worth
- * saving, and call
+ * How to end a job after a timeout or sbn_group_abort. End the passes, and destroy group and
+ * transport as usual, on all ranks. If sbn_mpi_destroy returns SBN_SUCCESS, the late ranks have
+ * come to the pass that the others gave up, and MPI_Finalize is safe. If it returns SBN_TIMEOUT,
+ * some rank never joined a reduction: nothing can cancel that, and MPI_Finalize may wait for ever.
+ * Then save what is worth saving, and call
  *
  *   MPI_Abort(MPI_COMM_WORLD, status);     any status, 0 for a job that may end so
  *
@@ -59,9 +59,9 @@ extern "C" {
 typedef struct sbn_mpi sbn_mpi;
 
 /*
- * Makes a transport for ONE group over the ranks of `comm`, an intracommunicator. Another group needs
- * another transport, or sbn_group_split. Collective over `comm`; blocks as MPI_Comm_dup does. `comm`
- * itself is not used afterwards.
+ * Makes a transport for ONE group over the ranks of `comm`, an intracommunicator. Another group
+ * needs another transport, or sbn_group_split. Collective over `comm`; blocks as MPI_Comm_dup does.
+ * `comm` itself is not used afterwards.
  *
  * Errors. SBN_INVALID_ARGUMENT: among others MPI is not initialised, the wrong thread, no
  * intracommunicator, more ranks than SBN_MAX_WORLD_SIZE. SBN_OUT_OF_MEMORY on any rank;
@@ -70,8 +70,8 @@ typedef struct sbn_mpi sbn_mpi;
 SBN_API int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi);
 
 /*
- * Fills the table for sbn_group_create; transport->size must be set (SBN_TRANSPORT_INIT). `mpi` must
- * outlive the group.
+ * Fills the table for sbn_group_create; transport->size must be set (SBN_TRANSPORT_INIT). `mpi`
+ * must outlive the group.
  */
 SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 
@@ -79,8 +79,8 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
  * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective. Accepts NULL.
  *
  * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending, here or in what
- * sbn_group_split and sbn_data_parallel_create made of this transport. The duplicates are not freed,
- * and MPI_Finalize may not return: see above.
+ * sbn_group_split and sbn_data_parallel_create made of this transport. The duplicates are not
+ * freed, and MPI_Finalize may not return: see above.
  */
 SBN_API int sbn_mpi_destroy(sbn_mpi *mpi);
 

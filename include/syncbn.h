@@ -78,7 +78,7 @@
  *       check(sbn_saved_destroy(saved));
  *       check(sbn_batchnorm_destroy(layer));
  *       check(sbn_group_destroy(group));
- *       return 0;                                                         // the driver frees the rest
+ *       return 0;                                                         // OpenCL frees the rest
  *   }
  *
  * The headers, in reading order. The first four are enough for one process:
@@ -113,8 +113,8 @@
  * order, and a deleter cannot report that status. Using an object that has been destroyed is
  * SBN_INVALID_ARGUMENT, unless a new one has been allocated in the same place.
  *
- * Structs. Each struct that you fill begins with `size`, your sizeof (except sbn_buffer). Start from
- * its INIT macro, which has the defaults:
+ * Structs. Each struct that you fill begins with `size`, your sizeof (except sbn_buffer). Start
+ * from its INIT macro, which has the defaults:
  *
  *   sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;      // a variable
  *   shards[i] = (sbn_shard)SBN_SHARD_INIT;                        // an element of an array, in C
@@ -134,9 +134,10 @@
  * Advanced.
  *
  * Versions. Later versions of the library only append fields to structs, and zero means off in each
- * new one, so a program may be compiled with another version than it runs with. Fields that a smaller
- * struct lacks count as zero; a larger struct is accepted if the rest is zero. A struct that the
- * library fills is written up to your size, with zeros beyond the fields that the library knows.
+ * new one, so a program may be compiled with another version than it runs with. Fields that a
+ * smaller struct lacks count as zero. A larger struct is SBN_INVALID_ARGUMENT unless the rest is
+ * zero. A struct that the library fills is written up to your size, with zeros beyond the fields
+ * that the library knows.
  *
  * Callbacks must return: neither longjmp nor a C++ exception may leave them. A thread must not be
  * cancelled (pthread_cancel) within a call.
@@ -148,8 +149,8 @@
  * files are not open in a program that a child runs (O_CLOEXEC).
  *
  * Signals. A signal handler may call no function: let a thread wait for the signal, and call
- * sbn_group_abort there. A handler may interrupt any call, which then goes on. The library installs no
- * handlers, changes no masks and raises no signals. (Drivers and MPI may.)
+ * sbn_group_abort there. A handler may interrupt any call, which then goes on. The library installs
+ * no handlers, changes no masks and raises no signals. (Drivers and MPI may.)
  *
  * OpenCL. These headers neither include <CL/cl.h> nor define CL_TARGET_OPENCL_VERSION: see
  * <syncbn/tensor.h>.

@@ -5,8 +5,8 @@
  *
  * Mean and (biased) variance are per channel, over all samples and positions of the group. Ioffe &
  * Szegedy 2015, arXiv:1502.03167, algorithm 1. Where that paper leaves something open, the layer
- * behaves as PyTorch's BatchNorm. Weight and bias (gamma, beta) are your buffers on each device; you
- * pass them to each pass. The running statistics are the layer's.
+ * behaves as PyTorch's BatchNorm. Weight and bias (gamma, beta) are your buffers on each device;
+ * you pass them to each pass. The running statistics are the layer's.
  */
 #ifndef SYNCBN_BATCHNORM_H
 #define SYNCBN_BATCHNORM_H
@@ -99,8 +99,8 @@ SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *c
 /*
  * Ends a layer.
  *
- * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way and while saved statistics or
- * models need it; it then stays as it was.
+ * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way and while saved statistics
+ * or models need it; it then stays as it was.
  */
 SBN_API int sbn_batchnorm_destroy(sbn_batchnorm *layer);
 
@@ -115,8 +115,8 @@ SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
  *
  * In evaluation sbn_forward normalises with the running statistics and does not change them,
  * sbn_backward takes them for constants, and neither needs other ranks. A layer without running
- * statistics uses those of the batch in both. sbn_evaluate needs no switch. All ranks switch between
- * the same passes.
+ * statistics uses those of the batch in both. sbn_evaluate needs no switch. All ranks switch
+ * between the same passes.
  *
  * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way.
  */
@@ -147,30 +147,30 @@ SBN_API int sbn_batchnorm_is_frozen(const sbn_batchnorm *layer);
 
 /*
  * Moves the layer to another group: from a group of one replica to one over all of them (PyTorch's
- * convert_sync_batchnorm), for example, or back. Does not communicate. Settings, running statistics,
- * training and frozen stay. The layer's saved statistics move with it and are empty afterwards. The
- * former group may then be destroyed.
+ * convert_sync_batchnorm), for example, or back. Does not communicate. Settings, running
+ * statistics, training and frozen stay. The layer's saved statistics move with it and are empty
+ * afterwards. The former group may then be destroyed.
  *
- * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way; SBN_OUT_OF_MEMORY, OpenCL's
- * codes. The layer is then where it was.
+ * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way; SBN_OUT_OF_MEMORY,
+ * OpenCL's codes. The layer is then where it was.
  */
 SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
 
 /*
- * Copies out the running statistics: `mean` and `var` receive `channels` floats each; any pointer may
- * be NULL. They include every forward pass that has ended. In a device-combined group this waits for
- * those passes. The variance is the unbiased one, n / (n - 1) times the variance that normalised, as
- * in PyTorch.
+ * Copies out the running statistics: `mean` and `var` receive `channels` floats each; any pointer
+ * may be NULL. They include every forward pass that has ended. In a device-combined group this
+ * waits for those passes. The variance is the unbiased one, n / (n - 1) times the variance that
+ * normalised, as in PyTorch.
  *
- * Errors. SBN_INVALID_ARGUMENT: the layer has none. In a device-combined group also the failure of an
- * earlier pass.
+ * Errors. SBN_INVALID_ARGUMENT: the layer has none. In a device-combined group also the failure of
+ * an earlier pass.
  */
 SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
                                         int64_t *num_batches_tracked);
 
 /*
- * Sets the running statistics; a NULL leaves its part unchanged. The values of mean and variance are
- * not checked.
+ * Sets the running statistics; a NULL leaves its part unchanged. The values of mean and variance
+ * are not checked.
  *
  * Errors. SBN_INVALID_ARGUMENT: the layer has none, or the count is negative.
  */
@@ -207,10 +207,10 @@ SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
 SBN_API int sbn_saved_destroy(sbn_saved *saved);
 
 /*
- * Copies out the statistics that normalised: the mean and the biased variance, `channels` floats each,
- * and the number of values per channel over the whole group; any pointer may be NULL. In a device-combined group
- * this waits for the forward pass, unless only the count is asked for. doc/order.md says how exact
- * they are.
+ * Copies out the statistics that normalised: the mean and the biased variance, `channels` floats
+ * each, and the number of values per channel over the whole group; any pointer may be NULL. In a
+ * device-combined group this waits for the forward pass, unless only the count is asked for.
+ * doc/order.md says how exact they are.
  *
  * Errors. SBN_INVALID_ARGUMENT, before the first forward pass and after the layer has moved to
  * another group. In a device-combined group also the failure of the pass.

@@ -12,9 +12,9 @@
  * of `channels` elements, in F32, F16 or BF16. A file may hold a whole network: its other tensors
  * are not touched.
  *
- * A file is not trusted: its header is checked in full before anything is read by it. Names are kept
- * as they are in the file; sentences and the command show "?" for characters that control a terminal
- * or the direction of writing. doc/checkpoints.md has the details.
+ * A file is not trusted: its header is checked in full before anything is read by it. Names are
+ * kept as they are in the file; sentences and the command show "?" for characters that control a
+ * terminal or the direction of writing. doc/checkpoints.md has the details.
  */
 #ifndef SYNCBN_CHECKPOINT_H
 #define SYNCBN_CHECKPOINT_H
@@ -62,18 +62,19 @@ SBN_API int sbn_load_config_init(sbn_load_config *config, size_t size);
  * name, or belongs to a layer with running statistics that the model does not have. If not strict,
  * what the file lacks stays as it is.
  *
- * Errors. SBN_IO_ERROR, SBN_INVALID_FILE, SBN_KEY_MISMATCH: the model is as it was, because everything
- * is read and checked before anything changes. SBN_INVALID_ARGUMENT: among others an affine layer
- * whose buffers the model does not know. SBN_OUT_OF_MEMORY, OpenCL's codes.
+ * Errors. SBN_IO_ERROR, SBN_INVALID_FILE, SBN_KEY_MISMATCH: the model is as it was, because
+ * everything is read and checked before anything changes. SBN_INVALID_ARGUMENT: among others an
+ * affine layer whose buffers the model does not know. SBN_OUT_OF_MEMORY, OpenCL's codes.
  */
 SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_config *config);
 
 /*
- * Writes weight, bias and running statistics of all layers to a file. Blocks as sbn_model_parameters
- * does, and until the file is on the disk. In a job one rank saves: all ranks hold the same values.
+ * Writes weight, bias and running statistics of all layers to a file. Blocks as
+ * sbn_model_parameters does, and until the file is on the disk. In a job one rank saves: all ranks
+ * hold the same values.
  *
- * All other tensors, and the metadata, are copied from the file `base`, byte for byte. `base` may be
- * `path` itself, or NULL for a file of the layers alone. Tensors that `base` has keep their type
+ * All other tensors, and the metadata, are copied from the file `base`, byte for byte. `base` may
+ * be `path` itself, or NULL for a file of the layers alone. Tensors that `base` has keep their type
  * there, new ones are F32.
  *
  * The file appears at once and whole: it is written under another name in the same folder,
@@ -84,9 +85,9 @@ SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_co
  *
  * Errors. SBN_KEY_MISMATCH: a layer's tensor of `base` has another shape, or a finite value is too
  * large for its type. SBN_IO_ERROR: among others `path` is a link to nothing, or no regular file.
- * SBN_INVALID_FILE, SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes. `path` is then as it was,
- * unless the sentence says that it is new: its folder could not be synced, and a crash may bring back
- * what was there.
+ * SBN_INVALID_FILE, SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes. `path` is then as it
+ * was, unless the sentence says that it is new: its folder could not be synced, and a crash may
+ * bring back what was there.
  */
 SBN_API int sbn_model_save(const sbn_model *model, const char *path, const char *base);
 
@@ -129,8 +130,8 @@ SBN_API int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index,
                                  sbn_layer_info *layer);
 
 /*
- * Reads a layer: `channels` floats each; any pointer may be NULL. Without a weight in the file it is
- * 1, without a bias 0, without a num_batches_tracked 0.
+ * Reads a layer: `channels` floats each; any pointer may be NULL. Without a weight in the file it
+ * is 1, without a bias 0, without a num_batches_tracked 0.
  *
  * Errors. SBN_KEY_MISMATCH: a tensor's shape or type is not that of the layer. SBN_IO_ERROR,
  * SBN_INVALID_ARGUMENT.

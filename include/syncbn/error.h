@@ -1,7 +1,7 @@
 /*
  * Status codes, and the sentence that explains a failure. A failure of OpenCL is returned as
- * OpenCL's own code (CL_OUT_OF_RESOURCES and so on, -1 ... -9999). The library's own codes lie below
- * SBN_ERROR_FIRST, so the two never meet.
+ * OpenCL's own code (CL_OUT_OF_RESOURCES and so on, -1 ... -9999). The library's own codes lie
+ * below SBN_ERROR_FIRST, so the two never meet.
  */
 #ifndef SYNCBN_ERROR_H
 #define SYNCBN_ERROR_H
@@ -78,8 +78,8 @@ SBN_API const char *sbn_status_name(int status);
  * what was expected and what was got.
  *
  * Return value. Never NULL; valid until this thread's next call into the library. Empty after a
- * success, except that a successful sbn_*_destroy leaves the sentence of an earlier failure, so that
- * you can show it after cleaning up.
+ * success, except that a successful sbn_*_destroy leaves the sentence of an earlier failure, so
+ * that you can show it after cleaning up.
  */
 SBN_API const char *sbn_last_error(void);
 

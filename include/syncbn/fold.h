@@ -55,8 +55,8 @@ typedef struct sbn_folding {
  * `foldings` has one element for each replica of this process. Only the folded weight and bias
  * change, so training can go on with the original ones.
  *
- * Errors. SBN_INVALID_ARGUMENT: among others a layer without running statistics, or with a residual.
- * SBN_OUT_OF_MEMORY, OpenCL's codes.
+ * Errors. SBN_INVALID_ARGUMENT: among others a layer without running statistics, or with a
+ * residual. SBN_OUT_OF_MEMORY, OpenCL's codes.
  */
 SBN_API int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings);
 

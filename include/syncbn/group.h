@@ -1,7 +1,8 @@
 /*
  * A group: the replicas that share statistics. This process contributes any number of replicas, one
  * command queue each. The queues may belong to any devices of any platforms; several replicas may
- * share a device or a queue. A transport joins them with the replicas of other processes or threads.
+ * share a device or a queue. A transport joins them with the replicas of other processes or
+ * threads.
  */
 #ifndef SYNCBN_GROUP_H
 #define SYNCBN_GROUP_H
@@ -27,14 +28,14 @@ struct sbn_transport;
 typedef struct sbn_group sbn_group;
 
 /*
- * What a call does when other ranks have not answered within the group's timeout. The clock restarts
- * whenever a sum over the ranks arrives and after each wait for this rank's own devices, so a slow
- * but living group does not time out.
+ * What a call does when other ranks have not answered within the group's timeout. The clock
+ * restarts whenever a sum over the ranks arrives and after each wait for this rank's own devices,
+ * so a slow but living group does not time out.
  *
  * The sentence names the ranks that are not known to have come. A rank that comes later is told at
  * once: its call fails with SBN_REMOTE_ERROR, which names the ranks that timed out; with
- * SBN_TIMEOUT_LOCAL it goes on alone. If the others gave up only while waiting for this rank's sums,
- * its call succeeds and its next call times out.
+ * SBN_TIMEOUT_LOCAL it goes on alone. If the others gave up only while waiting for this rank's
+ * sums, its call succeeds and its next call times out.
  */
 typedef enum sbn_timeout_action {
     /* The call fails with SBN_TIMEOUT. The group has failed: later calls are SBN_GROUP_FAILED. */
@@ -81,8 +82,8 @@ typedef struct sbn_group_config {
     const char *build_options;
     /*
      * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
-     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A folder that cannot be used is no error.
-     * doc/mpi.md, "Kernel caches", has the rules.
+     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A folder that cannot be used is no
+     * error. doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
 } sbn_group_config;
@@ -101,12 +102,12 @@ SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
  * Makes a group and compiles its kernels. Does not communicate with other ranks.
  *
  * Kernels are compiled once per device, context, form and build_options: groups share them, and the
- * last of these groups releases them. Before kernels that do not come from the cache, a self-test of
- * the device's arithmetic runs. The queues are retained; `config` may go afterwards.
+ * last of these groups releases them. Before kernels that do not come from the cache, a self-test
+ * of the device's arithmetic runs. The queues are retained; `config` may go afterwards.
  *
- * Errors. SBN_INVALID_ARGUMENT; SBN_UNSUPPORTED_DEVICE, if a device lacks something or breaks a rule
- * of the self-test, which the sentence names; SBN_OUT_OF_MEMORY; OpenCL's codes. *group is then
- * NULL.
+ * Errors. SBN_INVALID_ARGUMENT; SBN_UNSUPPORTED_DEVICE, if a device lacks something or breaks a
+ * rule of the self-test, which the sentence names; SBN_OUT_OF_MEMORY; OpenCL's codes. *group is
+ * then NULL.
  */
 SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 
@@ -162,9 +163,9 @@ SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
 SBN_API int sbn_device_check(struct _cl_device_id *device);
 
 /*
- * Bytes of device memory that the library holds now: working memory and tables of all groups, layers
- * and saved statistics of the process, on all devices. Your tensors do not count. A group keeps its
- * working memory from pass to pass.
+ * Bytes of device memory that the library holds now: working memory and tables of all groups,
+ * layers and saved statistics of the process, on all devices. Your tensors do not count. A group
+ * keeps its working memory from pass to pass.
  */
 SBN_API size_t sbn_device_memory(void);
 
@@ -181,8 +182,8 @@ SBN_API size_t sbn_device_memory(void);
  *
  * groups[r] receives a handle of replica r's group, or NULL for SBN_NO_COLOUR. Replicas of this
  * process with the same colour receive the same handle, and each counts as a reference: call
- * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. All its
- * ranks end it before the group that was split is ended.
+ * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. All
+ * its ranks end it before the group that was split is ended.
  *
  * The old group stays usable beside the new ones. The new groups use the same queues, kernels and
  * settings.
@@ -196,16 +197,18 @@ SBN_API size_t sbn_device_memory(void);
 SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **groups);
 
 /*
- * Ends a group from any thread, for example a watchdog's. The group's own thread may be waiting in it.
- * Does not block. The group must exist until the call has returned.
+ * Ends a group from any thread, for example a watchdog's. The group's own thread may be waiting in
+ * it. Does not block. The group must exist until the call has returned.
  *
- * On this rank a call that waits for other ranks stops waiting, whatever on_timeout is. It fails with
- * SBN_ABORTED, and so do the other passes under way that wait. The sentence names the call and the
- * ranks that had not come; some transports take up to a second to find them out. Later passes, splits
- * and exchanges fail with SBN_GROUP_FAILED. Evaluation with running statistics and recomputation still
- * work. An sbn_data_parallel of the group ends with it; groups that were split off do not.
+ * On this rank a call that waits for other ranks stops waiting, whatever on_timeout is. It fails
+ * with SBN_ABORTED, and so do the other passes under way that wait. The sentence names the call and
+ * the ranks that had not come; some transports take up to a second to find them out. Later passes,
+ * splits and exchanges fail with SBN_GROUP_FAILED. Evaluation with running statistics and
+ * recomputation still work. An sbn_data_parallel of the group ends with it; groups that were split
+ * off do not.
  *
- * Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's `split`.
+ * Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's
+ * `split`.
  *
  * On other ranks it is as if this rank had stopped: their calls end by their timeout. Requests stay
  * pending in the transport, as after a timeout: see <syncbn-mpi.h> for how to end an MPI job then.

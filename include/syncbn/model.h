@@ -1,9 +1,9 @@
 /*
- * A model: the named batch normalisation layers of a network, to be switched, moved to another group,
- * saved and loaded in one call.
+ * A model: the named batch normalisation layers of a network, to be switched, moved to another
+ * group, saved and loaded in one call.
  *
- * The layers are yours. So are weight and bias, in a buffer on each replica's device: the model knows
- * where they lie, and reads and writes them there. It has no second copy.
+ * The layers are yours. So are weight and bias, in a buffer on each replica's device: the model
+ * knows where they lie, and reads and writes them there. It has no second copy.
  */
 #ifndef SYNCBN_MODEL_H
 #define SYNCBN_MODEL_H
@@ -46,9 +46,9 @@ SBN_API int sbn_model_destroy(sbn_model *model);
  * stands for a network that is a layer itself.
  *
  * `parameters` has one element for each replica of the layer's group in this process; their buffers
- * are retained. It is NULL for a layer without weight and bias, or if the model is not to touch them:
- * such a layer can be switched and moved, and saved and loaded only if it is not affine. A rank
- * without replicas can load affine layers and cannot save them.
+ * are retained. It is NULL for a layer without weight and bias, or if the model is not to touch
+ * them: such a layer can be switched and moved, and saved and loaded only if it is not affine. A
+ * rank without replicas can load affine layers and cannot save them.
  *
  * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes; nothing is added then.
  */
@@ -77,8 +77,8 @@ SBN_API int sbn_model_set_frozen(sbn_model *model, int frozen);
  * Copies a layer's weight and bias out of the first replica's buffers: `channels` floats each; NULL
  * leaves one out. Blocks until the replica's queue is empty and the copy is made.
  *
- * Errors. SBN_INVALID_ARGUMENT: among others the model does not know the buffers, or this rank has no
- * replica. After an error of OpenCL what was copied is undefined.
+ * Errors. SBN_INVALID_ARGUMENT: among others the model does not know the buffers, or this rank has
+ * no replica. After an error of OpenCL what was copied is undefined.
  */
 SBN_API int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias);
 
@@ -95,8 +95,8 @@ SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float
 SBN_API int sbn_model_reset_running_stats(sbn_model *model);
 
 /*
- * Resets running statistics, as sbn_model_reset_running_stats, and sets weight 1 and bias 0 on every
- * replica where the model knows the buffers. Blocks as sbn_model_set_parameters does.
+ * Resets running statistics, as sbn_model_reset_running_stats, and sets weight 1 and bias 0 on
+ * every replica where the model knows the buffers. Blocks as sbn_model_set_parameters does.
  */
 SBN_API int sbn_model_reset_parameters(sbn_model *model);
 
@@ -110,8 +110,8 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
                                 size_t replica, sbn_parameters *parameters);
 
 /*
- * Moves all layers to another group, with their weights and biases, as sbn_batchnorm_set_group does.
- * Blocks as sbn_model_parameters and sbn_model_set_parameters do.
+ * Moves all layers to another group, with their weights and biases, as sbn_batchnorm_set_group
+ * does. Blocks as sbn_model_parameters and sbn_model_set_parameters do.
  *
  * The first replica's weights and biases are written to every replica of the new group, into the
  * buffers that `replicate` names; `context` is passed to it. With NULL for `replicate` the buffers
@@ -120,8 +120,8 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
  * Errors. Those of sbn_batchnorm_set_group and sbn_model_set_parameters. SBN_INVALID_ARGUMENT also
  * for a layer that sbn_batchnorm_set_group has moved by itself to a group with another number of
  * replicas; this holds for all calls that read or write weights and biases. Every layer is then in
- * its former group with its former buffers; except after an error of OpenCL in the last copies: then
- * all layers are in the new group, and the contents of its buffers are undefined.
+ * its former group with its former buffers; except after an error of OpenCL in the last copies:
+ * then all layers are in the new group, and the contents of its buffers are undefined.
  */
 SBN_API int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
                                 void *context);

@@ -1,13 +1,13 @@
 /*
  * The passes: forward, backward, evaluation, recomputation.
  *
- * Each takes one sbn_shard for each replica of this process, in the order of the group's queues. All
- * ranks of a group make the same training passes in the same order. Evaluation with running
+ * Each takes one sbn_shard for each replica of this process, in the order of the group's queues.
+ * All ranks of a group make the same training passes in the same order. Evaluation with running
  * statistics and recomputation never communicate.
  *
  * A pass in training has three steps: each replica reduces its shard to sums, the sums are combined
- * over all replicas of the group, and each replica computes its outputs from them. No function waits
- * for the last step: outputs are complete when the shard's event, or the queue, says so.
+ * over all replicas of the group, and each replica computes its outputs from them. No function
+ * waits for the last step: outputs are complete when the shard's event, or the queue, says so.
  *
  * Who combines decides what blocks:
  *
@@ -17,10 +17,11 @@
  *
  * Device-combined, a pass returns before its statistics are known. What needs them waits for them:
  * sbn_saved_stats, sbn_batchnorm_running_stats, a checkpoint, sbn_evaluate, sbn_batchnorm_fold,
- * sbn_batchnorm_set_group, and host-combined passes. A command that fails on a device after
- * its pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
+ * sbn_batchnorm_set_group, and host-combined passes. A command that fails on a device after its
+ * pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
  * same working memory; the sentence names layer and pass. The running statistics are then those
- * without that pass, its outputs and `saved` are undefined, and later passes may have failed with it.
+ * without that pass, its outputs and `saved` are undefined, and later passes may have failed with
+ * it.
  */
 #ifndef SYNCBN_PASS_H
 #define SYNCBN_PASS_H
@@ -67,37 +68,38 @@ typedef struct sbn_result {
  *
  * Buffers. Reads x, weight and bias if the layer is affine, and the residual if it adds one; writes
  * y. `saved` (of this layer) is filled for sbn_backward and sbn_recompute. Until they have run, x
- * must stay as it is, and the residual until sbn_recompute has. With from_output, y, weight and bias
- * must stay instead of x until sbn_backward has run. The running statistics are updated.
+ * must stay as it is, and the residual until sbn_recompute has. With from_output, y, weight and
+ * bias must stay instead of x until sbn_backward has run. The running statistics are updated.
  *
  * `flags` is 0 or SBN_KEEP_RUNNING_STATS. `result` is room for one sbn_result, or NULL.
  *
- * In a host-combined group it blocks until the group's sums are here, at most for the group's timeout
- * after the last progress. In a device-combined group it only enqueues. In both it waits for weight
- * and bias of a layer with from_output, and does not wait for the outputs.
+ * In a host-combined group it blocks until the group's sums are here, at most for the group's
+ * timeout after the last progress. In a device-combined group it only enqueues. In both it waits
+ * for weight and bias of a layer with from_output, and does not wait for the outputs.
  *
  * In evaluation or frozen the layer uses its running mean and variance and does not change them;
  * `saved` keeps them for sbn_backward. Such a pass needs no other rank, one value per channel is
  * enough, and result->count is this rank's own. It may wait for an earlier copy of the statistics.
  *
  * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN. Other channels are
- * not affected. A spread whose squares overflow a float (|x - mean| beyond 2^58) gives variance +Inf
- * and y = bias, or NaN where x - mean overflows as well; gradients of such a channel are 0 or NaN.
+ * not affected. A spread whose squares overflow a float (|x - mean| beyond 2^58) gives variance
+ * +Inf and y = bias, or NaN where x - mean overflows as well; gradients of such a channel are 0 or
+ * NaN.
  *
  * Errors. An error before the ranks have agreed is reported on all ranks and changes nothing: no
  * statistics, no outputs, no gradients.
  * - SBN_INVALID_ARGUMENT: an argument is wrong.
- * - SBN_TOO_FEW_VALUES: there is one value per channel over the whole group. (None at all is no error
- *   and changes nothing.)
+ * - SBN_TOO_FEW_VALUES: there is one value per channel over the whole group. (None at all is no
+ *   error and changes nothing.)
  * - SBN_DISAGREEMENT: the ranks made different calls. SBN_REMOTE_ERROR: another rank failed.
- * - SBN_TIMEOUT, SBN_ABORTED, SBN_TRANSPORT_ERROR, SBN_GROUP_FAILED: the group takes no more passes;
- *   see sbn_timeout_action and sbn_group_abort.
+ * - SBN_TIMEOUT, SBN_ABORTED, SBN_TRANSPORT_ERROR, SBN_GROUP_FAILED: the group takes no more
+ *   passes; see sbn_timeout_action and sbn_group_abort.
  * - SBN_OUT_OF_MEMORY, OpenCL's codes. A device that fails after the ranks have agreed leaves the
  *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
  *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
- *   clRetainEvent) leaves `saved` empty. For a single replica on a CPU, which may do all steps in one
- *   launch, it leaves `saved`, y and dx undefined. Nothing else changes then, and the group stays
- *   usable.
+ *   clRetainEvent) leaves `saved` empty. For a single replica on a CPU, which may do all steps in
+ *   one launch, it leaves `saved`, y and dx undefined. Nothing else changes then, and the group
+ *   stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
@@ -108,10 +110,10 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  *   bias_grad = sum dy,   weight_grad = sum dy xhat
  *   dx = weight invstd (dy - sum(dy) / n - xhat sum(dy xhat) / n)
  *
- * with invstd = 1 / sqrt(var + eps), xhat = (x - mean) invstd, and sums over the n values per channel
- * of the group (Ioffe & Szegedy 2015, section 3). With an activation, dy stands here for dy times
- * its derivative; residual_grad is that product. Where SBN_EPS_CLAMP replaced the variance by eps,
- * the variance is a constant and the last term is 0.
+ * with invstd = 1 / sqrt(var + eps), xhat = (x - mean) invstd, and sums over the n values per
+ * channel of the group (Ioffe & Szegedy 2015, section 3). With an activation, dy stands here for dy
+ * times its derivative; residual_grad is that product. Where SBN_EPS_CLAMP replaced the variance by
+ * eps, the variance is a constant and the last term is 0.
  *
  * Buffers. Shapes are those of the forward pass. Reads x, dy, weight, and bias if the layer has an
  * activation and no residual. With from_output it reads y instead of x, and always bias. Writes dx,
@@ -129,12 +131,13 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
  * NaN; with constant statistics dx is NaN where dy is. Without values in the whole group the
- * gradients are zero. On out-of-order queues, end a pass that accumulates gradients before you begin
- * another that adds to the same buffers.
+ * gradients are zero. On out-of-order queues, end a pass that accumulates gradients before you
+ * begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. weight_grad and bias_grad are
- * written last: an error leaves them as they were wherever sbn_forward leaves the running statistics.
+ * written last: an error leaves them as they were wherever sbn_forward leaves the running
+ * statistics.
  */
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                          unsigned flags, sbn_result *result);
@@ -146,13 +149,13 @@ SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_save
  * other ranks, nor for the queues, unless the running statistics have changed while an earlier copy
  * of them to a device is still under way.
  *
- * A layer without running statistics uses the batch's instead: then the call synchronises and blocks
- * as sbn_forward does, and all ranks must make it. One value per channel is enough.
+ * A layer without running statistics uses the batch's instead: then the call synchronises and
+ * blocks as sbn_forward does, and all ranks must make it. One value per channel is enough.
  *
- * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes; without running statistics those of
- * sbn_forward. If a device refuses a command, the replicas before it may have written their y, and
- * have no event for it. Nothing else has changed, and the group stays usable. The same holds for
- * sbn_recompute, and for y, dx and the gradients of a layer in evaluation or frozen.
+ * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes; without running statistics those
+ * of sbn_forward. If a device refuses a command, the replicas before it may have written their y,
+ * and have no event for it. Nothing else has changed, and the group stays usable. The same holds
+ * for sbn_recompute, and for y, dx and the gradients of a layer in evaluation or frozen.
  */
 SBN_API int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards);
 
@@ -178,13 +181,13 @@ typedef struct sbn_pass sbn_pass;
  * sbn_pass_end.
  *
  * Does not wait for the reduction or for other ranks. It waits for weight and bias of a layer with
- * from_output. Host-combined it also waits for earlier uses of the working memory that it needs and,
- * if it fails, until the other ranks know.
+ * from_output. Host-combined it also waits for earlier uses of the working memory that it needs
+ * and, if it fails, until the other ranks know.
  *
  * Between begin and end you may enqueue other work on the same queues and begin other passes, up to
- * SBN_MAX_PASSES. Passes of one group are combined in the order in which they began and may be ended
- * in any order. The shards are copied. Their buffers, their wait lists and `saved` must stay until
- * sbn_pass_end has returned.
+ * SBN_MAX_PASSES. Passes of one group are combined in the order in which they began and may be
+ * ended in any order. The shards are copied. Their buffers, their wait lists and `saved` must stay
+ * until sbn_pass_end has returned.
  *
  * Errors. Those of sbn_forward; *pass is then NULL and there is no pass. The other ranks are told,
  * except of a handle that is no layer, of a wrong size of a branch, and of more than SBN_MAX_PASSES
@@ -201,8 +204,8 @@ SBN_API int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sb
  * Moves every pass of the group on as far as possible. Never blocks.
  *
  * Sets *ready (may be NULL) to 1 when sbn_pass_end of this pass will not wait. Call it while other
- * work runs: some transports make progress only within calls. Do not wait by calling it until ready:
- * only sbn_pass_end observes the timeout. Errors of the pass are kept for sbn_pass_end.
+ * work runs: some transports make progress only within calls. Do not wait by calling it until
+ * ready: only sbn_pass_end observes the timeout. Errors of the pass are kept for sbn_pass_end.
  */
 SBN_API int sbn_pass_progress(sbn_pass *pass, int *ready);
 
@@ -239,11 +242,11 @@ typedef struct sbn_branch {
  * branches of a network. They combine in as many messages as one layer does. Blocks as sbn_forward
  * does. `results` has room for `count`, or is NULL.
  *
- * There are 1 to SBN_MAX_BRANCHES branches. The results are bit for bit those of one call per layer,
- * in the order of the branches. All layers are reduced before any output is written, so no branch may
- * write a tensor that another one reads or writes. Branches may share a replica's weight_grad and
- * bias_grad on an in-order queue if the later ones have SBN_ACCUMULATE_GRADIENTS, which adds them up.
- * A layer may occur several times, with saved statistics of its own each time.
+ * There are 1 to SBN_MAX_BRANCHES branches. The results are bit for bit those of one call per
+ * layer, in the order of the branches. All layers are reduced before any output is written, so no
+ * branch may write a tensor that another one reads or writes. Branches may share a replica's
+ * weight_grad and bias_grad on an in-order queue if the later ones have SBN_ACCUMULATE_GRADIENTS,
+ * which adds them up. A layer may occur several times, with saved statistics of its own each time.
  *
  * All ranks give the same layers in the same order. Layers that combine nothing with other ranks
  * (frozen, or in evaluation) may occur anywhere.

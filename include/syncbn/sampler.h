@@ -14,14 +14,15 @@ extern "C" {
 /*
  * Which samples a replica takes, in which order: PyTorch's DistributedSampler.
  *
- * The samples, shuffled anew for each epoch or in their order, are dealt out in turn: place p goes to
- * replica p % replicas as its sample number p / replicas. If they do not divide evenly, the order is
- * repeated from its start until they do, or its end is left out (drop_last). So all replicas have the
- * same number of samples. Without repetition no two replicas have a sample in common.
+ * The samples, shuffled anew for each epoch or in their order, are dealt out in turn: place p goes
+ * to replica p % replicas as its sample number p / replicas. If they do not divide evenly, the
+ * order is repeated from its start until they do, or its end is left out (drop_last). So all
+ * replicas have the same number of samples. Without repetition no two replicas have a sample in
+ * common.
  *
  * The order is computed from seed, epoch and place alone, with integers: it is the same on every
- * machine and needs no memory. (It is not PyTorch's.) You may copy and change the struct at any time:
- * set `epoch` before each epoch.
+ * machine and needs no memory. (It is not PyTorch's.) You may copy and change the struct at any
+ * time: set `epoch` before each epoch.
  */
 typedef struct sbn_sampler {
     size_t size;       /* sizeof(sbn_sampler) */
@@ -44,13 +45,14 @@ typedef struct sbn_sampler {
 SBN_API int sbn_sampler_init(sbn_sampler *sampler, size_t size);
 
 /*
- * How many samples this replica has in an epoch: ceil(samples / replicas), with drop_last the floor.
+ * How many samples this replica has in an epoch: ceil(samples / replicas), with drop_last the
+ * floor.
  */
 SBN_API int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length);
 
 /*
- * Writes the numbers of a batch to `samples`: `count` samples of this replica, from its sample number
- * `first` on. first + count must not exceed sbn_sampler_length.
+ * Writes the numbers of a batch to `samples`: `count` samples of this replica, from its sample
+ * number `first` on. first + count must not exceed sbn_sampler_length.
  */
 SBN_API int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count,
                              uint64_t *samples);

@@ -31,11 +31,11 @@ typedef enum sbn_layout {
 } sbn_layout;
 
 /*
- * How the elements of x, y, dy, dx, the residual and its gradient are stored. All arithmetic is that
- * of floats: an element is widened exactly when it is read, and a result is rounded once, to nearest
- * even, when it is written. A result that is too large becomes an infinity. NaN stays NaN; its
- * payload may change. Subnormal halves keep their values; some devices flush subnormal bfloat16s,
- * as they flush denormal floats. No device needs cl_khr_fp16.
+ * How the elements of x, y, dy, dx, the residual and its gradient are stored. All arithmetic is
+ * that of floats: an element is widened exactly when it is read, and a result is rounded once, to
+ * nearest even, when it is written. A result that is too large becomes an infinity. NaN stays NaN;
+ * its payload may change. Subnormal halves keep their values; some devices flush subnormal
+ * bfloat16s, as they flush denormal floats. No device needs cl_khr_fp16.
  */
 typedef enum sbn_type {
     SBN_F32 = 0, /* float: IEEE 754 binary32 */
@@ -66,8 +66,8 @@ typedef struct sbn_buffer {
  * weight_grad and bias_grad are still written, if you give them.
  *
  * In place. dx may be dy, and so may residual_grad: the same buffer and offset. y may be x in
- * sbn_evaluate and sbn_recompute, and in sbn_forward of a layer with from_output. In sbn_forward of a
- * layer in evaluation or frozen, y may be x as well, but then x is gone in the backward pass:
+ * sbn_evaluate and sbn_recompute, and in sbn_forward of a layer with from_output. In sbn_forward of
+ * a layer in evaluation or frozen, y may be x as well, but then x is gone in the backward pass:
  * without from_output, ask for no weight_grad and bias_grad then, and let the layer have either no
  * activation, or an activation and a residual. The bits are the same as with separate buffers.
  *
@@ -83,12 +83,12 @@ typedef struct sbn_buffer {
  * concatenation. `offset` is that of the slice's first element. The pitch is the number of elements
  * from one sample to the next (channels first, and tensors without space) or from one pixel to the
  * next (channels last). 0: dense. Otherwise it is at least the elements of a sample (a pixel) of
- * `shape`, at most 2^31 more. Elements between are neither read nor written. Views of one buffer may
- * interleave if they have the same pitch and share no element; with different pitches, the ranges
- * from first to last element must not overlap. A tensor that is written over another one has the
- * other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy is
- * dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a view
- * compiles kernels.
+ * `shape`, at most 2^31 more. Elements between are neither read nor written. Views of one buffer
+ * may interleave if they have the same pitch and share no element; with different pitches, the
+ * ranges from first to last element must not overlap. A tensor that is written over another one has
+ * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
+ * is dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a
+ * view compiles kernels.
  */
 typedef struct sbn_shard {
     size_t size;     /* sizeof(sbn_shard) */

@@ -32,10 +32,10 @@ enum {
 #define SBN_MAX_WORLD_SIZE 4095
 
 /*
- * A transport's table. The functions are called from the thread that uses the group. They return 0 or
- * an error, which ends the group with SBN_TRANSPORT_ERROR, or with SBN_OUT_OF_MEMORY if that is the
- * error. A function that fails may call sbn_set_last_error(code, "sentence") before it returns the
- * code: the group's sentence then includes it.
+ * A transport's table. The functions are called from the thread that uses the group. They return 0
+ * or an error, which ends the group with SBN_TRANSPORT_ERROR, or with SBN_OUT_OF_MEMORY if that is
+ * the error. A function that fails may call sbn_set_last_error(code, "sentence") before it returns
+ * the code: the group's sentence then includes it.
  */
 typedef struct sbn_transport {
     size_t size;    /* sizeof(sbn_transport) */
@@ -44,27 +44,28 @@ typedef struct sbn_transport {
     int world_size; /* number of ranks, 1 ... SBN_MAX_WORLD_SIZE */
 
     /*
-     * Begins to add `count` words over all ranks, and does not block. When the request is done the sum
-     * has replaced `words` on every rank; until then the library does not touch them. Addition of
-     * int64 wraps around, in any order. All ranks give the same count. *request must not stay NULL.
+     * Begins to add `count` words over all ranks, and does not block. When the request is done the
+     * sum has replaced `words` on every rank; until then the library does not touch them. Addition
+     * of int64 wraps around, in any order. All ranks give the same count. *request must not stay
+     * NULL.
      */
     int (*start)(void *context, int tag, int64_t *words, size_t count, void **request);
 
     /*
-     * Sets *done to 1 if the sum is here, and releases the request, which is not used again; else to
-     * 0. Never blocks. When it is done here, this rank must have sent all that other ranks need for
-     * the sum: the next call may come late, or never. The library abandons a request only after a
-     * timeout, an error of the transport or sbn_group_abort. Then it tests it now and then, and keeps
-     * its words until it is done, if need be for the life of the process.
+     * Sets *done to 1 if the sum is here, and releases the request, which is not used again; else
+     * to 0. Never blocks. When it is done here, this rank must have sent all that other ranks need
+     * for the sum: the next call may come late, or never. The library abandons a request only after
+     * a timeout, an error of the transport or sbn_group_abort. Then it tests it now and then, and
+     * keeps its words until it is done, if need be for the life of the process.
      */
     int (*test)(void *context, void *request, int *done);
 
     /*
-     * Writes to `ranks` (room for world_size) the ranks that have not started this request as far as
-     * is known, and returns their number, or -1 if that cannot be known. Never blocks. Called a second
-     * before a timeout (half the timeout if that is shorter), so that the transport can ask the ranks
-     * and hear their answers in `test`; and after the timeout or sbn_group_abort, so that the sentence
-     * can name them. May be NULL.
+     * Writes to `ranks` (room for world_size) the ranks that have not started this request as far
+     * as is known, and returns their number, or -1 if that cannot be known. Never blocks. Called a
+     * second before a timeout (half the timeout if that is shorter), so that the transport can ask
+     * the ranks and hear their answers in `test`; and after the timeout or sbn_group_abort, so that
+     * the sentence can name them. May be NULL.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
