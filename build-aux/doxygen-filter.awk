@@ -3,7 +3,10 @@
 #   a comment on lines of its own          documents what follows
 #   the first one, and one before a blank line     documents the header
 #   a comment behind code                  documents that code
-#   lines of a comment indented by two or more     are shown as they are
+#   lines of a comment indented by two or more     are shown as they are, except in a list ("- ")
+#   a paragraph that begins with "Return value." or "Errors."   is a section; they come last. A
+#                                          function that returns a status has both, from here
+#                                          if the comment has none
 
 # The text of a comment: doxygen's special characters lose their meaning.
 function text(line)
@@ -16,9 +19,14 @@ function text(line)
 # One line of a comment on lines of its own, without its stars.
 function add(line,    shown)
 {
-    shown = line ~ /^  /
+    in_list = line ~ /^- / || in_list && line != ""
+    shown = line ~ /^  / && !in_list
     if (shown != was_shown && line != "" && !was_blank)
         block = block "\n"
+    if (was_blank && match(line, /^(Return value|Errors)\. /)) {
+        block = block "@par " substr(line, 1, RLENGTH - 2) "\n"
+        line = substr(line, RLENGTH + 1)
+    }
     if (line != "") {
         was_shown = shown
         block = block (shown ? "    " line : text(line))
@@ -27,10 +35,22 @@ function add(line,    shown)
     block = block "\n"
 }
 
+# What a status is, in the comment of a function that returns one.
+function add_status(    at)
+{
+    if (!index(block, "@par Errors\n"))
+        block = block "\n@par Errors\nSBN_INVALID_ARGUMENT: an argument is wrong.\n"
+    at = index(block, "@par Errors\n")
+    block = substr(block, 1, at - 1) "@par Return value\n" \
+        "SBN_SUCCESS, or a negative status; sbn_last_error() has the sentence.\n\n" substr(block, at)
+}
+
 # Ends the block; `next_line` is what follows it.
 function flush_block(next_line)
 {
     of_header = !blocks++ || next_line ~ /^$/
+    if (next_line ~ /^SBN_API int / && !index(block, "@par Return value\n"))
+        add_status()
     printf "%s/**%s\n%s%s*/\n", indent, of_header ? " @file" : "", block, indent
     closed = 0
 }

@@ -1,5 +1,6 @@
 # Doxygen's man pages, one for each header and struct, as the pages that are installed: those, one
-# for each function, and links for the other types. Variables: out, the folder to write to; version.
+# for each function and each enumeration, and links for constants, macros and the other types.
+# Variables: out, the folder to write to; version.
 
 function section(title, body)
 {
@@ -17,10 +18,39 @@ function begin(name, what, include)
     section("SYNOPSIS", ".nf\n.B #include <" include ">")
 }
 
-function end(see)
+# Closes a page; its SEE ALSO is written when all pages are known.
+function end(see, body)
 {
-    section("SEE ALSO", see)
+    header[page] = see
+    body_of[page] = body
     close(page)
+}
+
+# SEE ALSO: the header, and what a text names that has a page.
+function see_also(    page, see, body, name, other)
+{
+    for (page in header) {
+        see = ".BR " header[page] " (3)"
+        body = body_of[page]
+        while (match(body, /sbn_[a-z_]+/)) {
+            name = substr(body, RSTART, RLENGTH)
+            body = substr(body, RSTART + RLENGTH)
+            other = out "/" name ".3"
+            if (other in header && other != page && !index(see, " " name " "))
+                see = see ",\n.BR " name " (3)"
+        }
+        print ".SH \"SEE ALSO\"\n" see >> page
+        close(page)
+    }
+}
+
+# Doxygen's paragraphs with a heading, which come last, as sections.
+function sections(body)
+{
+    gsub(/\.PP *\n\\fBReturn value\\fP\n\.RS 4\n/, ".SH \"RETURN VALUE\"\n", body)
+    gsub(/\.PP *\n\\fBErrors\\fP\n\.RS 4\n/, ".SH ERRORS\n", body)
+    gsub(/\.RE\n(\.PP\n)?/, "", body)
+    return body
 }
 
 # The first sentence of a text; of a long one, what stands before its colon.
@@ -34,7 +64,7 @@ function first_sentence(text)
         sub(/[:;] .*/, "", text)
     gsub(/\\f[A-Z]/, "", text)
     gsub(/[ \n]+/, " ", text)
-    sub(/ $/, "", text)
+    sub(/:? $/, "", text)
     return text
 }
 
@@ -62,8 +92,8 @@ function end_function(    name)
     sub(/.*[ *]/, "", name)
     begin(name, first_sentence(text["Function Documentation"]), title)
     print ".PP\n.ft B\n" prototype(head) "\n.ft R\n.fi" > page
-    section("DESCRIPTION", text["Function Documentation"])
-    end(".BR " file_name(title) " (3)")
+    section("DESCRIPTION", sections(text["Function Documentation"]))
+    end(file_name(title), head text["Function Documentation"])
     head = ""
 }
 
@@ -74,19 +104,34 @@ function file_name(name)
     return name
 }
 
-# A type without a page of its own: a link to the header's page.
+# What has no page of its own: a link to the page of its enumeration or header.
 function link(line)
 {
     gsub(/\\f[A-Z]|"|\(\*|\).*/, "", line)
+    sub(/^\.SS #define /, "", line)
+    sub(/   .*| $/, "", line)
     sub(/.* /, "", line)
     page = out "/" line ".3"
-    print ".so man3/" file_name(title) ".3" > page
+    print ".so man3/" (enumeration == "" ? file_name(title) : enumeration) ".3" > page
     close(page)
+}
+
+# What doxygen wrote of one enumeration is its page.
+function end_enumeration()
+{
+    if (enumeration != "") {
+        begin(enumeration, first_sentence(enumeration_text), title)
+        print ".fi" > page
+        section("DESCRIPTION", enumeration_text)
+        end(file_name(title), enumeration_text)
+    }
+    enumeration = enumeration_text = ""
 }
 
 function end_page(    about)
 {
     end_function()
+    end_enumeration()
     if (title == "")
         return
     about = text["Detailed Description"]
@@ -99,7 +144,7 @@ function end_page(    about)
     section("TYPES", text["Typedef Documentation"])
     section("ENUMERATIONS", text["Enumeration Type Documentation"])
     section("MACROS", text["Macro Definition Documentation"])
-    end(title ~ /h$/ ? ".BR syncbn.h (3)" : ".BR " file_name(include) " (3)")
+    end(title ~ /h$/ ? "syncbn.h" : file_name(include), about)
 }
 
 FNR == 1 {
@@ -118,6 +163,7 @@ FNR == 1 {
 
 # Headings: doxygen quotes them; those of the synopsis begin with a capital.
 /^\.S[HS] "?[A-Z]/ {
+    end_enumeration()
     now = $0
     gsub(/^\.S[HS] |"/, "", now)
     next
@@ -130,7 +176,17 @@ now == "Function Documentation" && /^\.SS / {
     next
 }
 
-now == "Typedef Documentation" && /^\.SS / || now ~ /^Enum/ && /^\.SS "enum \\f/ { link($0) }
+now ~ /^Enum/ && /^\.SS / {
+    end_enumeration()
+    if (/^\.SS "enum \\f/) {
+        enumeration = $3
+        gsub(/\\f[A-Z]|"/, "", enumeration)
+        text[now] = text[now] $0 "\n"
+        next
+    }
+}
+
+now ~ /^(Typedef|Macro)/ && /^\.SS / || now ~ /^Enum/ && /^\\fB\\f[CI]SBN_/ { link($0) }
 
 # What a macro stands for is in the header.
 /^\\fBValue:/ { skip = 1 }
@@ -146,6 +202,11 @@ skip {
         sub(/^ /, "")
     literal = /^\.nf/ || literal && !/^\.fi/
     text[now] = text[now] $0 "\n"
+    if (enumeration != "")
+        enumeration_text = enumeration_text $0 "\n"
 }
 
-END { end_page() }
+END {
+    end_page()
+    see_also()
+}

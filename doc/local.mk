@@ -1,8 +1,8 @@
 # The manual: pages of doc/, man pages, and HTML by make doc.
-EXTRA_DIST += doc/Doxyfile doc/make-doc.sh doc/syncbn.h2m build-aux/doxygen-filter.awk \
-	build-aux/draw-architecture.sh build-aux/man-pages.awk \
-	doc/abi.md doc/architecture.md doc/architecture.svg doc/coming-from.md doc/devices.md \
-	doc/from-output.md doc/glossary.md doc/mpi.md doc/order.md doc/performance-history.md doc/performance.md \
+EXTRA_DIST += doc/Doxyfile doc/make-doc.sh doc/manual.css doc/syncbn.h2m build-aux/doxygen-filter.awk \
+	build-aux/doxygen-markdown.awk build-aux/draw-architecture.sh build-aux/man-pages.awk \
+	doc/abi.md doc/architecture.md doc/architecture.svg doc/checkpoints.md doc/coming-from.md doc/devices.md \
+	doc/from-output.md doc/glossary.md doc/manual.md doc/mpi.md doc/order.md doc/performance-history.md doc/performance.md \
 	doc/scaling.md doc/scaling.svg \
 	doc/speed.png doc/supported.md doc/walkthrough.md
 

@@ -13,7 +13,8 @@ export LC_ALL=C SOURCE_DATE_EPOCH=0
 {
     cat "$srcdir/doc/Doxyfile"
     echo "PROJECT_NUMBER = $version"
-    echo "FILTER_PATTERNS = \"*.h=${AWK:-awk} -f '$aux/doxygen-filter.awk'\""
+    echo "FILTER_PATTERNS = \"*.h=${AWK:-awk} -f '$aux/doxygen-filter.awk'\" \\"
+    echo "    \"*.md=${AWK:-awk} -f '$aux/doxygen-markdown.awk'\""
     echo "OUTPUT_DIRECTORY = \"$work\""
     echo "STRIP_FROM_PATH = \"$srcdir/include\" \"$srcdir\""
     echo "STRIP_FROM_INC_PATH = \"$srcdir/include\""
@@ -25,15 +26,26 @@ export LC_ALL=C SOURCE_DATE_EPOCH=0
     else
         echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/CONTRIBUTING.md\""
         echo "INPUT += \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
-        echo "USE_MDFILE_AS_MAINPAGE = \"$srcdir/README.md\""
+        echo "USE_MDFILE_AS_MAINPAGE = \"$srcdir/doc/manual.md\""
         echo "IMAGE_PATH = \"$srcdir/doc\" \"$srcdir/examples/fashion\""
-        # Not errors: this doxygen has no anchors for headings within a page.
-        echo 'WARNINGS = NO'
+        echo "HTML_EXTRA_STYLESHEET = \"$srcdir/doc/manual.css\""
     fi
 } > "$work/Doxyfile"
 "${DOXYGEN:-doxygen}" "$work/Doxyfile"
 
 if [ "$kind" = html ]; then
+    # Links to other files of the tree, as examples, get copies of them.
+    for page in "$work"/html/*.html; do
+        grep -oE '(href|src)="[^"#:]+"' "$page" | sed 's/.*="//; s/"$//' | sort -u |
+            while read -r link; do
+                file=${link##*../}
+                [ ! -e "$work/html/$link" ] && [ -f "$srcdir/$file" ] || continue
+                mkdir -p "$work/html/${file%/*}"
+                cp "$srcdir/$file" "$work/html/$file"
+                sed "s,\"$link\",\"$file\",g" "$page" > "$work/page"
+                cp "$work/page" "$page"
+            done
+    done
     rm -rf "$out/html"
     mv "$work/html" "$out/html"
     exit

@@ -1,30 +1,20 @@
 /*
- * Checkpoints: safetensors files with the keys of PyTorch's state dict. A layer named
- * "features.1" has the tensors
+ * Checkpoints: safetensors files with the keys of PyTorch's state dict. A layer that sbn_model_add
+ * named "features.1" has the tensors
  *
  *   features.1.weight               if affine
  *   features.1.bias                 if affine
  *   features.1.running_mean         if it has running statistics
  *   features.1.running_var
- *   features.1.num_batches_tracked  I64; missing in version 1 of PyTorch's BatchNorm:
- *                                   0 then
+ *   features.1.num_batches_tracked  I64, a scalar or one element; 0 if it is missing, as in
+ *                                   version 1 of PyTorch's BatchNorm
  *
- * of `channels` elements (num_batches_tracked: a scalar, or one element), in F32, F16 or
- * BF16. A file may hold a whole network: its other tensors are not touched.
+ * of `channels` elements, in F32, F16 or BF16. A file may hold a whole network: its other tensors
+ * are not touched.
  *
- * A file is not trusted. Its header is checked in full before anything is read by
- * it; what does not hold is SBN_INVALID_FILE:
- *
- *   at most 100 MB of JSON in UTF-8, beginning with {, padded behind with spaces alone;
- *   no key twice, no NUL in a string, metadata of strings alone;
- *   each tensor with dtype, shape and data_offsets, and nothing else;
- *   sizes that fit shapes and types, no gap, no overlap, nothing behind the last tensor.
- *
- * Reading a header takes at most twice its size and some KB of memory, whatever it
- * says, and a time that grows with its size; the list of layers, where one is asked
- * for, comes on top. Names are kept as they are in the file: sentences,
- * and the command, show "?" for control characters and for those that change the
- * direction of writing; a program that prints names by itself should do the same.
+ * A file is not trusted: its header is checked in full before anything is read by it. Names are
+ * kept as they are in the file; sentences and the command show "?" for characters that control a
+ * terminal or the direction of writing. doc/checkpoints.md has the details.
  */
 #ifndef SYNCBN_CHECKPOINT_H
 #define SYNCBN_CHECKPOINT_H
@@ -42,10 +32,7 @@ typedef enum sbn_key_problem {
     SBN_KEY_WRONG_SHAPE = 2 /* the tensor has another shape, or a wrong type */
 } sbn_key_problem;
 
-/*
- * Called for every key that does not fit. `key` and `sentence` are valid during the
- * call.
- */
+/* Called for every key that does not fit. `key` and `sentence` are valid during the call. */
 typedef void (*sbn_key_report_fn)(void *context, sbn_key_problem problem, const char *key,
                                   const char *sentence);
 
@@ -53,7 +40,7 @@ typedef void (*sbn_key_report_fn)(void *context, sbn_key_problem problem, const 
 typedef struct sbn_load_config {
     size_t size; /* sizeof(sbn_load_config) */
     int strict;  /* 1: missing and unexpected keys are errors; wrong shapes always are */
-    sbn_key_report_fn report; /* called whether strict or not; may be NULL */
+    sbn_key_report_fn report; /* called whether strict or not; NULL: none */
     void *context;            /* passed to `report` */
 } sbn_load_config;
 
@@ -70,42 +57,37 @@ SBN_API int sbn_load_config_init(sbn_load_config *config, size_t size);
  * Reads weight, bias and running statistics of all layers from a file. Blocks as
  * sbn_model_set_parameters does.
  *
- * Weight and bias go to every replica's device. `config` NULL: the defaults. A key is
- * unexpected if it lies directly under a layer's name, or belongs to a layer with
- * running statistics that the model does not have. Everything is read and checked
- * before anything changes: after SBN_IO_ERROR, SBN_INVALID_FILE or SBN_KEY_MISMATCH the
- * model is as it was. If not strict, what is missing in the file stays as it is.
- * SBN_INVALID_ARGUMENT for an affine layer whose buffers the model does not know.
+ * Weight and bias go to every replica of this process. Over MPI every rank loads; the call does not
+ * communicate. `config` NULL: the defaults. A key is unexpected if it lies directly under a layer's
+ * name, or belongs to a layer with running statistics that the model does not have. If not strict,
+ * what the file lacks stays as it is.
+ *
+ * Errors. SBN_IO_ERROR, SBN_INVALID_FILE, SBN_KEY_MISMATCH: the model is as it was, because
+ * everything is read and checked before anything changes. SBN_INVALID_ARGUMENT: among others an
+ * affine layer whose buffers the model does not know. SBN_OUT_OF_MEMORY, OpenCL's codes.
  */
 SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_config *config);
 
 /*
  * Writes weight, bias and running statistics of all layers to a file. Blocks as
- * sbn_model_parameters does, and until the file is on the disk.
+ * sbn_model_parameters does, and until the file is on the disk. In a job one rank saves: all ranks
+ * hold the same values.
  *
- * Every other tensor, and the metadata, are copied from the file `base`, byte for byte;
- * `base` may be `path` itself, or NULL for a file of the layers alone. Tensors that
- * `base` has keep their type there, new ones are F32. A finite value that is too large
- * for its type is SBN_KEY_MISMATCH, and so is a layer's tensor of another shape.
+ * All other tensors, and the metadata, are copied from the file `base`, byte for byte. `base` may
+ * be `path` itself, or NULL for a file of the layers alone. Tensors that `base` has keep their type
+ * there, new ones are F32.
  *
- * The file appears at once and whole: it is written under another name in the same
- * folder, "syncbn-...tmp", synced and renamed, and then the folder is synced. After an
- * error `path` is as it was, unless the sentence says that it is new: then its folder
- * could not be synced, and a crash may bring back what was there.
+ * The file appears at once and whole: it is written under another name in the same folder,
+ * "syncbn-...tmp", synced and renamed, and then the folder is synced.
  *
- * Until it is complete, only its owner may read it. Then it gets the owner, the group
- * and the permissions (the bits of 0777) of the file that it replaces, or those of any
- * new file (0666 less the umask). If this process may not give the owner away, the
- * owner is this process's user; if it may not give the group, the new group and all
- * others may do what both the old group and all others could. Access control lists and
- * extended attributes are not kept.
+ * It gets the owner, the group and the permissions of the file that it replaces, as far as this
+ * process may give them. A symbolic link is followed. doc/checkpoints.md has the details.
  *
- * A symbolic link is followed: the file that it names is replaced, and the link stays.
- * A link to nothing is SBN_IO_ERROR, and so is a name that cannot be followed or asked
- * about (too many links, a folder without permission), or that is not a regular file's.
- * A link that is put in the file's place while it is written is replaced.
- *
- * In a job one rank saves; all ranks of a group hold the same values.
+ * Errors. SBN_KEY_MISMATCH: a layer's tensor of `base` has another shape, or a finite value is too
+ * large for its type. SBN_IO_ERROR: among others `path` is a link to nothing, or no regular file.
+ * SBN_INVALID_FILE, SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes. `path` is then as it
+ * was, unless the sentence says that it is new: its folder could not be synced, and a crash may
+ * bring back what was there.
  */
 SBN_API int sbn_model_save(const sbn_model *model, const char *path, const char *base);
 
@@ -127,7 +109,11 @@ typedef struct sbn_layer_info {
         sizeof(sbn_layer_info), NULL, 0, NULL, 0, 0 \
     }
 
-/* Opens a file; it stays open. Errors: SBN_IO_ERROR, SBN_INVALID_FILE, SBN_OUT_OF_MEMORY. */
+/*
+ * Opens a file; it stays open.
+ *
+ * Errors. SBN_IO_ERROR, SBN_INVALID_FILE, SBN_OUT_OF_MEMORY; *checkpoint is then NULL.
+ */
 SBN_API int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint);
 
 /* Closes the file. */
@@ -137,16 +123,18 @@ SBN_API int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint);
 SBN_API size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint);
 
 /*
- * Describes a layer, 0 <= `index` < sbn_checkpoint_size. Layers are sorted by name,
- * numbers within names by their value.
+ * Describes a layer, 0 <= `index` < sbn_checkpoint_size. Layers are sorted by name, numbers within
+ * names by their value.
  */
 SBN_API int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index,
                                  sbn_layer_info *layer);
 
 /*
- * Reads a layer: `channels` floats each; any pointer may be NULL. Without a weight in the
- * file it is 1, without a bias 0, without a num_batches_tracked 0. SBN_KEY_MISMATCH if
- * a tensor's shape or type is not that of the layer.
+ * Reads a layer: `channels` floats each; any pointer may be NULL. Without a weight in the file it
+ * is 1, without a bias 0, without a num_batches_tracked 0.
+ *
+ * Errors. SBN_KEY_MISMATCH: a tensor's shape or type is not that of the layer. SBN_IO_ERROR,
+ * SBN_INVALID_ARGUMENT.
  */
 SBN_API int sbn_checkpoint_read(const sbn_checkpoint *checkpoint, size_t index, float *weight,
                                 float *bias, float *mean, float *var, int64_t *num_batches_tracked);

@@ -1,6 +1,6 @@
 /*
- * Status codes. A failure of OpenCL is returned as OpenCL's own code
- * (CL_OUT_OF_RESOURCES and so on, -1 ... -9999); the library's own codes lie
+ * Status codes, and the sentence that explains a failure. A failure of OpenCL is returned as
+ * OpenCL's own code (CL_OUT_OF_RESOURCES and so on, -1 ... -9999). The library's own codes lie
  * below SBN_ERROR_FIRST, so the two never meet.
  */
 #ifndef SYNCBN_ERROR_H
@@ -16,10 +16,11 @@
 extern "C" {
 #endif
 
+/* What a function returns. */
 enum {
-    SBN_SUCCESS = 0,
-    SBN_ERROR_FIRST = -20000,
-    /* An argument is wrong; the sentence names it, what was expected and what was got. */
+    SBN_SUCCESS = 0,          /* the call succeeded */
+    SBN_ERROR_FIRST = -20000, /* the library's own codes lie below */
+    /* An argument is wrong: the sentence names it, what was expected and what was got. */
     SBN_INVALID_ARGUMENT = -20001,
     /* The host has no memory left. */
     SBN_OUT_OF_MEMORY = -20002,
@@ -30,14 +31,14 @@ enum {
     SBN_UNSUPPORTED_DEVICE = -20003,
     /* Training needs more than one value per channel over the whole group. */
     SBN_TOO_FEW_VALUES = -20004,
-    /* The ranks made different calls; the sentence names them and what differs. */
+    /* The ranks made different calls: the sentence names them and what differs. */
     SBN_DISAGREEMENT = -20005,
-    /* Another rank reported an error; the sentence names it. */
+    /* Another rank reported an error: the sentence names it. */
     SBN_REMOTE_ERROR = -20006,
-    /* A rank did not come within the group's timeout. */
+    /* A rank did not come within the group's timeout: see sbn_timeout_action. */
     SBN_TIMEOUT = -20007,
     /*
-     * The group has failed or timed out earlier and takes no more passes; evaluation with running
+     * The group failed or timed out earlier and takes no more passes. Evaluation with running
      * statistics and recomputation still work. End the passes under way, destroy the objects, and
      * leave: after a timeout the other ranks may be gone.
      */
@@ -55,24 +56,30 @@ enum {
 };
 
 /*
- * What a status means, with its identifier behind it: "invalid kernel (CL_INVALID_KERNEL)". It knows
- * the library's codes, those of OpenCL 1.0 to 3.0 and of its extensions; of another one the text has
- * the number: "unknown status -12345". Never NULL. The text of a known status stays valid until the
- * program ends; that of an unknown one until the same thread's next call of this function.
+ * What a status means, followed by its identifier: "invalid kernel (CL_INVALID_KERNEL)". Knows the
+ * library's codes and those of OpenCL 1.0 to 3.0 and its extensions; for another one the text is
+ * "unknown status -12345".
+ *
+ * Return value. Never NULL. The text of a known status stays valid; that of an unknown one until
+ * this thread's next call of this function.
  */
 SBN_API const char *sbn_strerror(int status);
 
 /*
- * The identifier alone: "SBN_TIMEOUT", "CL_INVALID_KERNEL"; of a status without one the number:
- * "-12345". Never NULL; valid as the text of sbn_strerror is.
+ * The identifier alone: "SBN_TIMEOUT", "CL_INVALID_KERNEL". A status without one gives its number:
+ * "-12345".
+ *
+ * Return value. As of sbn_strerror.
  */
 SBN_API const char *sbn_status_name(int status);
 
 /*
- * The sentence behind the calling thread's last failed call: which rank,
- * replica and layer, what was expected and what was got. It stays valid until the
- * thread's next call into the library. Empty after a success; only sbn_*_destroy leaves
- * the sentence of an earlier failure, which can be shown after cleaning up.
+ * The sentence that explains the calling thread's last failed call: which rank, replica and layer,
+ * what was expected and what was got.
+ *
+ * Return value. Never NULL; valid until this thread's next call into the library. Empty after a
+ * success, except that a successful sbn_*_destroy leaves the sentence of an earlier failure, so
+ * that you can show it after cleaning up.
  */
 SBN_API const char *sbn_last_error(void);
 
@@ -80,8 +87,9 @@ SBN_API const char *sbn_last_error(void);
 SBN_API const char *sbn_version(void);
 
 /*
- * For transports of one's own: sets this thread's sentence (cut after 511
- * characters) and returns the status.
+ * For a transport of your own: sets this thread's sentence, cut after 511 characters.
+ *
+ * Return value. `status`.
  */
 SBN_API int sbn_set_last_error(int status, const char *sentence);
 

@@ -1,12 +1,11 @@
 /*
- * Folding for inference: batch norm in evaluation is a scale and a shift per channel,
- * which the convolution or dense layer before it can apply itself.
+ * Folding for inference: batch norm in evaluation is a scale and a shift per channel, which the
+ * convolution or dense layer before it can apply itself.
  *
  *   a = norm_weight / sqrt(running_var + eps)
  *   folded_weight = a weight,  folded_bias = a (bias - running_mean) + norm_bias
  *
- * This is the formula of batchnorm.h applied to weight x + bias. The layer's activation stays to be
- * applied by the caller.
+ * You still apply the layer's activation.
  */
 #ifndef SYNCBN_FOLD_H
 #define SYNCBN_FOLD_H
@@ -18,19 +17,20 @@ extern "C" {
 #endif
 
 /*
- * One replica's buffers. The weights lie as (outer, channels, inner), where `channels`
- * are the outputs of the convolution or dense layer, which the batch norm normalises:
+ * One replica's buffers. The weights lie as (outer, channels, inner); `channels` are the outputs of
+ * the convolution or dense layer:
  *
  *   convolution (out, in, h, w), dense (out, in)     outer 1, inner in h w
  *   convolution (h, w, in, out), dense (in, out)     outer h w in, inner 1
  *   transposed convolution (in, out, h, w)           outer in, inner h w
  *
- * A grouped convolution is folded in the same way. What is written must not overlap any
- * other buffer, of any replica (SBN_INVALID_ARGUMENT names both). Events as in sbn_shard.
+ * A grouped convolution is folded in the same way. What is written must not overlap any other
+ * buffer, of any replica (SBN_INVALID_ARGUMENT names both). Events as in sbn_shard.
  */
 typedef struct sbn_folding {
-    size_t size; /* sizeof(sbn_folding) */
-    size_t outer, inner;
+    size_t size;              /* sizeof(sbn_folding) */
+    size_t outer;             /* see above */
+    size_t inner;             /* see above */
     sbn_buffer weight;        /* outer x channels x inner floats */
     sbn_buffer bias;          /* `channels` floats; mem NULL: the layer before has none */
     sbn_buffer norm_weight;   /* batch norm's weight: `channels` floats; read if it is affine */
@@ -49,12 +49,14 @@ typedef struct sbn_folding {
     }
 
 /*
- * Enqueues the folding of `layer`, with its running statistics as they are now, on every
- * replica. Waits only as sbn_evaluate does, and does not communicate.
+ * Enqueues the folding of `layer`, with its running statistics as they are now, on every replica.
+ * Waits only as sbn_evaluate does, and does not communicate.
  *
- * `foldings` has one element for each replica of this process. Nothing but the folded
- * weight and bias changes, so training can go on with the original ones.
- * SBN_INVALID_ARGUMENT for a layer without running statistics, or with a residual.
+ * `foldings` has one element for each replica of this process. Only the folded weight and bias
+ * change, so training can go on with the original ones.
+ *
+ * Errors. SBN_INVALID_ARGUMENT: among others a layer without running statistics, or with a
+ * residual. SBN_OUT_OF_MEMORY, OpenCL's codes.
  */
 SBN_API int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings);
 

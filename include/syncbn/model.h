@@ -1,10 +1,9 @@
 /*
- * A model: the named batch normalisation layers of a network, to be switched, moved to
- * another group, saved and loaded in one call.
+ * A model: the named batch normalisation layers of a network, to be switched, moved to another
+ * group, saved and loaded in one call.
  *
- * A model owns its names only. The layers are the caller's. So are weight and bias, in
- * a buffer on each replica's device: the model knows where they lie, and reads and
- * writes them there. What is saved is what the devices hold; there is no second copy.
+ * The layers are yours. So are weight and bias, in a buffer on each replica's device: the model
+ * knows where they lie, and reads and writes them there. It has no second copy.
  */
 #ifndef SYNCBN_MODEL_H
 #define SYNCBN_MODEL_H
@@ -19,8 +18,9 @@ typedef struct sbn_model sbn_model;
 
 /* Where a replica's weight and bias of a layer lie: `channels` floats each. */
 typedef struct sbn_parameters {
-    size_t size; /* sizeof(sbn_parameters) */
-    sbn_buffer weight, bias;
+    size_t size;       /* sizeof(sbn_parameters) */
+    sbn_buffer weight; /* `channels` floats */
+    sbn_buffer bias;   /* `channels` floats */
 } sbn_parameters;
 
 #define SBN_PARAMETERS_INIT \
@@ -28,7 +28,11 @@ typedef struct sbn_parameters {
         sizeof(sbn_parameters), SBN_BUFFER_INIT, SBN_BUFFER_INIT \
     }
 
-/* Makes an empty model. Errors: SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY. */
+/*
+ * Makes an empty model.
+ *
+ * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY; *model is then NULL.
+ */
 SBN_API int sbn_model_create(sbn_model **model);
 
 /* Ends a model; its layers stay. */
@@ -37,13 +41,16 @@ SBN_API int sbn_model_destroy(sbn_model *model);
 /*
  * Adds a layer, which must outlive the model, under a name.
  *
- * The name is UTF-8, differs from those of the model's other layers, and is the
- * layer's name in checkpoints: "features.1". "" stands for a network that is a layer
- * itself. `parameters` has one element for each replica of the layer's group in this
- * process; their buffers are retained. It is NULL for a layer without weight and bias,
- * or if the model is not to touch them: then the layer can be switched and moved, and
- * saved and loaded only if it is not affine. A rank without replicas can load affine
- * layers and cannot save them.
+ * The name is the layer's in checkpoints, "features.1"; the config's `name` is for error sentences
+ * alone, and may be the same. It is UTF-8 and differs from those of the model's other layers. ""
+ * stands for a network that is a layer itself.
+ *
+ * `parameters` has one element for each replica of the layer's group in this process; their buffers
+ * are retained. It is NULL for a layer without weight and bias, or if the model is not to touch
+ * them: such a layer can be switched and moved, and saved and loaded only if it is not affine. A
+ * rank without replicas can load affine layers and cannot save them.
+ *
+ * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes; nothing is added then.
  */
 SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
                           const sbn_parameters *parameters);
@@ -51,36 +58,35 @@ SBN_API int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *lay
 /* How many layers the model has. */
 SBN_API size_t sbn_model_size(const sbn_model *model);
 
-/* The name of the layer that was added as number `index`, from 0 on; NULL beyond the last. */
+/* The name of layer number `index`, from 0 on in the order of adding; NULL beyond the last. */
 SBN_API const char *sbn_model_name(const sbn_model *model, size_t index);
 
-/* The layer that was added as number `index`, from 0 on; NULL beyond the last. */
+/* Layer number `index`, from 0 on in the order of adding; NULL beyond the last. */
 SBN_API sbn_batchnorm *sbn_model_layer(const sbn_model *model, size_t index);
 
-/*
- * The layer of this name, or NULL. *index (`index` may be NULL) receives its number, if
- * there is one.
- */
+/* The layer of this name, or NULL. *index (may be NULL) receives its number, if there is one. */
 SBN_API sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *index);
 
-/* sbn_batchnorm_set_training of all layers; an error changes none. */
+/* Calls sbn_batchnorm_set_training for all layers; an error changes none. */
 SBN_API int sbn_model_set_training(sbn_model *model, int training);
 
-/* sbn_batchnorm_set_frozen of all layers; an error changes none. */
+/* Calls sbn_batchnorm_set_frozen for all layers; an error changes none. */
 SBN_API int sbn_model_set_frozen(sbn_model *model, int frozen);
 
 /*
- * Copies a layer's weight and bias out of the first replica's buffers: `channels` floats
- * each, NULL leaves one out. Blocks until the replica's queue is empty and the copy is
- * made; after an error of OpenCL what was copied is undefined. SBN_INVALID_ARGUMENT if the model does not know the buffers, or if this rank
- * has no replica.
+ * Copies a layer's weight and bias out of the first replica's buffers: `channels` floats each; NULL
+ * leaves one out. Blocks until the replica's queue is empty and the copy is made.
+ *
+ * Errors. SBN_INVALID_ARGUMENT: among others the model does not know the buffers, or this rank has
+ * no replica. After an error of OpenCL what was copied is undefined.
  */
 SBN_API int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias);
 
 /*
- * Copies a weight and a bias into every replica's buffers: `channels` floats each, NULL
- * leaves one out. Blocks until the replicas' queues are empty and the copies are made.
- * SBN_INVALID_ARGUMENT if the model does not know the buffers.
+ * Copies a weight and a bias into every replica's buffers: `channels` floats each; NULL leaves one
+ * out. Blocks until the replicas' queues are empty and the copies are made.
+ *
+ * Errors. SBN_INVALID_ARGUMENT: among others the model does not know the buffers. OpenCL's codes.
  */
 SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight,
                                      const float *bias);
@@ -89,35 +95,33 @@ SBN_API int sbn_model_set_parameters(sbn_model *model, size_t index, const float
 SBN_API int sbn_model_reset_running_stats(sbn_model *model);
 
 /*
- * sbn_model_reset_running_stats, and weight 1 and bias 0 on every replica where the model
- * knows the buffers. Blocks as sbn_model_set_parameters does.
+ * Resets running statistics, as sbn_model_reset_running_stats, and sets weight 1 and bias 0 on
+ * every replica where the model knows the buffers. Blocks as sbn_model_set_parameters does.
  */
 SBN_API int sbn_model_reset_parameters(sbn_model *model);
 
 /*
- * Says where a replica's weight and bias of a layer are to lie in a new group. Called for
- * each layer whose buffers the model knows and each replica of this process in that
- * group. `parameters` comes as SBN_PARAMETERS_INIT of the library's version: set its
- * buffers. A negative return ends sbn_model_set_group with that status.
+ * Says where a replica's weight and bias of a layer lie in a new group. Called for each layer whose
+ * buffers the model knows and each replica of this process in that group. `parameters` comes as
+ * SBN_PARAMETERS_INIT of the library's version: set its buffers. A negative return ends
+ * sbn_model_set_group with that status.
  */
 typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *layer,
                                 size_t replica, sbn_parameters *parameters);
 
 /*
- * Moves all layers to another group, as sbn_batchnorm_set_group does, together with
- * their weights and biases. Blocks as sbn_model_parameters and sbn_model_set_parameters
- * do.
+ * Moves all layers to another group, with their weights and biases, as sbn_batchnorm_set_group
+ * does. Blocks as sbn_model_parameters and sbn_model_set_parameters do.
  *
- * The first replica's weights and biases are written to every replica of the new group,
- * into the buffers that `replicate` names; `context` is passed to it. With NULL for
- * `replicate` the buffers stay the same; the new group must then have as many replicas,
- * of the same contexts. (A layer that sbn_batchnorm_set_group has moved by itself, to a
- * group with another number of replicas, is SBN_INVALID_ARGUMENT for all calls that read
- * or write weights and biases.)
+ * The first replica's weights and biases are written to every replica of the new group, into the
+ * buffers that `replicate` names; `context` is passed to it. With NULL for `replicate` the buffers
+ * stay the same; the new group must then have as many replicas, of the same contexts.
  *
- * After an error every layer is in its former group with its former buffers; except
- * after an error of OpenCL in the last copies, when all layers are in the new group
- * and the contents of its buffers are undefined.
+ * Errors. Those of sbn_batchnorm_set_group and sbn_model_set_parameters. SBN_INVALID_ARGUMENT also
+ * for a layer that sbn_batchnorm_set_group has moved by itself to a group with another number of
+ * replicas; this holds for all calls that read or write weights and biases. Every layer is then in
+ * its former group with its former buffers; except after an error of OpenCL in the last copies:
+ * then all layers are in the new group, and the contents of its buffers are undefined.
  */
 SBN_API int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
                                 void *context);

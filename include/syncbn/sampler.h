@@ -14,17 +14,15 @@ extern "C" {
 /*
  * Which samples a replica takes, in which order: PyTorch's DistributedSampler.
  *
- * The samples of the data set, shuffled anew for each epoch or in their order, are
- * distributed in turn: place p of the order goes to replica p % replicas as its sample
- * number p / replicas. If they do not divide evenly, the order is repeated from its start
- * until they do, or, with drop_last, its end is left out. So all replicas have the same
- * number of samples: ceil(samples / replicas), or with drop_last the floor. Without
- * repetition no two replicas have a sample in common.
+ * The samples, shuffled anew for each epoch or in their order, are dealt out in turn: place p goes
+ * to replica p % replicas as its sample number p / replicas. If they do not divide evenly, the
+ * order is repeated from its start until they do, or its end is left out (drop_last). So all
+ * replicas have the same number of samples. Without repetition no two replicas have a sample in
+ * common.
  *
- * The order is a permutation that is computed from seed, epoch and place alone, with
- * integers: it is the same on every machine and needs no memory for a list. (It is not
- * PyTorch's order.) The struct may be copied and changed at any time: set `epoch` before
- * each epoch.
+ * The order is computed from seed, epoch and place alone, with integers: it is the same on every
+ * machine and needs no memory. (It is not PyTorch's.) You may copy and change the struct at any
+ * time: set `epoch` before each epoch.
  */
 typedef struct sbn_sampler {
     size_t size;       /* sizeof(sbn_sampler) */
@@ -32,9 +30,9 @@ typedef struct sbn_sampler {
     uint64_t replicas; /* 1 ... 2^32 */
     uint64_t replica;  /* this one's number, below `replicas` */
     uint64_t seed;     /* the same on all replicas */
-    uint64_t epoch;
-    int shuffle;   /* 0: in order */
-    int drop_last; /* 1: leave out what does not divide evenly; 0: repeat from the start */
+    uint64_t epoch;    /* the same on all replicas; another order for each */
+    int shuffle;       /* 0: in order */
+    int drop_last;     /* 1: leave out what does not divide evenly; 0: repeat from the start */
 } sbn_sampler;
 
 /* Shuffled, padded, one replica. Set `samples`, `replicas` and `replica`. */
@@ -46,12 +44,15 @@ typedef struct sbn_sampler {
 /* Writes SBN_SAMPLER_INIT to a struct of `size` bytes. */
 SBN_API int sbn_sampler_init(sbn_sampler *sampler, size_t size);
 
-/* How many samples this replica has in an epoch. */
+/*
+ * How many samples this replica has in an epoch: ceil(samples / replicas), with drop_last the
+ * floor.
+ */
 SBN_API int sbn_sampler_length(const sbn_sampler *sampler, uint64_t *length);
 
 /*
- * Writes the numbers of `count` samples of this replica, from its sample number `first` on,
- * to `samples`: a batch. first + count must not exceed the length.
+ * Writes the numbers of a batch to `samples`: `count` samples of this replica, from its sample
+ * number `first` on. first + count must not exceed sbn_sampler_length.
  */
 SBN_API int sbn_sampler_take(const sbn_sampler *sampler, uint64_t first, size_t count,
                              uint64_t *samples);

@@ -1,10 +1,8 @@
 /*
- * Transports: how the ranks of a group add integers over all of them. A rank is a
- * process or a thread; it may drive several devices, whose integers the library has added
- * already.
+ * Transports: how the ranks of a group add integers over all of them.
  *
- * Most programs need none of this: <syncbn-mpi.h> has a transport over MPI, the end of this
- * file one between threads. To bring your own, fill the table below; those two do no more.
+ * Most programs need only <syncbn-mpi.h>, a transport over MPI, or the hub at the end of this file,
+ * one between threads. To bring your own, fill the table below; those two do no more.
  */
 #ifndef SYNCBN_TRANSPORT_H
 #define SYNCBN_TRANSPORT_H
@@ -27,18 +25,17 @@ enum {
     SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
     SBN_TAG_WORDS = 1,  /* the sums, once the headers have agreed */
     SBN_TAG_REPEAT = 2, /* a pass repeated in the wide format, or who disagreed */
-    SBN_TAGS = 3
+    SBN_TAGS = 3        /* how many tags there are */
 };
 
 /* The largest world size: sums of flags over the ranks are held in 12 bits. */
 #define SBN_MAX_WORLD_SIZE 4095
 
 /*
- * A transport's table. The functions are called from the thread that uses the group. They
- * return 0 or an error, which ends the group with SBN_TRANSPORT_ERROR, or with
- * SBN_OUT_OF_MEMORY if that is the error. A function that
- * fails may call sbn_set_last_error(code, "sentence") before it returns the code: the
- * sentence of the group's failure then includes it.
+ * A transport's table. The functions are called from the thread that uses the group. They return 0
+ * or an error, which ends the group with SBN_TRANSPORT_ERROR, or with SBN_OUT_OF_MEMORY if that is
+ * the error. A function that fails may call sbn_set_last_error(code, "sentence") before it returns
+ * the code: the group's sentence then includes it.
  */
 typedef struct sbn_transport {
     size_t size;    /* sizeof(sbn_transport) */
@@ -47,40 +44,37 @@ typedef struct sbn_transport {
     int world_size; /* number of ranks, 1 ... SBN_MAX_WORLD_SIZE */
 
     /*
-     * Begins to add `count` words over all ranks, and does not block. When the request is
-     * done the sum has replaced `words` on every rank; until then the library does not
-     * touch them. Addition of int64 wraps around; the order of the ranks does not
-     * matter. All ranks give the same count. *request must become other than NULL.
+     * Begins to add `count` words over all ranks, and does not block. When the request is done the
+     * sum has replaced `words` on every rank; until then the library does not touch them. Addition
+     * of int64 wraps around, in any order. All ranks give the same count. *request must not stay
+     * NULL.
      */
     int (*start)(void *context, int tag, int64_t *words, size_t count, void **request);
 
     /*
-     * Sets *done to 1 if the sum is here, and releases the request, which is not used
-     * again; else to 0. Never blocks. When it is done here, this rank must have sent all
-     * that other ranks need for the sum: the next call may come late, or never. The
-     * library abandons a request only after a timeout, an error of the transport or
-     * sbn_group_abort. It then tests the request now and then, and its words stay
-     * allocated until it is done, if need be for the life of the process.
+     * Sets *done to 1 if the sum is here, and releases the request, which is not used again; else
+     * to 0. Never blocks. When it is done here, this rank must have sent all that other ranks need
+     * for the sum: the next call may come late, or never. The library abandons a request only after
+     * a timeout, an error of the transport or sbn_group_abort. Then it tests it now and then, and
+     * keeps its words until it is done, if need be for the life of the process.
      */
     int (*test)(void *context, void *request, int *done);
 
     /*
-     * Writes to `ranks` (room for world_size) the ranks that have not started this request
-     * as far as is known, and returns their number, or -1 if that cannot be known. Never
-     * blocks. Called when a timeout is nearly over (a second before, or half the timeout if
-     * that is shorter), so that the transport can ask the ranks and hear their answers in
-     * `test`, and again after the timeout or sbn_group_abort, so that the sentence can
-     * name them. May be NULL.
+     * Writes to `ranks` (room for world_size) the ranks that have not started this request as far
+     * as is known, and returns their number, or -1 if that cannot be known. Never blocks. Called a
+     * second before a timeout (half the timeout if that is shorter), so that the transport can ask
+     * the ranks and hear their answers in `test`; and after the timeout or sbn_group_abort, so that
+     * the sentence can name them. May be NULL.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
     /*
-     * Fills `part` with a transport between `count` of the ranks, whose numbers are in
-     * `ranks`, ascending; ranks[i] becomes rank i of it. part->size is the room there: do
-     * not write beyond it. Only those ranks call it, each with the same arguments, and
-     * ranks of several parts in the same order; it may block until all have called.
-     * `number` differs for each part made from this transport. Needed by sbn_group_split
-     * and sbn_data_parallel_create; may be NULL.
+     * Fills `part` with a transport between `count` of the ranks, whose numbers are in `ranks`,
+     * ascending; ranks[i] becomes its rank i. Do not write beyond part->size. Only those ranks call
+     * it, each with the same arguments, and ranks of several parts in the same order; it may block
+     * until all have called. `number` differs for each part made from this transport. Needed by
+     * sbn_group_split and sbn_data_parallel_create; may be NULL.
      */
     int (*split)(void *context, const int *ranks, int count, int number,
                  struct sbn_transport *part);
@@ -112,19 +106,26 @@ typedef struct sbn_transport {
  */
 
 /*
- * The in-memory transport: `world_size` threads of one process, each with a group of its
- * own, are connected by a hub. The hub must outlive the groups. After a timeout it cannot
- * be used for new groups: make another.
+ * The in-memory transport: a hub connects `world_size` threads of one process, each with a group of
+ * its own. The hub must outlive the groups. After a timeout it cannot be used for new groups: make
+ * another.
  */
 typedef struct sbn_hub sbn_hub;
 
-/* Makes a hub for 1 ... SBN_MAX_WORLD_SIZE ranks. */
+/*
+ * Makes a hub for 1 ... SBN_MAX_WORLD_SIZE ranks.
+ *
+ * Errors. SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY; *hub is then NULL.
+ */
 SBN_API int sbn_hub_create(int world_size, sbn_hub **hub);
 
 /* Ends a hub; no group may use it any more. */
 SBN_API void sbn_hub_destroy(sbn_hub *hub);
 
-/* Fills the table of rank `rank`, for that rank's sbn_group_create. transport->size must be set. */
+/*
+ * Fills the table of rank `rank`, for that rank's sbn_group_create; transport->size must be set
+ * (SBN_TRANSPORT_INIT).
+ */
 SBN_API int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /*
- * What <syncbn/batchnorm.h> says of saved statistics and of eps 0: the variance's last bit, and
+ * What doc/order.md says of saved statistics and <syncbn/batchnorm.h> of eps 0: the variance's last bit, and
  * where NaN comes from. Planes of one element, so that sums are exact but for what is cut off.
  */
 #include <math.h>

@@ -71,6 +71,20 @@ for header in "$srcdir"/include/syncbn/*.h; do
     compile "<$name> alone" $CC -std=c99 $flags "$work/alone.c"
 done
 
+# The program that <syncbn.h> shows.
+shown() {
+    sed -n '/^ \* A complete program/,/^ \* The headers/s/^ \*   //p' "$srcdir/include/syncbn.h" > "$work/shown.c"
+    # shellcheck disable=SC2086
+    $CC -std=c99 $flags ${OPENCL_CFLAGS-} -c "$work/shown.c" -o "$work/shown.o" &&
+        # shellcheck disable=SC2086
+        ./libtool --quiet --tag=CC --mode=link $CC -o "$work/shown" "$work/shown.o" libsyncbn.la \
+            ${OPENCL_LIBS-} &&
+        ./libtool --quiet --mode=execute "$work/shown" > "$work/printed" &&
+        printf 'dx of replica %s\n' '0: 0.248171 -0.20999' '1: -0.13363 0.0954497' |
+            cmp - "$work/printed"
+}
+check_run 'the program that <syncbn.h> shows compiles and runs' shown
+
 program_in_cxx() {
     # shellcheck disable=SC2086
     $cxx -std=c++11 $flags -DRUN -x c++ -c "$consumer" -o "$work/consumer.o" &&

@@ -46,6 +46,7 @@ tools_scripts = \
 	tests/tools/ctypes.sh \
 	tests/tools/devices.sh \
 	tests/tools/dist.sh \
+	tests/tools/doc.sh \
 	tests/tools/exports.sh \
 	tests/tools/gpu_none.sh \
 	tests/tools/hardening.sh \

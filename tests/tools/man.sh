@@ -1,6 +1,7 @@
 #!/bin/sh
-# The man pages: each renders without a warning, and every exported function and every subcommand
-# has one. Environment: srcdir, NM. Runs in the build directory.
+# The man pages: each renders without a warning; every exported function, every constant and every
+# subcommand has one; functions say what they return, and fields what they are. Environment: srcdir,
+# NM. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${NM:=nm}"
 pages=doc/man
@@ -30,13 +31,23 @@ for bad in empty wrong link; do
 done
 cd "$OLDPWD" || exit 1
 
-# No text of a header is lost: what a page says is what the header says, word by word.
+# No text of a header is lost: what a page says is what the header says, word by word. A function that
+# returns a status says so in two sections; where its comment does not, the page has the usual words.
 words() {
-    tr -cs 'A-Za-z0-9_' '\n' | grep . | paste -s -d ' ' -
+    tr -cs 'A-Za-z0-9_' '\n' | tr 'a-z' 'A-Z' | grep . | paste -s -d ' ' -
 }
 text_of() { # HEADER FUNCTION: its comment
     awk -v name="$2" '/^\/\*/ { comment = "" } { comment = comment $0 "\n" }
-        /^SBN_API/ && $0 ~ "[ *]" name "\\(" { sub(/\*\/.*/, "", comment); print comment }' "$1" |
+        /^SBN_API/ && $0 ~ "[ *]" name "\\(" {
+            sub(/\*\/.*/, "", comment)
+            if (/^SBN_API int / && comment !~ /\n \* Return value\. /) {
+                if (comment !~ /\n \* Errors\. /)
+                    comment = comment "\n * Errors. SBN_INVALID_ARGUMENT: an argument is wrong.\n"
+                sub(/\n \* Errors\. /, "\n * Return value. SBN_SUCCESS, or a negative status; " \
+                    "sbn_last_error() has the sentence.&", comment)
+            }
+            print comment
+        }' "$1" |
         sed 's,^/\*,,; s,^ \*,,'
 }
 lost=
@@ -49,6 +60,44 @@ for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
     done
 done
 no_faults 'a function'"'"'s page says what its comment says' "$lost"
+
+# headings PAGE: of its sections, in one line.
+headings() {
+    sed -n 's/^\.SH "*\([A-Z ]*\)"*$/\1/p' "$1" | paste -s -d ',' -
+}
+without=$(for page in $(grep -l '^int sbn_' "$work"/man3/sbn_*.3); do
+    case $(headings "$page") in
+        *,DESCRIPTION,RETURN\ VALUE,ERRORS,SEE\ ALSO) ;;
+        *,DESCRIPTION,RETURN\ VALUE,SEE\ ALSO) # A property, or what becomes of a status.
+            grep -A 1 'RETURN VALUE' "$page" | grep -q 'SBN_SUCCESS, or' && echo "$page" ;;
+        *) echo "$page" ;;
+    esac
+done)
+no_faults 'a function that returns a status has RETURN VALUE, ERRORS and SEE ALSO' "$without"
+links=$(sed -n 's/^\.BR \([a-z_.]*\) (3).*/\1/p' "$work"/man3/*.3 | sort -u | while read -r name; do
+    [ -e "$work/man3/$name.3" ] || [ "$name" = syncbn-mpi.h ] || echo "$name"
+done)
+no_faults 'what SEE ALSO names has a page' "$links"
+
+# silent FILES: fields and constants that a page names and says nothing of.
+silent() {
+    awk 'FNR == 1 { name = ""; fields = 0 }
+        /^\.S[HS]|^\.TP/ { if (name != "") print FILENAME ": " name; name = "" }
+        /^\.SH/ { fields = /FIELDS/ }
+        /^\.SS/ && fields || was_tp { name = $0; was_tp = 0; next }
+        { was_tp = /^\.TP/ }
+        !/^\.|^ *$/ { name = "" }' "$@"
+}
+no_faults 'every field and every constant has a text' "$(silent "$work"/man3/s*.3)"
+printf '.SH "FIELDS"\n.SS "int a"\n\n.PP\ntext\n.SS "int b"\n\n.SS "int c"\n\n.PP\ntext\n.SH "X"\n' > "$work/bare.3"
+no_faults 'one without is found' "$([ "$(silent "$work/bare.3")" = "$work/bare.3: .SS \"int b\"" ] ||
+    silent "$work/bare.3")"
+without=$(for header in "$srcdir"/include/syncbn/*.h; do
+    sed -n 's/^    \(SBN_[A-Z0-9_]*\) = .*/\1/p; s/^#define \(SBN_[A-Z_]*\) [^_]*$/\1/p' "$header"
+done | while read -r name; do
+    grep -q '^\.so man3/s[a-z_.]*\.3$' "$work/man3/$name.3" 2> /dev/null || echo "$name"
+done)
+no_faults 'every constant and macro leads to a page' "$without"
 
 for library in libsyncbn.la libsyncbn-mpi.la; do
     shared=.libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" $library 2> /dev/null)
