@@ -74,9 +74,9 @@ if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
 else
     report 'not ok' "training ended with status $status"
 fi
-parts=$(grep -oE '^(compiling kernels, once|seed 1, [a-z]+|Folding|folded:|Synchronising 3 replicas|Next:)' \
+parts=$(grep -oE '^(compiling the demo|3 replicas|3 steps|compiling kernels, once|seed 1, [a-z]+|Folding|folded:|Synchronising 3 replicas|Next:)' \
     "$work/train" | paste -s -d , -)
-if [ "$parts" = 'compiling kernels, once,seed 1, per,seed 1, synchronised,Folding,folded:,Synchronising 3 replicas,Next:' ]; then
+if [ "$parts" = 'compiling the demo,3 replicas,3 steps,compiling kernels, once,seed 1, per,seed 1, synchronised,Folding,folded:,Synchronising 3 replicas,Next:' ]; then
     report ok 'compiling comes before the trainings, what to do next is last'
 else
     report 'not ok' "the order of what is printed: $parts"

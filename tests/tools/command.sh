@@ -36,6 +36,24 @@ for command in devices check bench tune inspect; do
     check "and know --json FILE" grep -q '^  --json FILE ' "$work/out"
     check "$command -h" prints "usage: syncbn $command" "$command" -h
 done
+# explains COMMAND WORDS...: its help has a line for each of the words.
+explains() {
+    "$SYNCBN" help "$1" > "$work/out"
+    shift
+    for word in "$@"; do
+        grep -qE "^  $word[^ ]*( [a-zA-Z0-9]+)?  +[^ ]" "$work/out" || return 1
+    done
+}
+check 'help check explains the words of a problem' explains check mb ic il ih id f16, relu, add output last r3 \
+    split sizes shuffle off pitch data= grad= seed eps= clamp momentum= cumulative plain untracked keep \
+    accumulate global passes= ooo inplace form=
+check 'help bench explains who runs' explains bench syncbn plain vector nontemporal clEnqueueCopyBuffer \
+    unordered baseline synchronised apart onednn f32 norm separate from dense
+check 'a word that it does not have' eval '! explains check nonsense'
+for command in devices check bench tune inspect; do
+    "$SYNCBN" help $command > "$work/out"
+    check "help $command has examples" grep -q "^  syncbn $command" "$work/out"
+done
 check 'help help' prints 'usage: syncbn devices' help help
 version=$(sed -n 's/^PACKAGE_VERSION = //p' Makefile)
 for word in version --version -V; do

@@ -1,4 +1,4 @@
-/* Reading a problem's line; the grammar stands in problem.h. */
+/* Reading a problem's line; syncbn check --help has the grammar. */
 #include "check/parser.h"
 
 #include <ctype.h>
