@@ -54,7 +54,7 @@ static const char help[] =
     "  from x         of output: the library with its ordinary backward pass\n"
     "  dense          of pitch: the library on tensors without gaps\n"
     "\n"
-    "\"returned after\" is when the library's call came back, before or after the device was\n"
+    "\"returned after\" is when the library's call had returned, before or after the device was\n"
     "done. \"syncbn takes +5 % against unordered\" compares times, round by round.\n"
     "\n"
     "Examples:\n"

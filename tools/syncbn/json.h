@@ -1,4 +1,7 @@
-/* A report's beginning, and what jansson leaves open: numbers that JSON lacks, strings that are not UTF-8. */
+/*
+ * A report's beginning, and what jansson leaves open: numbers that JSON lacks, strings that are not
+ * UTF-8.
+ */
 #ifndef TOOLS_SYNCBN_JSON_H
 #define TOOLS_SYNCBN_JSON_H
 
