@@ -24,7 +24,8 @@ FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
 # users run, optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
 # and the self-test of a device need the optimiser, too. CHECK=full optimises all.
-optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/mpi/demo
+optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
+	tests/mpi/demo
 KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
 # llvmpipe, which nobody trains on, optimises with CHECK=full alone.
 LLVMPIPE_FLAGS = $(if $(filter full,$(CHECK)),,nopt)
@@ -52,7 +53,7 @@ EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
-CLEANFILES += check-bare.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
+CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
 	check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -219,6 +220,12 @@ check-bare: dist
 	BARE='$(BARE)' ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS=tests/tools/bare_debian.sh TEST_SUITE_LOG=$@.log
 
+# --- make check-demo --------------------------------------------------------------------
+# The accuracies that README.md says the demo ends with: two trainings, some two minutes.
+EXTRA_DIST += tests/tools/demo_figures.sh
+check-demo: $(noinst_PROGRAMS)
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/tools/demo_figures.sh TEST_SUITE_LOG=$@.log
+
 # --- make check-golden ------------------------------------------------------------------
 # All recorded bits with the optimised kernels of the CPU form, of which make check takes a part.
 check-golden: tools/syncbn/syncbn
@@ -284,6 +291,6 @@ coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	+@$(run_coverage) check-TESTS || $(run_coverage) -j1 recheck; status=$$?; \
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
-.PHONY: check-asan check-asan-here check-bare check-faults check-fuzz check-fuzz-here check-golden \
+.PHONY: check-asan check-asan-here check-bare check-demo check-faults check-fuzz check-fuzz-here check-golden \
 	check-intel check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

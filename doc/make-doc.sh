@@ -65,7 +65,7 @@ page() { # NAME WHAT HELP...
 case \$1 in
     --version) echo "$name $version" ;;
     *) "$command" $* | sed 's/^usage: /Usage: /; s/^       syncbn /  or:  syncbn /
-        s/^\([a-z]\{5,\}  *\)\([a-z]*s \)/  \1  \2/' ;;
+        s/^\([a-z]\{4,\}   *\)\([a-z]*s \)/  \1  \2/' ;;
 esac
 END
     chmod +x "$work/$name"

@@ -52,12 +52,12 @@ static void say_devices(const struct model *model, const char *why)
     }
 }
 
+static const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
+
 /* One start, both ways. Returns the accuracies, in percent. */
 static void compare(struct model *model, struct norm *evaluation, const struct training *training,
                     struct curves *curves, struct progress *progress, double accuracy[2])
 {
-    static const enum norm_kind kinds[] = {NORM_PER_REPLICA, NORM_SYNCHRONISED};
-
     for (int k = 0; k < 2; ++k) {
         const double begun = seconds_now();
         struct norm norm;
@@ -91,41 +91,48 @@ static void say_gain(const struct options *options, size_t steps, const double *
     if (seeds > 1)
         printf(" (mean of %zu seeds; standard deviation of the difference %.2f)", seeds,
                sqrt(squares / (double)(seeds - 1)));
-    puts(".");
+    puts(".\nNext: ./quickstart check runs the tests; examples/minimal.c is a first program.");
 }
 
 static void train_both(const struct options *options, struct model *model, size_t steps,
-                       const struct dataset sets[2])
+                       const struct dataset sets[2], struct progress *progress)
 {
     double *per_replica = must_alloc(options->seeds, sizeof *per_replica);
     double *gain = must_alloc(options->seeds, sizeof *gain);
-    struct curves curves = {NULL, 0, 0, 0};
-    struct progress progress;
-    struct norm evaluation;
+    struct training training = {.seed = options->seed,
+                                .steps = steps,
+                                .rate = options->rate,
+                                .images = sets[0].count,
+                                .tests = sets[1].count};
+    struct curves curves = {.count = 0};
+    struct norm evaluation, compiling[2];
 
     if (ranks_own() == 0)
         curves_try(options->out);
-    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
     printf("%zu step%s each, learning rate %g falling to 0\n", steps, steps == 1 ? "" : "s",
            options->rate);
-    progress_begin(&progress, 2 * steps * options->seeds);
-    for (size_t s = 0; s < options->seeds; ++s) {
-        const struct training training = {.seed = options->seed + s,
-                                          .steps = steps,
-                                          .rate = options->rate,
-                                          .images = sets[0].count,
-                                          .tests = sets[1].count};
+    progress_say(progress, "compiling kernels, once");
+    norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
+    for (int k = 0; k < 2; ++k) {
+        norm_open(&compiling[k], kinds[k], &model->network, model->device, model->devices,
+                  ranks_in_all());
+        compile_kernels(model, &compiling[k], &evaluation, &training);
+    }
+    progress_clear(progress);
+    for (size_t s = 0; s < options->seeds; ++s, ++training.seed) {
         double accuracy[2];
 
-        compare(model, &evaluation, &training, &curves, &progress, accuracy);
+        compare(model, &evaluation, &training, &curves, progress, accuracy);
         per_replica[s] = accuracy[0];
         gain[s] = accuracy[1] - accuracy[0];
     }
     if (ranks_own() == 0)
         curves_write(&curves, options->out, options->replicas, options->batch);
-    fold_compare(model, &evaluation, sets[1].count, &progress);
+    fold_compare(model, &evaluation, sets[1].count, progress);
     say_gain(options, steps, per_replica, gain);
     curves_free(&curves);
+    for (int k = 0; k < 2; ++k)
+        norm_close(&compiling[k]);
     norm_close(&evaluation);
     free(per_replica);
     free(gain);
@@ -136,11 +143,11 @@ static void train_both(const struct options *options, struct model *model, size_
  * that learns. Rank 0 takes them alone, with all replicas: what a layer gets to
  * see must not depend on the ranks, or its digests could not be compared.
  */
-static int train_and_verify(const struct options *options, struct model *model, size_t images)
+static int train_and_verify(const struct options *options, struct model *model, size_t images,
+                            struct progress *progress)
 {
     const size_t steps = options->steps ? options->steps : 20;
     struct norm norm, evaluation;
-    struct progress progress;
     struct order order;
     int status;
 
@@ -152,8 +159,7 @@ static int train_and_verify(const struct options *options, struct model *model, 
     status = verify(model);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
     norm_take_running_stats(&evaluation, &norm);
-    progress_begin(&progress, steps);
-    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES, &progress);
+    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES, progress);
     order_end(&order);
     norm_close(&evaluation);
     norm_close(&norm);
@@ -170,6 +176,7 @@ int main(int argc, char **argv)
     size_t begin = ranks_begin_of(options.replicas, ranks_own());
     size_t end = ranks_begin_of(options.replicas, ranks_own() + 1);
     struct dataset sets[2];
+    struct progress progress;
     struct model model;
     const char *why;
     int status = 0;
@@ -196,13 +203,16 @@ int main(int argc, char **argv)
         end = options.replicas;
     }
 
+    progress_begin(&progress, "", 0);
+    progress_say(&progress, "compiling the demo's own kernels");
     model_open(&model, found + first, count, options.type, begin, end - begin, options.replicas,
                options.batch, sets);
+    progress_clear(&progress);
     say_devices(&model, why);
     if (options.verify)
-        status = train_and_verify(&options, &model, sets[0].count);
+        status = train_and_verify(&options, &model, sets[0].count, &progress);
     else
-        train_both(&options, &model, steps, sets);
+        train_both(&options, &model, steps, sets, &progress);
     model_close(&model);
     dataset_free(&sets[0]);
     dataset_free(&sets[1]);

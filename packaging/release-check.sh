@@ -55,6 +55,9 @@ step 'distcheck, with all of the long lists'
 CHECK=full "$MAKE" distcheck DISTCHECK_CONFIGURE_FLAGS=--enable-werror > distcheck.log 2>&1 ||
     { tail -n 40 distcheck.log >&2; die 'make distcheck failed; see distcheck.log'; }
 
+step 'the demo gives the figures of README.md'
+"$MAKE" -s check-demo
+
 step 'a second clone gives the same archive'
 "$MAKE" -s dist
 git clone -q "$top" "$work/clone"

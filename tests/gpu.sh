@@ -343,8 +343,6 @@ fi
 say
 say '--- the recorded bits, and the results within their tolerances'
 check bits --json "$out/bits.json" --file "$top/tests/pass/golden"
-say "bits: $(grep -c '^ok .*; the recorded bits$' "$out/bits.txt") of $(
-    grep -c '^mb' "$top/tests/pass/golden") problems have the recorded bits"
 # Three replicas share the devices, however few they are.
 check bits_of_three --replicas 3 --file "$top/tests/pass/golden"
 for list in "$top"/tests/inputs/*; do

@@ -185,7 +185,7 @@ size_t devices_choose(struct choice *found, size_t count, const char *wanted, co
     } else if ((taken = take(found, count, is_cpu)) > 0) {
         /* A second platform's CPU devices would be the same cores again. */
         taken = take_platform(found, taken);
-        *why = "no GPU found, so the CPU, through its first platform";
+        *why = "no GPU found: using the CPU";
     } else {
         *why = "nothing else found";
         taken = take(found, count, is_any);

@@ -30,7 +30,7 @@ void curves_add(struct curves *curves, const struct point *point)
 void curves_free(struct curves *curves)
 {
     free(curves->point);
-    *curves = (struct curves){NULL, 0, 0, 0};
+    *curves = (struct curves){.count = 0};
 }
 
 static FILE *open_csv(const char *name, const char *mode, char *path, size_t size)
@@ -123,7 +123,7 @@ static int draw(const struct curves *curves, const char *path, size_t replicas, 
             "set style line 1 lc rgb '#c0392b' lw 2 ; set style line 2 lc rgb '#1f618d' lw 2\n"
             "set ylabel 'training loss' ; set yrange [0:*]\n"
             "plot $loss_0 ls 1 title '%s statistics', $loss_1 ls 2 title '%s'\n"
-            "set autoscale y ; set ylabel 'accuracy on %zu test images, %%'\n"
+            "set yrange [0:100] ; set ylabel 'accuracy on %zu test images, %%'\n"
             "plot $test_0 with linespoints ls 1 pt 7 ps 0.6 title '%s statistics',"
             " $test_1 with linespoints ls 2 pt 7 ps 0.6 title '%s'\n"
             "unset multiplot\n",
@@ -147,7 +147,7 @@ void curves_write(const struct curves *curves, const char *name, size_t replicas
     char path[4096];
 
     write_csv(curves, name, path, sizeof path);
-    printf("test accuracy in the curves: over the first %zu test images\ncurves: ", curves->tests);
+    fputs("curves: ", stdout);
     print_path(path);
     snprintf(path, sizeof path, "%s.png", name);
     if (system("command -v gnuplot >/dev/null 2>&1") != 0)
@@ -156,4 +156,6 @@ void curves_write(const struct curves *curves, const char *name, size_t replicas
         puts(" (no picture: gnuplot failed)");
     else
         fputs(" and ", stdout), print_path(path), putchar('\n');
+    printf("(the curves use the first %zu test images, the figures above all %zu)\n", curves->tests,
+           curves->all_tests);
 }

@@ -18,7 +18,8 @@ struct point {
 struct curves {
     struct point *point;
     size_t count, room;
-    size_t tests; /* how many test images test_accuracy is over: the first ones */
+    size_t tests; /* how many test images test_accuracy is over: the first of `all_tests` */
+    size_t all_tests;
 };
 
 /* Ends the program if NAME.csv cannot be written: better now than after the trainings. */

@@ -62,10 +62,11 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
     static const float steps[] = {[SBN_F32] = 0, [SBN_F16] = 0x1p-10f, [SBN_BF16] = 0x1p-7f};
     float largest = 0, apart = 0;
 
-    progress_do(progress, "unfolded");
+    puts("Folding batch norm into the layers before it, for inference:");
+    progress_evaluate(progress, "unfolded");
     score = model_evaluate(model, evaluation, count, logits, progress);
     fold(model, evaluation);
-    progress_do(progress, "folded");
+    progress_evaluate(progress, "folded");
     folded_score = model_evaluate(model, NULL, count, folded_logits, progress);
     progress_clear(progress);
     for (size_t i = 0; i < count * CLASSES; ++i) {
@@ -74,8 +75,8 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
     }
     largest = largest_of(largest);
     apart = largest_of(apart);
-    printf("Batch norm folded into the layers before it: test accuracy %.2f %%, unfolded %.2f %%; "
-           "logits of up to %.3g are at most %.2g apart.\n",
+    printf("folded: test accuracy %.2f %%, unfolded %.2f %%; logits of up to %.3g are at most %.2g "
+           "apart\n",
            100 * folded_score.right / (double)count, 100 * score.right / (double)count,
            (double)largest, (double)apart);
     free(logits);

@@ -13,29 +13,31 @@ double seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_begin(struct progress *progress, size_t total)
+void progress_begin(struct progress *progress, const char *label, size_t total)
 {
-    *progress = (struct progress){.terminal = isatty(STDOUT_FILENO), .total = total};
-    progress->shown = seconds_now();
+    const double now = seconds_now();
+
+    *progress = (struct progress){.terminal = isatty(STDOUT_FILENO),
+                                  .label = label,
+                                  .total = total,
+                                  .begun = now,
+                                  .shown = now};
 }
 
-/* Steps whose kernels may still be compiled, and seconds that a speed is measured over at least. */
-enum { WARM_STEPS = 2, LEAST_SECONDS = 2 };
-
-void progress_count(struct progress *progress, double now)
+void progress_say(struct progress *progress, const char *what)
 {
-    if (++progress->done == WARM_STEPS)
-        progress->warm = now;
+    printf(progress->terminal ? "\r%s\033[K" : "%s\n", what);
+    fflush(stdout);
 }
 
 double progress_left(const struct progress *progress, double now)
 {
-    const double seconds = now - progress->warm;
+    enum { LEAST_SECONDS = 2 }; /* to measure a speed over */
+    const double seconds = now - progress->begun;
 
-    if (progress->done <= WARM_STEPS || seconds < LEAST_SECONDS)
+    if (progress->done == 0 || seconds < LEAST_SECONDS)
         return -1;
-    return seconds / (double)(progress->done - WARM_STEPS) *
-           (double)(progress->total - progress->done);
+    return seconds / (double)progress->done * (double)(progress->total - progress->done);
 }
 
 /* Says whether it is time for the next line, and that there is one. */
@@ -47,44 +49,41 @@ static int due(struct progress *progress, double now)
     return 1;
 }
 
-static void show(const struct progress *progress, const char *label, double part, const char *rest)
+static void show(const struct progress *progress, double part, const char *rest)
 {
-    enum { WIDTH = 16 }; /* the whole line fits 80 columns */
-    const char bar[] = "################................";
+    enum { WIDTH = 8 }; /* the whole line fits 80 columns */
+    const char bar[] = "########........";
     const int filled = (int)(part * WIDTH);
 
     if (progress->terminal)
-        printf("\r%-12s [%.*s] %3.0f%%  %s \033[K", label, WIDTH, bar + WIDTH - filled, 100 * part,
-               rest);
+        printf("\r%-12s [%.*s] %3.0f%%  %s \033[K", progress->label, WIDTH, bar + WIDTH - filled,
+               100 * part, rest);
     else
-        printf("%-12s %3.0f%%  %s\n", label, 100 * part, rest);
+        printf("%-12s %3.0f%%  %s\n", progress->label, 100 * part, rest);
     fflush(stdout);
 }
 
-void progress_step(struct progress *progress, const char *label, double loss, double accuracy)
+void progress_step(struct progress *progress, double loss, double accuracy)
 {
     const double now = seconds_now();
-    char left[40] = "compiling", rest[120];
+    char left[40] = "", rest[120];
 
-    progress_count(progress, now);
+    ++progress->done;
     if (!due(progress, now))
         return;
-    if (progress->done > WARM_STEPS) {
-        const double seconds = progress_left(progress, now);
-        const long whole = (long)(seconds + 0.5);
+    const double seconds = progress_left(progress, now);
+    const long whole = (long)(seconds + 0.5);
 
-        if (seconds < 0)
-            snprintf(left, sizeof left, "measuring");
-        else
-            snprintf(left, sizeof left, "%ld:%02ld left", whole / 60, whole % 60);
-    }
-    snprintf(rest, sizeof rest, "loss %.3f  accuracy %4.1f %%  %s", loss, 100 * accuracy, left);
-    show(progress, label, (double)progress->done / (double)progress->total, rest);
+    if (seconds >= 0)
+        snprintf(left, sizeof left, "  %ld:%02ld left", whole / 60, whole % 60);
+    snprintf(rest, sizeof rest, "loss %.3f  training accuracy %4.1f %%%s", loss, 100 * accuracy,
+             left);
+    show(progress, (double)progress->done / (double)progress->total, rest);
 }
 
-void progress_do(struct progress *progress, const char *doing)
+void progress_evaluate(struct progress *progress, const char *label)
 {
-    progress->doing = doing;
+    progress->label = label;
     progress->shown = 0;
     progress_images(progress, 0, 1);
 }
@@ -92,7 +91,7 @@ void progress_do(struct progress *progress, const char *doing)
 void progress_images(struct progress *progress, size_t done, size_t total)
 {
     if (due(progress, seconds_now()))
-        show(progress, progress->doing, (double)done / (double)total, "of the test images");
+        show(progress, (double)done / (double)total, "of the test images");
 }
 
 void progress_clear(struct progress *progress)

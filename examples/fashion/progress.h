@@ -1,5 +1,5 @@
 /*
- * How far the trainings are: a bar that redraws itself on a terminal, a line
+ * How far a training is: a bar that redraws itself on a terminal, a line
  * now and then elsewhere.
  */
 #ifndef FASHION_PROGRESS_H
@@ -9,27 +9,25 @@
 
 struct progress {
     int terminal;
-    size_t total, done; /* steps of all trainings together */
-    double warm, shown; /* when the steps that compile kernels were over; the last line */
-    const char *doing;  /* what progress_images counts */
+    const char *label;
+    size_t total, done;  /* steps */
+    double begun, shown; /* when the training began; when the last line was shown */
 };
 
-void progress_begin(struct progress *progress, size_t total);
+/* A training of `total` steps begins. */
+void progress_begin(struct progress *progress, const char *label, size_t total);
 
-/* After each step of the training called `label`; loss and accuracy are recent means. */
-void progress_step(struct progress *progress, const char *label, double loss, double accuracy);
+/* Shows at once what is being done, where nothing can be counted. */
+void progress_say(struct progress *progress, const char *what);
 
-/* Counts a step that ended at `now`, in seconds. */
-void progress_count(struct progress *progress, double now);
+/* After each step; loss and accuracy are recent means over training images. */
+void progress_step(struct progress *progress, double loss, double accuracy);
 
-/*
- * Seconds left for the steps that are not done, or a negative number while too few steps ran.
- * The first steps compile kernels and are no measure of the others.
- */
+/* Seconds left for the steps that are not done, or a negative number in the first seconds. */
 double progress_left(const struct progress *progress, double now);
 
-/* From here on progress_images counts test images of what is called `doing`. */
-void progress_do(struct progress *progress, const char *doing);
+/* From here on progress_images counts the test images that `label` has looked at. */
+void progress_evaluate(struct progress *progress, const char *label);
 void progress_images(struct progress *progress, size_t done, size_t total);
 
 /* Takes the bar away, before something else is printed. */

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include "random.h"
+#include "ranks.h"
 
 void order_begin(struct order *order, uint64_t seed, size_t count)
 {
@@ -38,6 +39,21 @@ const unsigned *order_take(struct order *order, size_t images)
 /* How often a curve gets a point, and which of them look at test images. */
 enum { POINTS = 60, POINTS_PER_TEST = 6, CURVE_TESTS = 2000 };
 
+void compile_kernels(struct model *model, struct norm *norm, struct norm *evaluation,
+                     const struct training *training)
+{
+    const size_t images = model->in_all * model->batch;
+    const size_t tests = ranks_in_all() * model->devices * EVALUATION_IMAGES;
+    struct order order;
+
+    model_start(model, training->seed);
+    order_begin(&order, training->seed, training->images);
+    model_step(model, norm, order_take(&order, images), training->rate);
+    model_evaluate(model, evaluation, tests < training->tests ? tests : training->tests, NULL,
+                   NULL);
+    order_end(&order);
+}
+
 double train(struct model *model, struct norm *norm, struct norm *evaluation,
              const struct training *training, struct curves *curves, struct progress *progress)
 {
@@ -48,6 +64,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
     size_t seen = 0, points = 0;
     double recent_loss = 0, recent_right = 0;
 
+    progress_begin(progress, norm_label(norm->kind), training->steps);
     model_start(model, training->seed);
     order_begin(&order, training->seed, training->images);
     for (size_t step = 0; step < training->steps; ++step) {
@@ -58,7 +75,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
 
         recent_loss += weight * (one.loss / (double)images - recent_loss);
         recent_right += weight * (one.right / (double)images - recent_right);
-        progress_step(progress, norm_label(norm->kind), recent_loss, recent_right);
+        progress_step(progress, recent_loss, recent_right);
         since.loss += one.loss;
         since.right += one.right;
         seen += images;
@@ -75,6 +92,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
             if (points % POINTS_PER_TEST == 0) {
                 norm_take_running_stats(evaluation, norm);
                 curves->tests = some;
+                curves->all_tests = training->tests;
                 point.test_accuracy = model_evaluate(model, evaluation, some, NULL, NULL).right /
                                       (double)some;
             }
@@ -85,7 +103,7 @@ double train(struct model *model, struct norm *norm, struct norm *evaluation,
     }
     order_end(&order);
     norm_take_running_stats(evaluation, norm);
-    progress_do(progress, norm_label(norm->kind));
+    progress_evaluate(progress, norm_label(norm->kind));
     return model_evaluate(model, evaluation, training->tests, NULL, progress).right /
            (double)training->tests;
 }

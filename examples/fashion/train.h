@@ -27,6 +27,13 @@ void order_end(struct order *order);
 /* The next `images` of them, not more than the set holds; the rest of an epoch is left out. */
 const unsigned *order_take(struct order *order, size_t images);
 
+/*
+ * A step and an evaluation, for their kernels. While `norm` stays open others of its kind find them
+ * compiled, and the time of a training is that of training alone.
+ */
+void compile_kernels(struct model *model, struct norm *norm, struct norm *evaluation,
+                     const struct training *training);
+
 /* Trains `model` from the seed's start; returns the accuracy over all test images. */
 double train(struct model *model, struct norm *norm, struct norm *evaluation,
              const struct training *training, struct curves *curves, struct progress *progress);

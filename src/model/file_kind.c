@@ -26,6 +26,13 @@ static const magic magics[] = {
     MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes"),
     MAGIC(0, "\x93NUMPY", "a NumPy array"),
     MAGIC(0, "GGUF", "a GGUF file"),
+    MAGIC(0, "\x89PNG\r\n\x1a\n", "a PNG image"),
+    MAGIC(0, "\xff\xd8\xff", "a JPEG image"),
+    MAGIC(0, "%PDF-", "a PDF document"),
+    MAGIC(0,
+          "\x7f"
+          "ELF",
+          "an ELF program or library"),
     MAGIC(4, "TFL3", "a TensorFlow Lite model"),
     MAGIC(257, "ustar", "a tar archive"),
     MAGIC(0, "\x1f\x8b", "a file compressed by gzip"),

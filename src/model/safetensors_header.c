@@ -175,8 +175,9 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
         *length |= (uint64_t)first[i] << 8 * i;
     if (*length > SBN_TENSOR_HEADER_LIMIT)
         return sbn__fail(SBN_INVALID_FILE,
-                         "%s: expected a header of at most %u bytes, got %" PRIu64, path,
-                         SBN_TENSOR_HEADER_LIMIT, *length);
+                         "%s: expected a safetensors file, got one of an unknown kind or a damaged "
+                         "one: its header would have %" PRIu64 " bytes, at most %u are allowed",
+                         path, *length, SBN_TENSOR_HEADER_LIMIT);
     if (*length < 2 || file_size < 8 || *length > file_size - 8)
         return sbn__fail(SBN_INVALID_FILE,
                          "%s: its header is said to have %" PRIu64 " bytes, the file has %" PRIu64,

@@ -46,7 +46,11 @@ inspect 1 --json - "$data/troubled.safetensors"
 check 'JSON: a range' grep -q '"min": -2.0,' "$work/out"
 check 'JSON: a count' grep -q '"num_batches_tracked": 123456,' "$work/out"
 check 'JSON: no count' grep -q '"num_batches_tracked": null,' "$work/out"
-check 'JSON: a problem' grep -q '"problems": "variance: negative in 1 of 2 channels"' "$work/out"
+check 'JSON: a problem' grep -q '^ *"variance: negative in 1 of 2 channels"$' "$work/out"
+tr -d '\n ' < "$work/out" > "$work/flat"
+check 'JSON: two problems' grep -qF \
+    '"problems":["mean:NaNorInfin2of2channels","nevertrained:nobatchestracked"]' "$work/flat"
+check 'JSON: none' grep -qF '"problems":[]' "$work/flat"
 check 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
 
 inspect 1 "$data/folded.safetensors"
@@ -108,6 +112,18 @@ if [ "${SBN_TEST_UNDER-}" = coverage ]; then
 else
     check "$limits" [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
 fi
+# Several files: each under its name, and one that cannot be read is no end of it.
+inspect 1 "$data/network_f32.safetensors" "$data/troubled.safetensors"
+check 'each under its name' [ "$(grep -c '^[^ ]*/\(network_f32\|troubled\)\.safetensors:$' "$work/out")" -eq 2 ]
+check 'and each with its layers' [ "$(grep -c '^layer ' "$work/out")" -eq 2 ]
+inspect 1 "$work/none" "$data/network_f32.safetensors"
+check 'one that is missing' grep -q '/none: opening it: ' "$work/err"
+check 'the other is shown' grep -q '^layer ' "$work/out"
+inspect 0 --json - "$data/network_f32.safetensors" "$data/network_v1.safetensors"
+check 'JSON: two files' [ "$(grep -c '"file": ' "$work/out")" -eq 2 ]
+inspect 1 --json - "$data/network_f32.safetensors" "$work/none"
+check 'JSON: none, if one cannot be read' [ ! -s "$work/out" ]
+
 printf '\002\000\000\000\000\000\000\000{}' > "$work/empty"
 inspect 0 "$work/empty"
 check 'a file without layers' grep -q 'no layer with running statistics' "$work/out"
@@ -143,6 +159,14 @@ printf '\223NUMPY\001\000v\000' > "$work/array.npy"
 is 'a NumPy array' array.npy
 printf 'GGUF\003\000\000\000\000\000\000\000' > "$work/model.gguf"
 is 'a GGUF file' model.gguf
+printf '\211PNG\r\n\032\n\000\000\000\rIHDR' > "$work/image.png"
+is 'a PNG image' image.png
+printf '\377\330\377\340\000\020JFIF' > "$work/image.jpg"
+is 'a JPEG image' image.jpg
+printf '%%PDF-1.7\n' > "$work/paper.pdf"
+is 'a PDF document' paper.pdf
+printf '\177ELF\002\001\001' > "$work/program"
+is 'an ELF program or library' program
 printf '\034\000\000\000TFL3\024\000\040\000' > "$work/model.tflite"
 is 'a TensorFlow Lite model' model.tflite
 printf '\037\213\010\000\000\000\000\000\000\003' > "$work/file.gz"
@@ -172,7 +196,8 @@ is 'a file that begins with zeros' zeros
 printf '\377\376\001\002\003\004\005\006\007\010' > "$work/noise"
 inspect 1 "$work/noise"
 check 'of what is nothing known the length is shown' \
-    grep -q '/noise: expected a header of at most 100000000 bytes' "$work/err"
+    grep -q '/noise: expected a safetensors file, got one of an unknown kind .*: its header would have 433757350076219135 bytes' \
+    "$work/err"
 # A header of 35615 bytes begins as gzip does.
 printf '\037\213\000\000\000\000\000\000{"' > "$work/like_gzip"
 inspect 1 "$work/like_gzip"
@@ -231,7 +256,7 @@ unset TMPDIR
 inspect 1 "$work/none"
 check 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2
-check 'no name' grep -q 'inspect: expected one file, got 0' "$work/err"
+check 'no name' grep -q 'inspect: expected a file' "$work/err"
 inspect 2 --yaml "$work/none"
 inspect 0 --help
 check 'help' grep -q '^usage: syncbn inspect' "$work/out"

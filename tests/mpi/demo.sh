@@ -69,10 +69,17 @@ tr '\r' '\n' < "$work/raw" | sed "s/$escape\[K//g" > "$work/train"
 cd "$here" || exit 1
 sed 's/^/# /' "$work/train"
 if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
-    grep -q '^Batch norm folded' "$work/train"; then
+    grep -q '^folded: ' "$work/train"; then
     report ok 'three replicas on two ranks train'
 else
     report 'not ok' "training ended with status $status"
+fi
+parts=$(grep -oE '^(compiling the demo|3 replicas|3 steps|compiling kernels, once|seed 1, [a-z]+|Folding|folded:|Synchronising 3 replicas|Next:)' \
+    "$work/train" | paste -s -d , -)
+if [ "$parts" = 'compiling the demo,3 replicas,3 steps,compiling kernels, once,seed 1, per,seed 1, synchronised,Folding,folded:,Synchronising 3 replicas,Next:' ]; then
+    report ok 'compiling comes before the trainings, what to do next is last'
+else
+    report 'not ok' "the order of what is printed: $parts"
 fi
 points=$(grep -c synchronised "$work/fashion.csv")
 if [ "$points" -eq 3 ] && [ "$(grep -c '^Synchronising' "$work/train")" -eq 1 ]; then
@@ -91,8 +98,8 @@ shows() {
 }
 full=$(cd "$work" && pwd -P)
 shows 'files are named with their folder' train "^curves: $full/fashion.csv and "
-shows 'how many images the curve is over is said' train 'over the first 2000 test images$'
-shows 'and in the picture' plot "^set autoscale y ; set ylabel 'accuracy on 2000 test images, %'"
+shows 'how many images the curve is over is said' train '^\(the curves use the first 2000 test images, the figures above all 2500\)$'
+shows 'and in the picture' plot "^set yrange .0:100. ; set ylabel 'accuracy on 2000 test images, %'"
 shows 'the legends lie outside the data' plot 'set key outside'
 if grep -q 'set key' "$work/plot" && grep 'set key' "$work/plot" | grep -qv 'set key outside'; then
     report 'not ok' 'no legend lies inside'

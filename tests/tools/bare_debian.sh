@@ -94,7 +94,7 @@ check_run 'built and installed without root' user "export CFLAGS=-O0; $(readme \
     '"$HOME/.local/bin/syncbn" devices')
     \$HOME/.local/bin/syncbn check mb4ic8ih5iw5"
 it_says '^     usable$'
-it_says '^1 problems, 0 failed'
+it_says '^1 problem, 0 failed'
 # No trace of it is left for what follows.
 check_run 'and removed' in_root stranger "make -C $tree uninstall && rm -rf $tree packages .local && $unpack"
 

@@ -36,6 +36,24 @@ for command in devices check bench tune inspect; do
     check "and know --json FILE" grep -q '^  --json FILE ' "$work/out"
     check "$command -h" prints "usage: syncbn $command" "$command" -h
 done
+# explains COMMAND WORDS...: its help has a line for each of the words.
+explains() {
+    "$SYNCBN" help "$1" > "$work/out"
+    shift
+    for word in "$@"; do
+        grep -qE "^  $word[^ ]*( [a-zA-Z0-9]+)?  +[^ ]" "$work/out" || return 1
+    done
+}
+check 'help check explains the words of a problem' explains check mb ic il ih id f16, relu, add output last r3 \
+    split sizes shuffle off pitch data= grad= seed eps= clamp momentum= cumulative plain untracked keep \
+    accumulate global passes= ooo inplace form=
+check 'help bench explains who runs' explains bench syncbn plain vector nontemporal clEnqueueCopyBuffer \
+    unordered baseline synchronised apart onednn f32 norm separate from dense
+check 'a word that it does not have' eval '! explains check nonsense'
+for command in devices check bench tune inspect; do
+    "$SYNCBN" help $command > "$work/out"
+    check "help $command has examples" grep -q "^  syncbn $command" "$work/out"
+done
 check 'help help' prints 'usage: syncbn devices' help help
 version=$(sed -n 's/^PACKAGE_VERSION = //p' Makefile)
 for word in version --version -V; do
@@ -44,8 +62,14 @@ done
 
 commands='devices, check, bench, tune, inspect, help and version'
 check 'no command' refuses 'a command is missing: devices, check, bench, tune or inspect; see syncbn help'
-check 'an unknown command' refuses "there is no command chekc; there are $commands" chekc
-check 'help of an unknown command' refuses "there is no command chekc; there are $commands" help chekc
+check 'an unknown command' refuses "there is no command foo; there are $commands" foo
+check 'help of an unknown command' refuses "there is no command foo; there are $commands" help foo
+check 'a command with two letters swapped' refuses 'there is no command chekc: did you mean check?' chekc
+check 'help of it' refuses 'there is no command inspct: did you mean inspect?' help inspct
+for option in -x --json; do
+    check "$option before the command" refuses "there is no option $option of syncbn itself; \
+options follow the command, as in syncbn devices --json FILE" $option - devices
+done
 check 'help of two' refuses 'help takes one command, got 2' help check bench
 check 'version and more' refuses 'version takes no argument "now"' version now
 for command in devices check bench tune inspect; do
@@ -54,6 +78,8 @@ for command in devices check bench tune inspect; do
         refuses "$command has no option --fast; $see" "$command" --fast
     check "$command: an unknown option with a value" \
         refuses "$command has no option --fast; $see" "$command" --fast=3
+    check "$command: a mistyped option" \
+        refuses "$command has no option --jsno: did you mean --json?" "$command" --jsno -
     check "$command: an unknown letter" refuses "$command has no option -x; $see" "$command" -x
     check "$command: a value that is missing" refuses "--json lacks its value; $see" "$command" --json
     check "$command: a value too many" refuses "--help takes no value; $see" "$command" --help=3
@@ -79,6 +105,8 @@ for command in check bench; do
     kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step'
     check "$command: an unknown kind of data" \
         refuses "data=foo: there is no such kind of data; there are $kinds" "$command" mb2ic2,data=foo
+    check "$command: a mistyped setting" \
+        refuses '"lats" is no setting: did you mean last?' "$command" mb2ic2,lats
 done
 check 'the start of several options' \
     refuses '--d: several options of check begin so; see syncbn check --help' check --d 0
@@ -129,6 +157,7 @@ for command in $commands; do
     check 'and no JSON' is_text
     check "$command --json -" of 0 --json -
     check 'and nothing else' is_json "$work/out"
+    check "and the library's version" grep -q "^  \"version\": \"$version\",\$" "$work/out"
     rm -f "$work/file"
     check "$command --json FILE" of 0 --json "$work/file"
     check 'has JSON in the file' is_json "$work/file"
@@ -160,6 +189,25 @@ for command in $commands; do
     fi
 done
 check 'no temporary file is left' [ "$(find "$work" -name 'file.*' | wc -l)" -eq 0 ]
+
+# check: a line of a table for each problem, or the figures of all results.
+case $commands in
+*check*)
+    check 'check of two problems' run 0 check mb2ic2 mb4ic4ih7iw7,last,split3-0-1,data=large_mean
+    check 'a line for each, which fits a terminal' \
+        [ "$(grep -cE '^ok    [0-9.e-]{1,7} +[a-z_]+ +mb[24]ic[^ ]*$' "$work/out")-$(awk 'length > 100' "$work/out")" = 2- ]
+    check 'and how many' grep -qE '^2 problems, 0 failed; [0-9.]+ s$' "$work/out"
+    worst=$(sed -n 's/^ok    *\([0-9.e-]*\)  *\([a-z_]*\)  *mb2.*/\2 \1/p' "$work/out")
+    for verbose in -v --verbose; do
+        check "check $verbose" run 0 check $verbose mb2ic2
+        check 'the figures of all results' grep -qE '^      mean .*  y .*  dx .*  running_var [0-9.e-]+$' "$work/out"
+        check "and ${worst:-none} among them, as the worst" grep -q "^ .* $worst\b" "$work/out"
+        check 'one problem' grep -q '^1 problem, 0 failed; ' "$work/out"
+    done
+    check 'one that must be refused' run 0 check mb1ic4
+    check 'is no failure' grep -qE '^ok    refused, as it must be  mb1ic4$' "$work/out"
+    ;;
+esac
 
 # A report that fails keeps the earlier file.
 echo old > "$work/file"

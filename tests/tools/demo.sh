@@ -21,7 +21,7 @@ verify() {
     "$demo" "$@" --verify --steps 3 > "$out" 2>&1
     status=$?
     rows=$(grep -cE '^[a-z0-9]+ +(1x1|1x2|1x3|1x8|half) ' "$out")
-    folded=$(grep '^Batch norm folded' "$out")
+    folded=$(grep "^folded: " "$out")
 }
 verify
 sed 's/^/# /' "$out"

@@ -108,11 +108,17 @@ for library in libsyncbn.la libsyncbn-mpi.la; do
         done)
     no_faults "$library: every exported function has a page" "$without"
 done
-without=$(tools/syncbn/syncbn help | sed -n 's/^\([a-z]\{5,\}\)  .*/\1/p' | while read -r name; do
+commands=$(tools/syncbn/syncbn help | sed -n 's/^\([a-z]\{4,\}\)  .*/\1/p')
+without=$(for name in $commands; do
     [ -s "$work/man1/syncbn-$name.1" ] || echo "$name"
 done)
 no_faults 'every subcommand has a page' "$without"
-options=$(for name in devices check bench inspect; do
+unlike=$(for name in $commands; do
+    grep -qE "^ {7}$(printf %-7s "$name")([a-z]|\$)" "$work/man1/syncbn.1.text" || echo "$name"
+done)
+no_faults "syncbn(1) sets all alike: $(echo $commands)" "$unlike"
+no_faults 'every page of the command has EXAMPLES' "$(grep -L '^EXAMPLES' "$work"/man1/*.text)"
+options=$(for name in $commands; do
     tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do
         grep -qE "^ +$option" "$work/man1/syncbn-$name.1.text" || echo "$name $option"
     done

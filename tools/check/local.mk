@@ -22,6 +22,8 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/job.c \
 	tools/check/job.h \
 	tools/check/mix.h \
+	tools/check/nearest.c \
+	tools/check/nearest.h \
 	tools/check/outputs.c \
 	tools/check/outputs.h \
 	tools/check/parser.h \

@@ -1,57 +1,15 @@
 /*
  * A problem: one line that says what `syncbn check` computes, after the habit
  * of oneDNN's benchdnn. The line is a shape, then settings, with commas
- * between and no blanks:
+ * between and no blanks. `syncbn check --help` (tools/syncbn/options.c) explains
+ * every word; first, f32 and form=auto name defaults. Extents other than ic may be 0.
  *
- *   mb32ic64ih112iw112,last,split5-0-27,data=large_mean,eps=0.001
- *
- * Shape: mb samples, ic channels, then il (length) or ih iw or id ih iw; none
- * of these is (N,C). Extents other than ic may be 0.
- *
- * Settings, each with its default when absent:
- *
- *   f16, bf16           storage of x, y, dy, dx, the residual and its gradient (f32)
- *   relu                a ReLU behind the batch norm
- *   leaky, leaky=0.2    a leaky ReLU of this slope (0.01)
- *   add                 a residual is added, before the activation
- *   output              backward from the output; with inplace y of training is written over x, too
- *   last                channels last in memory (first)
- *   r3                  replicas (one per chosen device); samples are dealt evenly
- *   split5-0-27         samples of each replica, adding up to mb; 0 is an empty shard
- *   sizes7x7-14x5       extents of each replica's samples instead of the shape's; needs split
- *   shuffle3            samples are dealt in a permuted order, 3 being its seed (0: in order)
- *   off3                buffers start 3, 6 and 9 elements into their memory, in turn (0)
- *   pitch3              x, y, dy and dx are slices of wider tensors: between their samples, or
- *                       pixels if last, lie 3, 6 or 9 elements of others (0)
- *   data=KIND           what x holds (normal), below
- *   grad=KIND           what dy holds (normal), below
- *   seed7               of the generator (1)
- *   eps=1e-3            (1e-5)
- *   clamp               eps clamps the variance instead of being added
- *   momentum=0.3        (0.1)
- *   cumulative          running statistics are the plain mean of all batches
- *   plain               a layer without weight and bias
- *   untracked           a layer without running statistics
- *   keep                forward leaves the running statistics alone
- *   accumulate          backward adds to weight_grad and bias_grad
- *   global              weight_grad and bias_grad are sums over the group
- *   passes=fber         of forward, backward, evaluation, recomputation; b and r need f (all)
- *   ooo                 out-of-order queues, passes ordered by events
- *   inplace             y of evaluation and recomputation is written over x; over dy, dx or
- *                       with add the residual's gradient
- *   form=cpu, form=gpu  of the kernels (auto)
- *
- * Kinds: normal; large_mean (x = 1000 +- 0.003); one (dy = 1 +- 1e-5);
- * tiny_var (variance far below eps); outlier (the first element is 10^6);
- * constant; zero; denormal; wide (a magnitude of its own for each channel,
- * 2^-40 ... 2^40); huge (squares overflow); nan, inf, ninf (one value in the
- * middle channel); exact (integers whose sums need no rounding, their mean large
- * against their spread where planes are powers of two); border (of each 256 elements
- * of a plane the first 16 are 0, the others of a mean of 10 spreads); step (the first
- * 16 are 10, 100 or 1000 spreads above the others, by channel). In f16 and bf16 the
- * numbers are rounded to the type, and a kind's magnitudes are those that the type can hold
- * and that are as hard in it: values next to each other where f32 has a small spread,
- * its own subnormals, its own largest numbers.
+ * In f16 and bf16 the numbers of a kind of data are rounded to the type, and a kind's
+ * magnitudes are those that the type can hold and that are as hard in it: values next to
+ * each other where f32 has a small spread, its own subnormals, its own largest numbers.
+ * The means of `exact` are large against their spread where planes are powers of two.
+ * Of `border` the first 16 of 256 elements are 0, the others of a mean of 10 spreads; of
+ * `step` they are 10, 100 or 1000 spreads above the others, by channel.
  */
 #ifndef TOOLS_CHECK_PROBLEM_H
 #define TOOLS_CHECK_PROBLEM_H
@@ -126,7 +84,7 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size);
 
 /*
  * Writes the canonical line: the shape, then only what differs from the
- * default, in the order above. Parsing it gives back the same problem.
+ * default, in the order of --help. Parsing it gives back the same problem.
  */
 void problem_print(const problem *p, char *line, size_t size);
 

@@ -1,4 +1,4 @@
-/* Reading a problem's line; the grammar stands in problem.h. */
+/* Reading a problem's line; syncbn check --help has the grammar. */
 #include "check/parser.h"
 
 #include <ctype.h>
@@ -7,6 +7,26 @@
 #include <string.h>
 
 #include "check/elements.h"
+#include "check/nearest.h"
+
+static int no_setting(parser *in, const char *word)
+{
+    static const char *const settings[] = {
+        "f32",      "f16",        "bf16",         "relu",        "leaky",       "add",
+        "output",   "last",       "first",        "r3",          "split5-0-27", "sizes7x7-14x5",
+        "shuffle3", "off3",       "pitch3",       "data=normal", "grad=normal", "seed7",
+        "eps=1e-3", "clamp",      "momentum=0.3", "cumulative",  "plain",       "untracked",
+        "keep",     "accumulate", "global",       "passes=fber", "ooo",         "inplace",
+        "form=gpu",
+    };
+    static const char *const numbers = "=0123456789";
+    const size_t count = sizeof settings / sizeof *settings;
+    const char *meant = nearest_word(word, strlen(word), settings, count, "");
+    if (!meant)
+        meant = nearest_word(word, strcspn(word, numbers), settings, count, numbers);
+    return meant ? parser_fail(in, "\"%s\" is no setting: did you mean %s?", word, meant)
+                 : parser_fail(in, "\"%s\" is no setting; syncbn check --help lists them", word);
+}
 
 static int parse_passes(parser *in, const char *letters)
 {
@@ -84,7 +104,7 @@ static int parse_named(parser *in, const char *word, const char *value)
                    ? parser_fail(in, "form=%s: expected auto, cpu or gpu", value)
                    : 0;
     }
-    return parser_fail(in, "\"%s\" is no setting", word);
+    return no_setting(in, word);
 }
 
 /* What follows the batch norm. Returns 0 if `word` is that. */
@@ -199,9 +219,7 @@ static int parse_setting(parser *in, const char *word)
     int counted = parse_counted(in, word);
     if (counted <= 0)
         return counted;
-    return parse_fusion(in->p, word) && parse_plain_word(in->p, word)
-               ? parser_fail(in, "\"%s\" is no setting", word)
-               : 0;
+    return parse_fusion(in->p, word) && parse_plain_word(in->p, word) ? no_setting(in, word) : 0;
 }
 
 static int check_elements(parser *in, const size_t *space)

@@ -1,4 +1,4 @@
-/* Reading a problem's shape and how it is spread; the grammar stands in problem.h. */
+/* Reading a problem's shape and how it is spread; syncbn check --help has the grammar. */
 #include "check/parser.h"
 
 #include <ctype.h>

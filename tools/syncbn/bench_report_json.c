@@ -121,8 +121,7 @@ void bench_json_problem(bench_json *j, const problem *p, const bench_result *res
 
 int bench_json_end(bench_json *j, json_output *out)
 {
-    json_t *all = json_object();
-    json_object_set_new(all, "version", json_string(sbn_version()));
+    json_t *all = json_report();
     if (bench_onednn_version())
         json_object_set_new(all, "onednn", json_string(bench_onednn_version()));
     json_object_set_new(all, "devices", j->devices);

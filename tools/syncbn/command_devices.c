@@ -16,7 +16,11 @@ static const char help[] =
     "and the exit status is 1.\n"
     "\n"
     "  --json FILE  also writes the list to FILE, or, if it is -, to standard output and\n"
-    "               nothing else there\n";
+    "               nothing else there\n"
+    "\n"
+    "Examples:\n"
+    "  syncbn devices                a list for people\n"
+    "  syncbn devices --json - | jq  one for programs\n";
 
 static void print_device(const device_list *list, size_t i)
 {
@@ -86,7 +90,7 @@ static json_t *list_json(const device_list *list)
         json_object_set_new(object, "devices", devices);
         json_array_append_new(platforms, object);
     }
-    json_t *all = json_object();
+    json_t *all = json_report();
     json_object_set_new(all, "platforms", platforms);
     return all;
 }

@@ -12,9 +12,9 @@
 #include "syncbn/standard_input.h"
 
 static const char help[] =
-    "usage: syncbn inspect [--json FILE] FILE\n"
+    "usage: syncbn inspect [--json FILE] FILE...\n"
     "\n"
-    "The batch normalisation layers of a checkpoint in safetensors format: channels, the\n"
+    "The batch normalisation layers of checkpoints in safetensors format: channels, the\n"
     "ranges of weight, running mean and running variance, how many batches were tracked\n"
     "(- where the file does not say), and what looks wrong: NaN or Inf, a variance below\n"
     "or at 0, tensors of wrong shapes, a layer that was never trained. Layers are found by\n"
@@ -22,9 +22,13 @@ static const char help[] =
     "- for standard input.\n"
     "\n"
     "  --json FILE  also writes all of it to FILE, or, if it is -, to standard output and\n"
-    "               nothing else there\n"
+    "               nothing else there; not where a checkpoint cannot be read\n"
     "\n"
-    "Exit status: 0, 1 if something looks wrong or the file cannot be read, 2 wrong usage.\n";
+    "Examples:\n"
+    "  syncbn inspect model.safetensors       one checkpoint\n"
+    "  syncbn inspect --json - *.safetensors  several, as JSON\n"
+    "\n"
+    "Exit status: 0, 1 if something looks wrong or a file cannot be read, 2 wrong usage.\n";
 
 /* "-0.25 ... 3", or "-" for what is not there. */
 static const char *range_text(char text[48], const tensor_range *range, int there)
@@ -52,9 +56,9 @@ static void print_layer(const layer_report *r, int width)
     printf("  %8zu  %-4s  %-22s  %-22s  %-22s  %8s", r->layer.channels, r->layer.type,
            range_text(weight, &r->weight, r->readable && r->layer.affine),
            range_text(mean, &r->mean, r->readable), range_text(var, &r->var, r->readable), batches);
-    if (*r->problems) {
-        printf("  ! ");
-        safe_print(stdout, r->problems);
+    for (size_t i = 0; i < r->problems; ++i) {
+        fputs(i ? "; " : "  ! ", stdout);
+        safe_print(stdout, r->problem[i]);
     }
     putchar('\n');
 }
@@ -70,7 +74,7 @@ static json_t *range_json(const tensor_range *range)
 
 static json_t *layer_json(const layer_report *r)
 {
-    json_t *object = json_object();
+    json_t *object = json_object(), *problems = json_array();
     json_object_set_new(object, "name", json_text(r->layer.name));
     json_object_set_new(object, "channels", json_integer((json_int_t)r->layer.channels));
     json_object_set_new(object, "type", json_text(r->layer.type));
@@ -84,7 +88,9 @@ static json_t *layer_json(const layer_report *r)
         json_object_set_new(object, "num_batches_tracked",
                             r->layer.tracked ? json_integer(r->batches) : json_null());
     }
-    json_object_set_new(object, "problems", json_text(r->problems));
+    for (size_t i = 0; i < r->problems; ++i)
+        json_array_append_new(problems, json_text(r->problem[i]));
+    json_object_set_new(object, "problems", problems);
     return object;
 }
 
@@ -126,20 +132,22 @@ static long show(const sbn_checkpoint *checkpoint, json_t *array, int table)
         json_array_append_new(array, layer_json(&report));
         if (table)
             print_layer(&report, width);
-        wrong += *report.problems != '\0';
+        wrong += report.problems > 0;
     }
     return wrong;
 }
 
-/* `path` is the file's, `shown` its name. */
-static int inspect(const char *path, const char *shown, json_output *json)
+/*
+ * `path` is the file's, `shown` its name. Returns 0, 1 if something looks wrong, or a negative
+ * status if it cannot be read.
+ */
+static int inspect(const char *path, const char *shown, json_t *files, int table)
 {
-    const int table = !json_output_is_stdout(json);
     sbn_checkpoint *checkpoint;
     int status = sbn_checkpoint_create(path, &checkpoint);
     if (status) {
         say(path, shown, status);
-        return EXIT_FAILED;
+        return status;
     }
     if (table && sbn_checkpoint_size(checkpoint) == 0) {
         puts("no layer with running statistics");
@@ -147,18 +155,49 @@ static int inspect(const char *path, const char *shown, json_output *json)
         printf("%-*s  %8s  %-4s  %-22s  %-22s  %-22s  %8s\n", name_width(checkpoint), "layer",
                "channels", "type", "weight", "mean", "variance", "batches");
     }
-    json_t *layers = json_array(), *all = json_object();
+    json_t *layers = json_array(), *file = json_object();
     const long wrong = show(checkpoint, layers, table);
-    json_object_set_new(all, "file", json_text(shown));
-    json_object_set_new(all, "layers", layers);
-    if (wrong < 0) {
+    json_object_set_new(file, "file", json_text(shown));
+    json_object_set_new(file, "layers", layers);
+    json_array_append_new(files, file);
+    if (wrong < 0)
         say(path, shown, (int)wrong);
-        json_decref(all);
-    } else {
-        status = json_output_write(json, all);
-    }
     sbn_checkpoint_destroy(checkpoint);
-    return wrong || status ? EXIT_FAILED : 0;
+    return wrong < 0 ? (int)wrong : wrong > 0;
+}
+
+/* A file of the command line, - for standard input. */
+static int inspect_operand(const char *file, json_t *files, int table)
+{
+    char path[STANDARD_INPUT_PATH];
+    if (strcmp(file, "-") != 0)
+        return inspect(file, file, files, table);
+    return standard_input_path(path) ? SBN_IO_ERROR : inspect(path, "standard input", files, table);
+}
+
+static int inspect_all(char **operands, int count, json_output *json)
+{
+    const int table = !json_output_is_stdout(json);
+    json_t *all = json_report(), *files = json_array();
+    int failed = 0, unreadable = 0;
+    json_object_set_new(all, "files", files);
+    for (int i = 0; i < count; ++i) {
+        if (table && count > 1) {
+            fputs(i ? "\n" : "", stdout);
+            safe_print(stdout, operands[i]);
+            puts(":");
+            fflush(stdout);
+        }
+        const int status = inspect_operand(operands[i], files, table);
+        failed |= status != 0;
+        unreadable |= status < 0;
+    }
+    if (unreadable)
+        json_decref(all);
+    else
+        failed |= json_output_write(json, all);
+    json_output_close(json);
+    return failed ? EXIT_FAILED : 0;
 }
 
 int command_inspect(int argc, char **argv)
@@ -166,8 +205,7 @@ int command_inspect(int argc, char **argv)
     static const struct option options[] = {{"json", required_argument, NULL, 'j'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
-    const char *json_path = NULL, *file;
-    char path[STANDARD_INPUT_PATH];
+    const char *json_path = NULL;
     json_output json;
     int option, failed = 0;
     opterr = 0;
@@ -178,20 +216,8 @@ int command_inspect(int argc, char **argv)
         default: failed = usage_wrong_option(option, argv, "inspect", options);
         }
     }
-    if (!failed && argc - optind != 1) {
-        failed = usage_error("inspect: expected one file, got %d; see syncbn inspect --help",
-                             argc - optind);
-    }
+    if (!failed && optind == argc)
+        failed = usage_error("inspect: expected a file; see syncbn inspect --help");
     failed = failed ? failed : json_output_open(&json, json_path);
-    if (failed)
-        return failed;
-    file = argv[optind];
-    if (strcmp(file, "-") == 0) {
-        failed = standard_input_path(path);
-        failed = failed ? failed : inspect(path, "standard input", &json);
-    } else {
-        failed = inspect(file, file, &json);
-    }
-    json_output_close(&json);
-    return failed;
+    return failed ? failed : inspect_all(argv + optind, argc - optind, &json);
 }

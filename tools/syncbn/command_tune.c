@@ -221,7 +221,7 @@ static int run(const device_list *list, const void *options, json_output *out)
         }
     }
     sbn__cache_close(folder);
-    json_t *all = json_object();
+    json_t *all = json_report();
     json_object_set_new(all, "devices", devices);
     const int unwritten = json_output_write(out, all);
     return unwritten ? unwritten : exit_status;

@@ -26,12 +26,11 @@ static void add_problem(layer_report *report, const char *format, ...)
 
 static void add_problem(layer_report *report, const char *format, ...)
 {
-    const size_t used = strlen(report->problems), room = sizeof report->problems - used;
     va_list arguments;
+    if (report->problems == MOST_PROBLEMS)
+        return;
     va_start(arguments, format);
-    const int separator = snprintf(report->problems + used, room, "%s", used ? "; " : "");
-    if ((size_t)separator < room)
-        vsnprintf(report->problems + used + separator, room - (size_t)separator, format, arguments);
+    vsnprintf(report->problem[report->problems++], sizeof *report->problem, format, arguments);
     va_end(arguments);
 }
 

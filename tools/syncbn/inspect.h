@@ -10,12 +10,15 @@ typedef struct tensor_range {
     size_t not_finite;
 } tensor_range;
 
+enum { MOST_PROBLEMS = 8 };
+
 typedef struct layer_report {
     sbn_layer_info layer;
-    int readable; /* 0: only `problems` holds */
+    int readable; /* 0: only the problems hold */
     tensor_range weight, bias, mean, var;
     int64_t batches;
-    char problems[512]; /* sentences separated by "; "; "" if nothing looks wrong */
+    size_t problems; /* what looks wrong */
+    char problem[MOST_PROBLEMS][512];
 } layer_report;
 
 /* Reads a layer; problems are part of the report. Other failures are a status. */

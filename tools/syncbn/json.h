@@ -1,10 +1,23 @@
-/* What jansson leaves open: numbers that JSON lacks, strings that are not UTF-8. */
+/*
+ * A report's beginning, and what jansson leaves open: numbers that JSON lacks, strings that are not
+ * UTF-8.
+ */
 #ifndef TOOLS_SYNCBN_JSON_H
 #define TOOLS_SYNCBN_JSON_H
 
 #include <math.h>
 
 #include <jansson.h>
+
+#include <syncbn.h>
+
+/* What every command writes: an object that begins with the library's version. */
+static inline json_t *json_report(void)
+{
+    json_t *begun = json_object();
+    json_object_set_new(begun, "version", json_string(sbn_version()));
+    return begun;
+}
 
 /* NaN and infinities become strings. */
 static inline json_t *json_number_or_name(double value)

@@ -6,6 +6,7 @@
 
 #include <syncbn.h>
 
+#include "check/nearest.h"
 #include "syncbn/command.h"
 #include "syncbn/json_memory.h"
 #include "syncbn/safe_text.h"
@@ -15,7 +16,7 @@ static const char help[] =
     "       syncbn check [options] [problem...]\n"
     "       syncbn bench [options] [problem...]\n"
     "       syncbn tune [options] [problem...]\n"
-    "       syncbn inspect [options] FILE\n"
+    "       syncbn inspect [options] FILE...\n"
     "       syncbn help [command]\n"
     "       syncbn version\n"
     "\n"
@@ -24,6 +25,12 @@ static const char help[] =
     "bench    measures how fast they run\n"
     "tune     finds the launch plan's numbers for a device, and keeps them\n"
     "inspect  shows the layers of a checkpoint, and what looks wrong with them\n"
+    "\n"
+    "Examples:\n"
+    "  syncbn devices                      is there a device?\n"
+    "  syncbn check                        does it compute right?\n"
+    "  syncbn bench mb32ic64ih56iw56,last  how fast is (32, 64, 56, 56), channels last?\n"
+    "  syncbn inspect model.safetensors    what is in this checkpoint?\n"
     "\n"
     "All take --json FILE (- for standard output). syncbn help COMMAND, or syncbn COMMAND\n"
     "--help, has a command's options. --help, -h, --version and -V are understood too.\n";
@@ -62,10 +69,19 @@ int usage_error(const char *format, ...)
 
 static int no_command(const char *name)
 {
-    return usage_error(
-        "there is no command %s; there are devices, check, bench, tune, inspect, help "
-        "and version",
-        name);
+    static const char *const names[] = {"devices", "check", "bench",  "tune",
+                                        "inspect", "help",  "version"};
+    const size_t count = sizeof names / sizeof *names;
+    const char *meant = nearest_word(name, strlen(name), names, count, "");
+    if (*name == '-')
+        return usage_error(
+            "there is no option %s of syncbn itself; options follow the command, as in syncbn "
+            "devices --json FILE",
+            name);
+    return meant ? usage_error("there is no command %s: did you mean %s?", name, meant)
+                 : usage_error("there is no command %s; there are devices, check, bench, tune, "
+                               "inspect, help and version",
+                               name);
 }
 
 static int command_help(int argc, char **argv)

@@ -10,6 +10,7 @@ typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NON
 
 typedef struct check_options {
     report_format format;
+    int verbose;      /* text: all figures of a problem, not the worst alone */
     const char *json; /* a file, "-" for standard output, or NULL */
     device_choice devices;
     const char *build_options;

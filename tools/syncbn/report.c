@@ -37,6 +37,8 @@ void report_begin(report *r)
         printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
                d->name);
     }
+    if (r->options->format == REPORT_TEXT)
+        printf("%-4s  %-22s  problem\n", "", "error / tolerance in");
     fflush(stdout);
 }
 
@@ -49,7 +51,7 @@ void report_progress(report *r, const problem *p)
     progress_show(r->done + 1, r->options->list.count, r->failed, line, 0);
 }
 
-/* "y 0.12 dx 0.08": the largest error / tolerance of each output. */
+/* "y 0.12  dx 0.08": the largest error / tolerance of each output. */
 static void summarise(const check_result *result, char *text, size_t size)
 {
     size_t used = 0;
@@ -61,7 +63,7 @@ static void summarise(const check_result *result, char *text, size_t size)
     for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &result->comparison.of[id];
         if (v->judged && used < size) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? " " : "",
+            used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? "  " : "",
                                      output_names[id], v->ratio);
         }
         if (v->unbounded && used < size)
@@ -96,6 +98,22 @@ static void explain(const report *r, const problem *p, const check_result *resul
     printf("%sagain: %s\n", prefix, text);
 }
 
+/* A line of a table: the output that used most of its tolerance, and the problem. */
+static void print_worst(const check_result *result, const char *line)
+{
+    const verdict *of = result->comparison.of;
+    int worst = -1;
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (of[id].judged && (worst < 0 || !(of[id].ratio <= of[worst].ratio)))
+            worst = id;
+    printf("%-4s  ", result->ok ? "ok" : "FAIL");
+    if (result->refused || worst < 0)
+        printf("%-22s", result->refused ? "refused, as it must be" : "no result");
+    else
+        printf("%-7.2g  %-13s", of[worst].ratio, output_names[worst]);
+    printf("  %s\n", line);
+}
+
 void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
@@ -105,6 +123,7 @@ void report_result(report *r, const problem *p, const check_result *result)
     digests_print(&result->digests, words, sizeof words);
     ++r->done;
     r->failed += !result->ok;
+    r->recorded += result->ok && result->bits_known;
     if (r->options->json)
         report_json_result(r, p, result);
     switch (r->options->format) {
@@ -113,10 +132,13 @@ void report_result(report *r, const problem *p, const check_result *result)
         printf("%s %zu - %s (%s)\n", result->ok ? "ok" : "not ok", r->done, line, ratios);
         break;
     case REPORT_DIGESTS: printf("%s%s%s\n", result->ok ? "" : "# not ok: ", line, words); break;
-    default: printf("%s %s  %s\n", result->ok ? "ok  " : "FAIL", line, ratios);
+    default:
+        print_worst(result, line);
+        if (r->options->verbose && !result->refused)
+            printf("      %s\n", ratios);
     }
     if (!result->ok)
-        explain(r, p, result, r->options->format == REPORT_TEXT ? "     " : "# ");
+        explain(r, p, result, r->options->format == REPORT_TEXT ? "      " : "# ");
     fflush(stdout);
 }
 
@@ -124,8 +146,10 @@ int report_end(report *r)
 {
     progress_clear();
     if (r->options->format == REPORT_TEXT) {
-        printf("%zu problems, %zu failed; figures are the largest error / tolerance; %.1f s\n",
-               r->done, r->failed, check_clock() - r->start);
+        printf("%zu problem%s, %zu failed", r->done, r->done == 1 ? "" : "s", r->failed);
+        if (r->recorded)
+            printf(", %zu with the recorded bits", r->recorded);
+        printf("; %.1f s\n", check_clock() - r->start);
     }
     int unwritten = r->options->json ? report_json_end(r) : 0;
     return r->failed || unwritten ? EXIT_FAILED : 0;

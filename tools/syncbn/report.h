@@ -12,6 +12,7 @@ typedef struct report {
     size_t num_chosen; /* devices that the problems run on, indices into the list */
     const size_t *chosen;
     size_t done, failed;
+    size_t recorded; /* that had the recorded bits */
     double start;
     json_output *json;
     json_t *problems; /* JSON: the results so far */

@@ -57,14 +57,13 @@ void report_json_result(report *r, const problem *p, const check_result *result)
 
 int report_json_end(report *r)
 {
-    json_t *all = json_object(), *devices = json_array();
+    json_t *all = json_report(), *devices = json_array();
     for (size_t i = 0; i < r->num_chosen; ++i) {
         json_t *device = json_object();
         json_object_set_new(device, "index", json_integer((json_int_t)r->chosen[i]));
         json_object_set_new(device, "name", json_text(r->devices->device[r->chosen[i]].name));
         json_array_append_new(devices, device);
     }
-    json_object_set_new(all, "version", json_string(sbn_version()));
     json_object_set_new(all, "devices", devices);
     json_object_set_new(all, "failed", json_integer((json_int_t)r->failed));
     json_object_set_new(all, "problems", r->problems ? r->problems : json_array());

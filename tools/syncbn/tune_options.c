@@ -32,6 +32,11 @@ static const char help[] =
     "The environment variable SYNCBN_TUNING, as in SYNCBN_TUNING=groups=200,cache=50, is\n"
     "used instead of what is kept, by all programs; empty: the plan as it is.\n"
     "\n"
+    "Examples:\n"
+    "  syncbn tune                   every usable device, half a minute each\n"
+    "  syncbn tune --devices gpu     every GPU\n"
+    "  syncbn tune --forget          back to the library's own numbers\n"
+    "\n"
     "Exit status: 0 all right, 1 an error, 2 wrong usage.\n";
 
 static const char *const builtin[] = {
