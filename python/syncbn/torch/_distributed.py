@@ -50,9 +50,9 @@ class DistributedTransport(Transport):
         self._numbers = itertools.count(1)  # a request is other than NULL
         ranks = _ranks_of(process_group)
         # The same on all ranks, which make their groups in the same order.
-        path = f"syncbn/{'-'.join(map(str, ranks))}/"
-        made = _made[path] = _made.get(path, -1) + 1
-        self._path = f"{path}{made}/"
+        self._ranks = "-".join(map(str, ranks))
+        made = _made[self._ranks] = _made.get(self._ranks, 0) + 1
+        self._path = f"syncbn/{self._ranks}/{made}/"
         groups = self._make_groups(process_group, ranks, timeout)
         self._started = {tag: itertools.count() for tag in groups}
         self._groups = groups
@@ -72,27 +72,35 @@ class DistributedTransport(Transport):
         self, process_group: dist.ProcessGroup, ranks: list[int], timeout: float
     ) -> dict[int, Any]:
         """The process group of each tag."""
-        key = self._path + "begun/"
-        self._announce(f"{key}{self._rank}")
-        limit = datetime.timedelta(seconds=timeout + min(timeout, _GLOO_LATER))
         options: dict[str, Any] = {}
         if len(ranks) < dist.get_world_size():
             if "use_local_synchronization" not in inspect.signature(dist.new_group).parameters:
                 # Before PyTorch 2.1 all ranks of the world make a group: take the caller's.
                 return {tag: process_group for tag in range(3)}
             options["use_local_synchronization"] = True
-        try:
-            words, repeat = (
-                dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
-            )
-        except Exception as error:
-            missing = self._absent(key)
-            who = ", ".join(map(str, missing)) if missing else "the others"
-            raise _c.SyncBatchNormError(
-                _c.CONSTANTS["SBN_TIMEOUT"],
-                f"rank {self._rank} waited {timeout:g} s in its first pass for ranks {who}: {error}",
-            ) from error
+        self._wait_for_all(timeout)
+        limit = datetime.timedelta(seconds=timeout + min(timeout, _GLOO_LATER))
+        words, repeat = (
+            dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
+        )
         return {0: words, 1: words, 2: repeat}
+
+    def _wait_for_all(self, timeout: float) -> None:
+        """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
+        key = f"{self._path}begun/"
+        self._announce(f"{key}{self._rank}")
+        end, pause = time.monotonic() + timeout, 0.001
+        while absent := self._absent(key):
+            if time.monotonic() > end:
+                # Whoever has skipped this pass and comes to the next finds its name free.
+                _made[self._ranks] -= 1
+                raise _c.SyncBatchNormError(
+                    _c.CONSTANTS["SBN_TIMEOUT"],
+                    f"rank {self._rank} waited {timeout:g} s in its first pass for "
+                    f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
@@ -122,8 +130,6 @@ class DistributedTransport(Transport):
             del self._requests[number]
             request.work.wait()
             done[0] = 1
-            if request.announced and self._store is not None:
-                self._store.delete_key(f"{request.key}{self._rank}")
             return 0
         except BaseException as error:
             return self._failed(error)
@@ -159,7 +165,7 @@ class DistributedTransport(Transport):
 
     def _announce(self, key: str) -> None:
         if self._store is not None:
-            self._store.set(key, "1")
+            self._store.add(key, 1)
 
     def _absent(self, key: str) -> Optional[list[int]]:
         """The other ranks that have not announced this, or None where that cannot be known."""
@@ -168,10 +174,11 @@ class DistributedTransport(Transport):
         return [
             rank
             for rank in range(self._size)
-            if rank != self._rank and not self._store.check([f"{key}{rank}"])
+            if rank != self._rank and not self._store.add(f"{key}{rank}", 0)
         ]
 
 
+# How many transports there are between these ranks.
 _made: dict[str, int] = {}
 
 
