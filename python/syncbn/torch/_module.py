@@ -251,18 +251,15 @@ def _replace(
     module: nn.Module, replacement: Callable[[nn.Module, str], Optional[nn.Module]]
 ) -> nn.Module:
     """The model with modules replaced in place; one that occurs twice is replaced by one."""
-    made: dict[int, nn.Module] = {}
-
-    def visit(old: nn.Module, path: str) -> nn.Module:
+    made: dict[int, Optional[nn.Module]] = {}
+    for path, old in list(module.named_modules(remove_duplicate=False)):
         if id(old) not in made:
-            new = replacement(old, path or "batchnorm")
-            made[id(old)] = old if new is None else new
-            if new is None:
-                for name, child in list(old.named_children()):
-                    setattr(old, name, visit(child, f"{path}.{name}" if path else name))
-        return made[id(old)]
-
-    return visit(module, "")
+            made[id(old)] = replacement(old, path or "batchnorm")
+        new = made[id(old)]
+        if new is not None and path:
+            parent, _, name = path.rpartition(".")
+            setattr(module.get_submodule(parent), name, new)
+    return made[id(module)] or module
 
 
 def _converted(
