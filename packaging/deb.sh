@@ -44,5 +44,7 @@ holds libsyncbn-dev include/syncbn.h include/syncbn-mpi.h include/syncbn/pass.h 
     'lib/[^/]*/cmake/syncbn/syncbn-config\.cmake' 'share/man/man3/sbn_forward\.3\.gz'
 holds syncbn-tools bin/syncbn 'share/man/man1/syncbn-check\.1\.gz' \
     share/bash-completion/completions/syncbn
+holds python3-syncbn lib/python3/dist-packages/syncbn/torch/__init__.py \
+    lib/python3/dist-packages/syncbn/py.typed
 dpkg-deb -I libsyncbn0_"$version"*.deb symbols
 ls ./*.deb

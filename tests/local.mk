@@ -35,6 +35,7 @@ include $(srcdir)/tests/parallel/local.mk
 include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/tools/local.mk
 include $(srcdir)/tests/fuzz/local.mk
+include $(srcdir)/tests/python/local.mk
 
 # The order of the folders, and one dialect of C.
 dist_check_SCRIPTS += tests/dialect.sh tests/storeys.sh

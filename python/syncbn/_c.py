@@ -1,0 +1,251 @@
+"""libsyncbn by ctypes: its structs, its functions and the OpenCL calls of a host program.
+
+The headers are the manual (`man syncbn.h`). tests/python/layout.py compares every struct of
+STRUCTS and every constant of CONSTANTS with the headers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t
+from ctypes import c_uint32, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any, Callable
+
+CONSTANTS = {
+    "SBN_SUCCESS": 0,
+    "SBN_INVALID_ARGUMENT": -20001,
+    "SBN_TOO_FEW_VALUES": -20004,
+    "SBN_TIMEOUT": -20007,
+    "SBN_TRANSPORT_ERROR": -20009,
+    "SBN_LAYOUT_NCHW": 0,
+    "SBN_LAYOUT_NHWC": 1,
+    "SBN_F32": 0,
+    "SBN_F16": 1,
+    "SBN_BF16": 2,
+    "SBN_IDENTITY": 0,
+    "SBN_RELU": 1,
+    "SBN_LEAKY_RELU": 2,
+    "SBN_GLOBAL_GRADIENTS": 4,
+    "SBN_TAG_HEADER": 0,
+    "SBN_TAG_WORDS": 1,
+    "SBN_TAG_REPEAT": 2,
+}
+
+
+class Buffer(Structure):
+    _fields_ = [("mem", c_void_p), ("offset", c_size_t)]
+
+
+class Shard(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("dims", c_int),
+        ("shape", c_size_t * 5),
+        ("x", Buffer),
+        ("y", Buffer),
+        ("dy", Buffer),
+        ("dx", Buffer),
+        ("residual", Buffer),
+        ("residual_grad", Buffer),
+        ("weight", Buffer),
+        ("bias", Buffer),
+        ("weight_grad", Buffer),
+        ("bias_grad", Buffer),
+        ("num_wait", c_uint32),
+        ("wait_list", c_void_p),
+        ("event", c_void_p),
+        ("x_pitch", c_size_t),
+        ("y_pitch", c_size_t),
+        ("dy_pitch", c_size_t),
+        ("dx_pitch", c_size_t),
+    ]
+
+
+Start = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_void_p))
+Test = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int))
+Missing = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int))
+
+
+class Transport(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("context", c_void_p),
+        ("rank", c_int),
+        ("world_size", c_int),
+        ("start", Start),
+        ("test", Test),
+        ("missing", Missing),
+        ("split", c_void_p),
+        ("end", c_void_p),
+    ]
+
+
+class GroupConfig(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("queues", POINTER(c_void_p)),
+        ("replicas", c_size_t),
+        ("transport", POINTER(Transport)),
+        ("timeout", c_double),
+        ("on_timeout", c_int),
+        ("form", c_int),
+        ("build_options", c_char_p),
+        ("program_cache", c_char_p),
+    ]
+
+
+class BatchnormConfig(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("name", c_char_p),
+        ("channels", c_size_t),
+        ("layout", c_int),
+        ("eps", c_double),
+        ("eps_mode", c_int),
+        ("momentum", c_double),
+        ("average", c_int),
+        ("affine", c_int),
+        ("track_running_stats", c_int),
+        ("dimensions", c_int),
+        ("type", c_int),
+        ("activation", c_int),
+        ("slope", c_double),
+        ("residual", c_int),
+        ("from_output", c_int),
+    ]
+
+
+STRUCTS: dict[str, type[Structure]] = {
+    "sbn_buffer": Buffer,
+    "sbn_shard": Shard,
+    "sbn_transport": Transport,
+    "sbn_group_config": GroupConfig,
+    "sbn_batchnorm_config": BatchnormConfig,
+}
+
+
+def load(variable: str, name: str) -> ctypes.CDLL:
+    """A library: the file that the environment variable names, or else that of the prefix this
+    package is installed in, or else what the system's loader finds."""
+    chosen = os.environ.get(variable)
+    beside = Path(__file__).resolve().parents[3] / name
+    path = chosen or (str(beside) if beside.exists() else name)
+    try:
+        return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        raise ImportError(
+            f"{variable}: expected the path of {name}, got none that can be loaded ({error})"
+            if chosen
+            else f"{name} was not found: install libsyncbn, or name its file in {variable} ({error})"
+        ) from None
+
+
+def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
+    """A function of a library with its types."""
+    found = getattr(library, name)
+    found.restype, found.argtypes = result, arguments
+    return found  # type: ignore[no-any-return]
+
+
+lib = load("SYNCBN_LIBRARY", "libsyncbn.so.0")
+
+sbn_version = function(lib, "sbn_version", c_char_p)
+sbn_last_error = function(lib, "sbn_last_error", c_char_p)
+sbn_strerror = function(lib, "sbn_strerror", c_char_p, c_int)
+sbn_status_name = function(lib, "sbn_status_name", c_char_p, c_int)
+sbn_set_last_error = function(lib, "sbn_set_last_error", c_int, c_int, c_char_p)
+sbn_device_check = function(lib, "sbn_device_check", c_int, c_void_p)
+sbn_device_memory = function(lib, "sbn_device_memory", c_size_t)
+sbn_group_config_init = function(
+    lib, "sbn_group_config_init", c_int, POINTER(GroupConfig), c_size_t
+)
+sbn_group_create = function(
+    lib, "sbn_group_create", c_int, POINTER(GroupConfig), POINTER(c_void_p)
+)
+sbn_group_destroy = function(lib, "sbn_group_destroy", c_int, c_void_p)
+sbn_group_world_size = function(lib, "sbn_group_world_size", c_int, c_void_p)
+sbn_batchnorm_config_init = function(
+    lib, "sbn_batchnorm_config_init", c_int, POINTER(BatchnormConfig), c_size_t
+)
+sbn_batchnorm_create = function(
+    lib, "sbn_batchnorm_create", c_int, c_void_p, POINTER(BatchnormConfig), POINTER(c_void_p)
+)
+sbn_batchnorm_destroy = function(lib, "sbn_batchnorm_destroy", c_int, c_void_p)
+sbn_saved_create = function(lib, "sbn_saved_create", c_int, c_void_p, POINTER(c_void_p))
+sbn_saved_destroy = function(lib, "sbn_saved_destroy", c_int, c_void_p)
+sbn_saved_stats = function(lib, "sbn_saved_stats", c_int, c_void_p, c_void_p, c_void_p, c_void_p)
+sbn_forward = function(lib, "sbn_forward", c_int, c_void_p, c_void_p, c_void_p, c_uint32, c_void_p)
+sbn_backward = function(
+    lib, "sbn_backward", c_int, c_void_p, c_void_p, c_void_p, c_uint32, c_void_p
+)
+
+# OpenCL's loader is one of the library's own dependencies.
+clGetPlatformIDs = function(lib, "clGetPlatformIDs", c_int, c_uint32, c_void_p, c_void_p)
+clGetDeviceIDs = function(
+    lib, "clGetDeviceIDs", c_int, c_void_p, c_uint64, c_uint32, c_void_p, c_void_p
+)
+clCreateContext = function(
+    lib, "clCreateContext", c_void_p, c_void_p, c_uint32, c_void_p, c_void_p, c_void_p, c_void_p
+)
+clCreateCommandQueue = function(
+    lib, "clCreateCommandQueue", c_void_p, c_void_p, c_void_p, c_uint64, c_void_p
+)
+clCreateBuffer = function(
+    lib, "clCreateBuffer", c_void_p, c_void_p, c_uint64, c_size_t, c_void_p, c_void_p
+)
+clReleaseMemObject = function(lib, "clReleaseMemObject", c_int, c_void_p)
+clFinish = function(lib, "clFinish", c_int, c_void_p)
+clEnqueueFillBuffer = function(
+    lib,
+    "clEnqueueFillBuffer",
+    c_int,
+    *(c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t),
+    *(c_uint32, c_void_p, c_void_p),
+)
+clEnqueueMapBuffer = function(
+    lib,
+    "clEnqueueMapBuffer",
+    c_void_p,
+    *(c_void_p, c_void_p, c_uint32, c_uint64, c_size_t, c_size_t),
+    *(c_uint32, c_void_p, c_void_p, c_void_p),
+)
+clEnqueueUnmapMemObject = function(
+    lib,
+    "clEnqueueUnmapMemObject",
+    c_int,
+    *(c_void_p, c_void_p, c_void_p, c_uint32, c_void_p, c_void_p),
+)
+
+
+class SyncBatchNormError(RuntimeError):
+    """A failure of libsyncbn. The text is the library's sentence, with the status behind it.
+
+    status       the status, as in <syncbn/error.h> or OpenCL's headers: -20007
+    status_name  its identifier: "SBN_TIMEOUT"
+    """
+
+    def __init__(self, status: int, sentence: str | None = None) -> None:
+        self.status = status
+        self.status_name: str = sbn_status_name(status).decode()
+        if sentence is None:
+            sentence = sbn_last_error().decode() or sbn_strerror(status).decode()
+        super().__init__(f"{sentence} ({self.status_name})")
+
+
+def check(status: int) -> None:
+    """Raises what the library says of a status other than success."""
+    if status:
+        raise SyncBatchNormError(status)
+
+
+def check_opencl(status: int, call: str) -> None:
+    """Raises the failure of a call of OpenCL."""
+    if status:
+        raise SyncBatchNormError(status, f"{call}: {sbn_strerror(status).decode()}")
+
+
+def version() -> str:
+    """The version of the C library, "0.1.0"."""
+    return str(sbn_version().decode())

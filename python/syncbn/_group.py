@@ -1,0 +1,163 @@
+"""Groups, their layers, and the statistics that forward passes leave for backward passes."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import threading
+import weakref
+from ctypes import byref, c_void_p, sizeof
+from typing import NamedTuple
+
+from syncbn import _c
+from syncbn._device import Device
+
+
+class Transport:
+    """What joins the processes of a group. `table` has the library's callbacks."""
+
+    table: _c.Transport
+    interrupt: BaseException | None = None  # raised in a callback, to be raised again behind it
+
+    def close(self) -> None:
+        """Ends it, after its group."""
+
+
+class Settings(NamedTuple):
+    """What makes layers of a group differ, as in sbn_batchnorm_config."""
+
+    name: str
+    channels: int
+    layout: int
+    eps: float
+    affine: bool
+    type: int
+    activation: int
+    slope: float
+    residual: bool
+
+
+class Group:
+    """An sbn_group of `replicas` replicas on one device.
+
+    A group is used by one thread at a time: hold `lock` during a pass.
+    """
+
+    def __init__(
+        self, device: Device, replicas: int, transport: Transport | None, timeout: float
+    ) -> None:
+        self.device, self.replicas, self.transport = device, replicas, transport
+        self.lock = threading.RLock()
+        self._layers: dict[Settings, Layer] = {}
+        self._queues = (c_void_p * replicas)(*[device.queue] * replicas)
+        config = _c.GroupConfig()
+        _c.check(_c.sbn_group_config_init(byref(config), sizeof(config)))
+        config.queues = self._queues
+        config.replicas, config.timeout = replicas, timeout
+        if transport:
+            config.transport = ctypes.pointer(transport.table)
+        handle = c_void_p()
+        _c.check(_c.sbn_group_create(byref(config), byref(handle)))
+        self.handle = handle.value
+        self.world_size: int = _c.sbn_group_world_size(self.handle)
+        _open.add(self)
+
+    def layer(self, settings: Settings) -> Layer:
+        """The layer with these settings, made when it is first asked for. Layers have no running
+        statistics, so that modules with the same settings may share one."""
+        layer = self._layers.get(settings)
+        if layer is None:
+            layer = self._layers[settings] = Layer(self, settings)
+        return layer
+
+    def check(self, status: int) -> None:
+        """Raises the failure of a pass, or what interrupted it."""
+        if not status:
+            return
+        error: BaseException = _c.SyncBatchNormError(status)
+        if self.transport and self.transport.interrupt:
+            error, self.transport.interrupt = self.transport.interrupt, None
+        raise error
+
+    def close(self) -> None:
+        """Ends the group and all that was made from it."""
+        _open.discard(self)
+        if self.device.forked or not self.handle:
+            return
+        for layer in self._layers.values():
+            layer.close()
+        self._layers.clear()
+        _c.sbn_group_destroy(self.handle)
+        self.handle = None
+        if self.transport:
+            self.transport.close()
+
+
+class Layer:
+    """An sbn_batchnorm, with a shard for each replica that passes fill."""
+
+    def __init__(self, group: Group, settings: Settings) -> None:
+        config = _c.BatchnormConfig()
+        _c.check(_c.sbn_batchnorm_config_init(byref(config), sizeof(config)))
+        config.name = settings.name.encode()
+        config.channels, config.layout, config.eps = (
+            settings.channels,
+            settings.layout,
+            settings.eps,
+        )
+        config.affine, config.type = settings.affine, settings.type
+        config.activation, config.slope = settings.activation, settings.slope
+        config.residual, config.track_running_stats = settings.residual, 0
+        handle = c_void_p()
+        _c.check(_c.sbn_batchnorm_create(group.handle, byref(config), byref(handle)))
+        self.handle, self.group, self.settings = handle.value, group, settings
+        self.shards = (_c.Shard * group.replicas)()
+        for shard in self.shards:
+            shard.size = sizeof(_c.Shard)
+        self.shards_at = ctypes.addressof(self.shards)
+        self._saved: list[int] = []
+        self.free: list[int] = []
+
+    def take(self) -> int:
+        """A handle of saved statistics."""
+        if self.free:
+            return self.free.pop()
+        handle = c_void_p()
+        _c.check(_c.sbn_saved_create(self.handle, byref(handle)))
+        assert handle.value
+        self._saved.append(handle.value)
+        return handle.value
+
+    def close(self) -> None:
+        """Ends the layer and its saved statistics."""
+        for saved in self._saved:
+            _c.sbn_saved_destroy(saved)
+        self._saved, self.free = [], []
+        _c.sbn_batchnorm_destroy(self.handle)
+        self.handle = None
+
+
+class Saved:
+    """Saved statistics of a layer, which has them back when nobody needs this any more."""
+
+    __slots__ = ("layer", "handle")
+
+    def __init__(self, layer: Layer) -> None:
+        self.handle = layer.take()
+        self.layer = layer
+
+    def __del__(self) -> None:
+        # Without `layer` where take() failed.
+        layer = getattr(self, "layer", None)
+        if layer is not None and layer.handle:
+            layer.free.append(self.handle)
+
+
+_open: weakref.WeakSet[Group] = weakref.WeakSet()
+
+
+@atexit.register
+def close_all() -> None:
+    """Ends all groups, before the interpreter ends."""
+    for group in list(_open):
+        group.close()

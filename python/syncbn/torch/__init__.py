@@ -1,0 +1,22 @@
+"""Synchronised batch normalisation for PyTorch: the same bits for every number of processes.
+
+    from syncbn.torch import SyncBatchNorm
+    model = SyncBatchNorm.convert_sync_batchnorm(model)
+    model = torch.nn.parallel.DistributedDataParallel(model)
+
+doc/python.md is the guide.
+"""
+
+from syncbn._c import SyncBatchNormError
+from syncbn.torch._module import (
+    SyncBatchNorm,
+    convert_sync_batchnorm,
+    revert_sync_batchnorm,
+)
+
+__all__ = [
+    "SyncBatchNorm",
+    "SyncBatchNormError",
+    "convert_sync_batchnorm",
+    "revert_sync_batchnorm",
+]

@@ -1,0 +1,202 @@
+"""The transport over torch.distributed: sums of int64 by gloo."""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import inspect
+import itertools
+import time
+from typing import Any, Optional
+
+import torch
+import torch.distributed as dist
+
+from syncbn import _c
+from syncbn._group import Transport
+
+# Seconds after which a rank that waits says so, for the sentence of a rank whose time is over.
+_ANNOUNCE_AFTER = 0.1
+# Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
+# until then a rank that comes late is told.
+_GLOO_LATER = 10.0
+
+_transport_error = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]
+
+
+class _Request:
+    __slots__ = ("work", "words", "key", "started", "announced")
+
+    def __init__(self, work: Any, words: torch.Tensor, key: str) -> None:
+        self.work, self.words, self.key = work, words, key
+        self.started, self.announced = time.monotonic(), False
+
+
+class DistributedTransport(Transport):
+    """A transport between the ranks of a process group.
+
+    It has process groups of its own, so that passes meet neither the gradients of
+    DistributedDataParallel nor a rank that has skipped a layer. They are made when all ranks come
+    to the first pass. One serves repeated passes and disagreements (SBN_TAG_REPEAT), the other all
+    else: between these the library gives no order once a rank has given up.
+
+    Each rank's number is that in the process group.
+    """
+
+    def __init__(self, process_group: dist.ProcessGroup, timeout: float) -> None:
+        self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
+        self._store = _store()
+        self._requests: dict[int, _Request] = {}
+        self._numbers = itertools.count(1)  # a request is other than NULL
+        ranks = _ranks_of(process_group)
+        # The same on all ranks, which make their groups in the same order.
+        self._ranks = "-".join(map(str, ranks))
+        made = _made[self._ranks] = _made.get(self._ranks, 0) + 1
+        self._path = f"syncbn/{self._ranks}/{made}/"
+        groups = self._make_groups(process_group, ranks, timeout)
+        self._started = {tag: itertools.count() for tag in groups}
+        self._groups = groups
+        self._start = _c.Start(self.start)
+        self._test = _c.Test(self.test)
+        self._missing = _c.Missing(self.missing)
+        self.table = _c.Transport(
+            size=ctypes.sizeof(_c.Transport),
+            rank=self._rank,
+            world_size=self._size,
+            start=self._start,
+            test=self._test,
+            missing=self._missing,
+        )
+
+    def _make_groups(
+        self, process_group: dist.ProcessGroup, ranks: list[int], timeout: float
+    ) -> dict[int, Any]:
+        """The process group of each tag."""
+        options: dict[str, Any] = {}
+        if len(ranks) < dist.get_world_size():
+            if "use_local_synchronization" not in inspect.signature(dist.new_group).parameters:
+                # Before PyTorch 2.1 all ranks of the world make a group: take the caller's.
+                return {tag: process_group for tag in range(3)}
+            options["use_local_synchronization"] = True
+        self._wait_for_all(timeout)
+        limit = datetime.timedelta(seconds=timeout + min(timeout, _GLOO_LATER))
+        words, repeat = (
+            dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
+        )
+        return {0: words, 1: words, 2: repeat}
+
+    def _wait_for_all(self, timeout: float) -> None:
+        """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
+        key = f"{self._path}begun/"
+        self._announce(f"{key}{self._rank}")
+        end, pause = time.monotonic() + timeout, 0.001
+        while absent := self._absent(key):
+            if time.monotonic() > end:
+                # Whoever has skipped this pass and comes to the next finds its name free.
+                _made[self._ranks] -= 1
+                raise _c.SyncBatchNormError(
+                    _c.CONSTANTS["SBN_TIMEOUT"],
+                    f"rank {self._rank} waited {timeout:g} s in its first pass for "
+                    f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 0.05)
+
+    # --- the library's callbacks -------------------------------------------------------------
+    # None may raise: an error's text becomes part of the library's sentence.
+
+    def start(self, _context: Any, tag: int, words: int, count: int, request: Any) -> int:
+        try:
+            memory = (ctypes.c_int64 * count).from_address(words)
+            tensor = torch.frombuffer(memory, dtype=torch.int64)
+            work = self._groups[tag].allreduce([tensor])
+            number = next(self._numbers)
+            key = f"{self._path}{tag}/{next(self._started[tag])}/"
+            self._requests[number] = _Request(work, tensor, key)
+            request[0] = number
+            return 0
+        except BaseException as error:
+            return self._failed(error)
+
+    def test(self, _context: Any, number: int, done: Any) -> int:
+        try:
+            request = self._requests[number]
+            if not request.work.is_completed():
+                done[0] = 0
+                if not request.announced:
+                    if time.monotonic() - request.started > _ANNOUNCE_AFTER:
+                        self._announce_request(request)
+                return 0
+            del self._requests[number]
+            request.work.wait()
+            done[0] = 1
+            return 0
+        except BaseException as error:
+            return self._failed(error)
+
+    def missing(self, _context: Any, number: int, ranks: Any) -> int:
+        try:
+            request = self._requests[number]
+            self._announce_request(request)
+            absent = self._absent(request.key)
+            if absent is None:
+                return -1
+            for place, rank in enumerate(absent):
+                ranks[place] = rank
+            return len(absent)
+        except Exception:
+            return -1
+        except BaseException as error:
+            self.interrupt = error
+            return -1
+
+    def _failed(self, error: BaseException) -> int:
+        if not isinstance(error, Exception):
+            self.interrupt = error
+        text = str(error) or type(error).__name__
+        return int(_c.sbn_set_last_error(_transport_error, text.encode()))
+
+    # --- who has come ---------------------------------------------------------------------------
+
+    def _announce_request(self, request: _Request) -> None:
+        if not request.announced:
+            request.announced = True
+            self._announce(f"{request.key}{self._rank}")
+
+    def _announce(self, key: str) -> None:
+        if self._store is not None:
+            self._store.add(key, 1)
+
+    def _absent(self, key: str) -> Optional[list[int]]:
+        """The other ranks that have not announced this, or None where that cannot be known."""
+        if self._store is None:
+            return None
+        return [
+            rank
+            for rank in range(self._size)
+            if rank != self._rank and not self._store.add(f"{key}{rank}", 0)
+        ]
+
+
+# How many transports there are between these ranks.
+_made: dict[str, int] = {}
+
+
+def _store() -> Any:
+    """The store of the default process group, or None.
+
+    PyTorch has no public way to it. Without it a sentence does not name the ranks that are
+    missing; nothing else needs it.
+    """
+    get = getattr(dist.distributed_c10d, "_get_default_store", None)
+    return get() if get else None
+
+
+def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:
+    """The group's ranks, by their numbers in the world."""
+    if dist.get_world_size(process_group) == dist.get_world_size():
+        return list(range(dist.get_world_size()))
+    return [
+        dist.get_global_rank(process_group, rank)
+        for rank in range(dist.get_world_size(process_group))
+    ]

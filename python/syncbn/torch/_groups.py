@@ -1,0 +1,59 @@
+"""Which group a layer synchronises over."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Optional
+
+import torch.distributed as dist
+
+from syncbn import mpi
+from syncbn._device import cpu
+from syncbn._group import Group, Transport
+from syncbn.torch._distributed import DistributedTransport
+
+_lock = threading.Lock()
+_groups: dict[tuple[Any, float], Group] = {}
+_world: Any = None
+
+
+def group_of(process_group: Any, timeout: float) -> Group:
+    """The group of a process group of torch.distributed or a communicator of syncbn.mpi.
+
+    None is the world of torch.distributed once it is initialised, until then this process alone.
+    Does not communicate, except when a group of several processes is made: then all of them come.
+    """
+    world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
+    if process_group is None:
+        process_group = world
+    with _lock:
+        _forget_former_world(world)
+        group = _groups.get((process_group, timeout))
+        if group is None:
+            group = Group(cpu(), 1, _transport(process_group, timeout), timeout)
+            _groups[process_group, timeout] = group
+    return group
+
+
+def _transport(process_group: Any, timeout: float) -> Optional[Transport]:
+    if process_group is None:
+        return None
+    if isinstance(process_group, mpi.Communicator):
+        return process_group.open()
+    if dist.get_rank(process_group) < 0:
+        raise ValueError(
+            "process_group: expected one that this process is a rank of, got one without it"
+        )
+    if dist.get_world_size(process_group) == 1:
+        return None
+    return DistributedTransport(process_group, timeout)
+
+
+def _forget_former_world(world: Any) -> None:
+    """Ends the groups of process groups that destroy_process_group() has ended."""
+    global _world
+    if world is _world:
+        return
+    _world = world
+    for key in [key for key in _groups if not isinstance(key[0], (type(None), mpi.Communicator))]:
+        _groups.pop(key).close()

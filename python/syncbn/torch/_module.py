@@ -1,0 +1,355 @@
+"""The layer, and models converted to it and back."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Callable, Optional, TypeVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.lazy import LazyModuleMixin
+
+from syncbn.torch._groups import group_of
+from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _out_of_graphs(function: _Function) -> _Function:
+    """Leaves a function to the interpreter where torch.compile (PyTorch 2) traces."""
+    compiler = getattr(torch, "compiler", None)
+    disable = getattr(compiler, "disable", None)
+    return disable(function) if disable else function  # type: ignore[no-any-return]
+
+
+class SyncBatchNorm(_BatchNorm):
+    r"""Batch normalisation over the batch of all processes of a group, on CPU tensors.
+
+        y = (x - mean) / sqrt(var + eps) * weight + bias
+
+    mean and var are per channel, over all samples and positions of all processes. y, the gradient
+    of x and the running statistics have the same bits for every number of processes and every way
+    to split the batch, and the sums in them do not depend on an order (doc/order.md).
+
+    Arguments, attributes, state_dict and errors are those of torch.nn.SyncBatchNorm; these are new:
+
+    process_group  a group of torch.distributed (gloo sums on CPUs, whatever its backend), a
+                   syncbn.mpi.Communicator, or None: the world of torch.distributed, or, where it
+                   is not initialised, this process alone
+    timeout        seconds to wait for other processes before an error names them
+    gradients      of weight and bias. "local": sums over this process's samples, which
+                   DistributedDataParallel averages. "group": the sums over all processes, divided
+                   by their number: what that averaging gives, with the same bits on all of them
+                   and for every way to split the batch
+    activation     None, "relu" or "leaky_relu" (of `slope`), in the same pass
+    name           of the layer, in errors; the same on all processes
+
+    Shapes. input and output: (N, C), (N, C, L), (N, C, H, W) or (N, C, D, H, W), contiguous or
+    channels last, other strides are copied. float32, float16 or bfloat16; all processes have the
+    same type and C, each has an N of its own, 0 too. Weight, bias and the running statistics are
+    float32, or of a half type, whose values are then widened and rounded.
+
+    In eval() the layer is PyTorch's batch norm with the running statistics. In training it never
+    is, with one process neither.
+
+    Errors. ValueError: the input is wrong, or there is one value per channel. SyncBatchNormError:
+    the processes differ (SBN_DISAGREEMENT names who and in what), one of them had an error
+    (SBN_REMOTE_ERROR), did not come in time (SBN_TIMEOUT) or is gone (SBN_TRANSPORT_ERROR). Each
+    process that takes part gets an error. After the last two the group takes no more passes.
+    """
+
+    process_group: Any
+    # The class that convert_sync_batchnorm found, for the way back.
+    converted_from: Optional[type[_BatchNorm]] = None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: Optional[float] = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        timeout: float = 300.0,
+        gradients: str = "local",
+        activation: Optional[str] = None,
+        slope: float = 0.01,
+        name: str = "batchnorm",
+        **newer: Any,
+    ) -> None:
+        super().__init__(
+            num_features,
+            eps,
+            momentum,
+            affine,
+            track_running_stats,
+            device=device,
+            dtype=dtype,
+            **newer,
+        )
+        if gradients not in ("local", "group"):
+            raise ValueError(f"gradients: expected 'local' or 'group', got {gradients!r}")
+        if activation not in ACTIVATIONS:
+            raise ValueError(
+                f"activation: expected None, 'relu' or 'leaky_relu', got {activation!r}"
+            )
+        if not timeout > 0:
+            raise ValueError(f"timeout: expected more than 0 seconds, got {timeout}")
+        self.process_group = process_group
+        self.timeout, self.gradients, self.name = float(timeout), gradients, name
+        self.activation, self.slope = activation, float(slope)
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, residual: Optional[Tensor] = None
+    ) -> Tensor:
+        """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
+        if not self.training:
+            return self._evaluate(input, residual)
+        return self._train(input, residual)
+
+    def _evaluate(self, input: Tensor, residual: Optional[Tensor]) -> Tensor:
+        _check_shape(input)
+        y = F.batch_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.running_mean is None and self.running_var is None,
+            0.0,
+            self.eps,
+        )
+        return _behind(y, residual, self.activation, self.slope)
+
+    @_out_of_graphs
+    def _train(self, input: Tensor, residual: Optional[Tensor]) -> Tensor:
+        call = Call(
+            group_of(self.process_group, self.timeout),
+            self.name,
+            self.eps,
+            self.activation,
+            self.slope,
+            self.gradients,
+            self.track_running_stats,
+        )
+        tensors = (input,) if residual is None else (input, residual)
+        try:
+            _check_shape(input)
+            for name, tensor in zip(("input", "residual"), tensors):
+                _check_tensor(name, tensor, input)
+        except ValueError:
+            call.refuse(self.num_features)
+            raise
+        y: Tensor = Node.apply(call, self.num_features, self.weight, self.bias, *tensors)
+        if self.track_running_stats:
+            self._track(call)
+        return y
+
+    def _track(self, call: Call) -> None:
+        """Updates the running statistics by the batch's, with the unbiased variance."""
+        assert self.num_batches_tracked is not None and call.stats is not None
+        self.num_batches_tracked.add_(1)
+        if not call.count:
+            return
+        if self.momentum is None:
+            momentum = 1.0 / float(self.num_batches_tracked)
+        else:
+            momentum = self.momentum
+        mean, var = call.stats[0], call.stats[1]
+        if call.count > 1:
+            var *= call.count / (call.count - 1)
+        assert self.running_mean is not None and self.running_var is not None
+        with torch.no_grad():
+            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
+            self.running_var.lerp_(var.to(self.running_var.dtype), momentum)
+
+    def extra_repr(self) -> str:
+        text = super().extra_repr()
+        if self.gradients != "local":
+            text += f", gradients={self.gradients!r}"
+        if self.activation is not None:
+            text += f", activation={self.activation!r}"
+        return text
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SyncBatchNorm:
+        """A copy in the same process group, which cannot be copied."""
+        memo[id(self.process_group)] = self.process_group
+        made = self.__class__.__new__(self.__class__)
+        memo[id(self)] = made
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return made
+
+    @classmethod
+    def convert_sync_batchnorm(
+        cls,
+        module: nn.Module,
+        process_group: Any = None,
+        *,
+        timeout: float = 300.0,
+        gradients: str = "local",
+    ) -> nn.Module:
+        """The model with every batch norm (BatchNorm1d, 2d, 3d, torch.nn.SyncBatchNorm and what
+        derives from them) replaced by this layer, in place; returns the layer itself where
+        `module` is one batch norm.
+
+        Parameters and buffers stay the same objects. Layers are named by their path in the model,
+        "features.1". Layers that are SyncBatchNorm already get process_group, timeout, gradients
+        and name.
+        """
+        return _replace(
+            module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)
+        )
+
+    @classmethod
+    def revert_sync_batchnorm(cls, module: nn.Module) -> nn.Module:
+        """The way back: every SyncBatchNorm, PyTorch's too, becomes the batch norm that
+        convert_sync_batchnorm found, or, where there was none, one for any number of dimensions,
+        with the same activation. Parameters and buffers stay the same objects.
+        """
+        return _replace(module, lambda old, path: _reverted(old))
+
+
+class BatchNorm(_BatchNorm):
+    """SyncBatchNorm's batch norm of one process, by PyTorch: what revert_sync_batchnorm makes."""
+
+    activation: Optional[str] = None
+    slope = 0.01
+
+    def forward(  # type: ignore[override]
+        self, input: Tensor, residual: Optional[Tensor] = None
+    ) -> Tensor:
+        return _behind(super().forward(input), residual, self.activation, self.slope)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        _check_shape(input)
+
+
+def convert_sync_batchnorm(
+    module: nn.Module,
+    process_group: Any = None,
+    *,
+    timeout: float = 300.0,
+    gradients: str = "local",
+) -> nn.Module:
+    """SyncBatchNorm.convert_sync_batchnorm."""
+    return SyncBatchNorm.convert_sync_batchnorm(
+        module, process_group, timeout=timeout, gradients=gradients
+    )
+
+
+def revert_sync_batchnorm(module: nn.Module) -> nn.Module:
+    """SyncBatchNorm.revert_sync_batchnorm."""
+    return SyncBatchNorm.revert_sync_batchnorm(module)
+
+
+def _replace(
+    module: nn.Module, replacement: Callable[[nn.Module, str], Optional[nn.Module]]
+) -> nn.Module:
+    """The model with modules replaced in place; one that occurs twice is replaced by one."""
+    made: dict[int, Optional[nn.Module]] = {}
+    for path, old in list(module.named_modules(remove_duplicate=False)):
+        if id(old) not in made:
+            made[id(old)] = replacement(old, path or "batchnorm")
+        new = made[id(old)]
+        if new is not None and path:
+            parent, _, name = path.rpartition(".")
+            setattr(module.get_submodule(parent), name, new)
+    return made[id(module)] or module
+
+
+def _converted(
+    cls: type[SyncBatchNorm],
+    old: nn.Module,
+    path: str,
+    process_group: Any,
+    timeout: float,
+    gradients: str,
+) -> Optional[nn.Module]:
+    if not isinstance(old, _BatchNorm):
+        return None
+    if isinstance(old, LazyModuleMixin):
+        raise ValueError(
+            f"{path}: expected a batch norm that has seen its first input, "
+            f"got a {type(old).__name__}"
+        )
+    if isinstance(old, cls):
+        old.process_group, old.timeout, old.gradients = process_group, timeout, gradients
+        old.name = path
+        return old
+    new = cls(
+        old.num_features,
+        old.eps,
+        old.momentum,
+        False,
+        old.track_running_stats,
+        process_group,
+        timeout=timeout,
+        gradients=gradients,
+        name=path,
+    )
+    if type(old) in (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d):
+        new.converted_from = type(old)
+    return _with_state_of(old, new)
+
+
+def _reverted(old: nn.Module) -> Optional[nn.Module]:
+    if not isinstance(old, (SyncBatchNorm, nn.SyncBatchNorm)):
+        return None
+    kind = getattr(old, "converted_from", None) or BatchNorm
+    new = kind(old.num_features, old.eps, old.momentum, False, old.track_running_stats)
+    if isinstance(old, SyncBatchNorm) and isinstance(new, BatchNorm):
+        new.activation, new.slope = old.activation, old.slope
+    return _with_state_of(old, new)
+
+
+def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
+    """`new` with the parameters, buffers and mode of `old`."""
+    new.affine = old.affine
+    new.weight, new.bias = old.weight, old.bias
+    new.running_mean, new.running_var = old.running_mean, old.running_var
+    new.num_batches_tracked = old.num_batches_tracked
+    if hasattr(old, "qconfig"):
+        new.qconfig = old.qconfig
+    return new.train(old.training)
+
+
+def _behind(
+    y: Tensor, residual: Optional[Tensor], activation: Optional[str], slope: float
+) -> Tensor:
+    """The residual added and the activation applied, by PyTorch."""
+    if residual is not None:
+        y = y + residual
+    if activation == "relu":
+        y = F.relu(y)
+    elif activation == "leaky_relu":
+        y = F.leaky_relu(y, slope)
+    return y
+
+
+def _check_shape(input: Tensor) -> None:
+    if input.dim() < 2:
+        raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+    if input.size(1) == 0:
+        raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+
+def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
+    """What the C library cannot see."""
+    if tensor.device.type != "cpu":
+        raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
+    if tensor.dtype not in TYPES:
+        raise ValueError(
+            f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
+        )
+    if tensor.dim() > 5:
+        raise ValueError(f"{name}: expected 2 to 5 dimensions, got {tensor.dim()}")
+    if tensor.shape != input.shape or tensor.dtype != input.dtype:
+        raise ValueError(
+            f"{name}: expected {tuple(input.shape)} of {str(input.dtype)[6:]} as the input, "
+            f"got {tuple(tensor.shape)} of {str(tensor.dtype)[6:]}"
+        )

@@ -1,0 +1,88 @@
+"""The same bits for every number of processes, over gloo and MPI, and against float64.
+
+Arguments: a folder for files, then the command that launches MPI jobs up to "-n", or nothing.
+"""
+
+import hashlib
+import subprocess
+import sys
+
+import torch
+
+import cases
+import tap
+from launch import wait_for
+
+folder, mpi = sys.argv[1], sys.argv[2:]
+torch.set_num_threads(1)
+
+
+def launch(kind, world):
+    """All ranks of a world; their exit statuses."""
+    program = [sys.executable, f"{sys.path[0]}/rank.py", folder, kind, str(world)]
+    if kind == "mpi":
+        commands = [[*mpi, "-n", str(world), *program]]
+    else:
+        commands = [[*program, str(rank)] for rank in range(world)]
+    return wait_for([subprocess.Popen(command) for command in commands])
+
+
+def results_of(kind, world):
+    """Per case, the whole batch's y, dx and dz, and what each rank has of the rest."""
+    ranks = [torch.load(f"{folder}/{kind}-{world}-{rank}") for rank in range(world)]
+    whole = {}
+    for case in cases.CASES:
+        parts = [results[case] for results in ranks]
+        whole[case] = [torch.cat([part[place] for part in parts]) for place in range(3)], parts
+    return whole
+
+
+def digest(tensors):
+    """Of the bits of tensors in their logical order."""
+    made = hashlib.sha256()
+    for tensor in tensors:
+        flat = tensor.detach().contiguous().view(-1)
+        made.update(bytes(flat.view(torch.uint8).tolist()))
+    return made.hexdigest()
+
+
+def check_world(what, whole):
+    """That the results have the bits of one process, whose gradients of weight and bias the
+    number of ranks divides."""
+    for case, (batch, parts) in whole.items():
+        own = alone[case]
+        group = [own[3] / len(parts), own[4] / len(parts), own[5], own[6]]
+        same = digest(batch) == digest(own[:3])
+        same = same and {digest(part[3:7]) for part in parts} == {digest(group)}
+        tap.ok(same, f"{what}, {case}: the bits of one process")
+        close = all(
+            torch.allclose(sum(part[place] for part in parts), own[place], rtol=1e-5, atol=1e-4)
+            for place in (7, 8)
+        )
+        tap.ok(close, f"{what}, {case}: local gradients add up to the group's")
+
+
+# Of the reference, and where it is that of a half type, of one rounding.
+BOUNDS = {torch.float32: 2e-6, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
+
+alone = {case: cases.compute(case, 1, 0, None) for case in cases.CASES}
+for case, results in alone.items():
+    with tap.part(case):
+        for place, (got, expected) in enumerate(zip(results, cases.reference(case))):
+            bound = BOUNDS[cases.CASES[case][2]] if place < 3 else 2e-6
+            size = max(1.0, float(expected.abs().max())) if expected.numel() else 1.0
+            error = float((got.double() - expected).abs().max()) if got.numel() else 0.0
+            name = ("y", "dx", "dz", "dweight", "dbias", "mean", "var")[place]
+            tap.ok(error <= bound * size, f"{case}: {name} against float64", f"{error} {size}")
+for world in 2, 3, 4:
+    with tap.part(f"gloo, {world}"):
+        tap.ok(launch("gloo", world) == [0] * world, f"gloo, {world} processes end well")
+        check_world(f"gloo, {world} processes", results_of("gloo", world))
+for world in 2, 4:
+    if not mpi:
+        tap.skip(f"MPI, {world} ranks", "configured without MPI")
+        continue
+    with tap.part(f"MPI, {world}"):
+        tap.ok(launch("mpi", world) == [0], f"MPI, {world} ranks end well")
+        check_world(f"MPI, {world} ranks", results_of("mpi", world))
+tap.end()

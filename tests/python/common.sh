@@ -1,0 +1,18 @@
+# What the tests of the Python package share; sourced, not run. Environment: srcdir, PYTHON,
+# PYTORCH_PYTHON. Runs in the build directory.
+
+. "${srcdir:=.}/tests/support/tap.sh"
+shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
+[ -n "$shared" ] || skip_all 'configured without a shared library'
+SYNCBN_LIBRARY=$PWD/.libs/$shared
+[ ! -e .libs/libsyncbn-mpi.so.0 ] || export SYNCBN_MPI_LIBRARY="$PWD/.libs/libsyncbn-mpi.so.0"
+PYTHONPATH=$(cd "$srcdir/python" && pwd)${PYTHONPATH:+:$PYTHONPATH}
+# libsyncbn-mpi loads libsyncbn. One thread for each rank's device.
+LD_LIBRARY_PATH=$PWD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export SYNCBN_LIBRARY PYTHONPATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE=1 POCL_MAX_PTHREAD_COUNT=1
+
+# with_pytorch PROGRAM ARGUMENTS...: a program of this folder, in the place of the script.
+with_pytorch() {
+    [ -n "${PYTORCH_PYTHON-}" ] || skip_all 'configure found no Python that has PyTorch (python3-torch)'
+    "$PYTORCH_PYTHON" -W ignore "$srcdir/tests/python/$@" < /dev/null
+}

@@ -1,0 +1,151 @@
+"""What each rank is told when ranks differ, skip a layer, come late, interrupt or die.
+
+faults.py FOLDER launches faults.py FOLDER RANK three times; each prints a line for each check.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+
+import tap
+from launch import wait_for
+
+WORLD = 3
+LIMIT = 2.0  # seconds that a group waits
+
+
+def expect(what, pattern, call, *arguments):
+    """Prints whether a call fails with a sentence of this pattern."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+    else:
+        text = "nothing was raised"
+    right = re.search(pattern, text) is not None
+    print(f"{'ok' if right else 'not ok'} - {what}{'' if right else f' # got: {text}'}", flush=True)
+
+
+def run_rank(folder, rank):
+    import torch
+    import torch.distributed as dist
+
+    from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm
+
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=WORLD
+    )
+
+    def model(channels=8, timeout=60.0, **settings):
+        """Layers in a process group of their own, which their failure ends."""
+        two = torch.nn.Sequential(
+            torch.nn.BatchNorm1d(channels, **settings), torch.nn.BatchNorm1d(channels)
+        )
+        return convert_sync_batchnorm(two, dist.new_group(), timeout=timeout)
+
+    x = torch.randn(4, 8)
+
+    two = model(8 if rank else 16)
+    expect(
+        "other channels",
+        r'the ranks made different calls: .*rank 0 called forward of layer "0" with 16 channels.*'
+        r"with 8 channels.*SBN_DISAGREEMENT",
+        two,
+        x if rank else torch.randn(4, 16),
+    )
+    two = model()
+    expect(
+        "other types",
+        r"type SBN_BF16 on rank 1, SBN_F32 on ranks 0, 2\) \(SBN_DISAGREEMENT",
+        two,
+        x.bfloat16() if rank == 1 else x,
+    )
+    expect("the group goes on", "nothing was raised", two, x)
+    two = model(eps=1e-3 if rank == 2 else 1e-5)
+    expect("another eps", r"eps 1e-05 on ranks 0, 1; 0.001 on rank 2|eps.*0\.001", two, x)
+    two = model()
+    expect(
+        "another input than the layer's",
+        r"shape: expected 8 channels, got 5" if rank == 1 else r"rank 1.*SBN_REMOTE_ERROR",
+        two,
+        torch.randn(4, 5) if rank == 1 else x,
+    )
+    expect(
+        "a type that the library lacks",
+        r"ValueError: input: expected float32, float16 or bfloat16, got float64"
+        if rank == 1
+        else r"rank 1.*SBN_REMOTE_ERROR",
+        two,
+        x.double() if rank == 1 else x,
+    )
+    expect("one value in the group", "ValueError: Expected more than 1 value", two, x[: rank == 0])
+    two[0](x)
+    expect(
+        "another layer",
+        r'rank 2 called forward of layer "1".*SBN_DISAGREEMENT',
+        two[0] if rank < 2 else two[1],
+        x,
+    )
+    dist.barrier()
+
+    # Rank 1 skips a layer, and comes when the others have given up.
+    two = model(timeout=LIMIT)
+    two(x)
+    dist.barrier()
+    if rank == 1:
+        time.sleep(LIMIT + 1.5)
+    expect(
+        "a late rank",
+        r"ranks 0, 2 called forward of layer \"0\" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR"
+        if rank == 1
+        else r'rank \d waited 2 s in forward of layer "0" for rank 1 \(SBN_TIMEOUT\)',
+        two,
+        x,
+    )
+    expect("its group has failed", r"the group failed earlier", two, x)
+    dist.barrier()
+
+    # Rank 1 never comes, not even to the first pass, in which the ranks connect.
+    two = model(timeout=LIMIT)
+    if rank != 1:
+        expect("a rank that skips the first pass", r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT", two, x)
+    dist.barrier()
+    expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
+
+    # Rank 1 dies.
+    two = model()
+    two(x)
+    dist.barrier()
+    if rank == 1:
+        os._exit(7)
+    began = time.monotonic()
+    expect("a rank that has died", r"SBN_TRANSPORT_ERROR", two, x)
+    expect("... which is noticed at once", "nothing was raised", _assert, time.monotonic() - began < 30)
+    os._exit(0)
+
+
+def _assert(condition):
+    assert condition
+
+
+if len(sys.argv) > 2:
+    run_rank(sys.argv[1], int(sys.argv[2]))
+folder = sys.argv[1]
+outputs = [open(f"{folder}/faults-{rank}", "w+") for rank in range(WORLD)]
+statuses = wait_for(
+    [
+        subprocess.Popen([sys.executable, __file__, folder, str(rank)], stdout=output)
+        for rank, output in enumerate(outputs)
+    ]
+)
+tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)
+for rank, output in enumerate(outputs):
+    output.seek(0)
+    lines = output.read().splitlines()
+    for line in lines:
+        status, _, what = line.partition(" - ")
+        tap.ok(status == "ok", f"rank {rank}: {what.partition(' # ')[0]}", what)
+tap.end()

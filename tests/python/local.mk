@@ -1,0 +1,21 @@
+# The package for Python, from the source, over the library just built. What needs PyTorch is skipped
+# without it: configure says so.
+python_scripts = \
+	tests/python/bits.sh \
+	tests/python/faults.sh \
+	tests/python/layout.sh \
+	tests/python/module.sh
+dist_check_SCRIPTS += $(python_scripts)
+EXTRA_DIST += \
+	tests/python/bits.py \
+	tests/python/cases.py \
+	tests/python/common.sh \
+	tests/python/faults.py \
+	tests/python/launch.py \
+	tests/python/layout.py \
+	tests/python/module.py \
+	tests/python/rank.py \
+	tests/python/tap.py
+TESTS += $(python_scripts)
+TIMED_TESTS += tests/python/faults.sh
+PATIENT_TESTS += tests/python/bits.sh

@@ -1,0 +1,275 @@
+"""SyncBatchNorm in one process: what PyTorch's users rely on, errors, ends and leaks."""
+
+import copy
+import io
+import os
+import pickle
+import resource
+import subprocess
+import sys
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+import syncbn
+import tap
+from syncbn import _c
+from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
+
+torch.set_num_threads(1)
+torch.manual_seed(1)
+shape = (6, 4, 5, 7)
+
+
+def network():
+    return nn.Sequential(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Sequential(nn.ReLU(), nn.BatchNorm2d(4))
+    )
+
+
+def step(model, x):
+    """A pass through the model; the bits of the gradient of x and the running statistics."""
+    x = x.detach().requires_grad_()
+    y = model(x)
+    y.square().sum().backward()
+    return [y.detach(), x.grad, *(b.clone() for b in model.buffers())]
+
+
+def equal(these, those):
+    return all(torch.equal(a, b) for a, b in zip(these, those))
+
+
+with tap.part("state"):
+    tap.ok(syncbn.__version__.count(".") == 2, "the library's version")
+    ours, theirs = SyncBatchNorm(4), nn.SyncBatchNorm(4)
+    tap.ok(list(ours.state_dict()) == list(theirs.state_dict()), "state_dict has PyTorch's keys")
+    ours.load_state_dict(nn.BatchNorm2d(4).state_dict())
+    theirs.load_state_dict(ours.state_dict())
+    tap.ok(True, "state_dict of BatchNorm2d, and to nn.SyncBatchNorm, strictly")
+    tap.ok("4, eps=1e-05" in repr(ours), "repr", repr(ours))
+    x = torch.randn(shape)
+    for name, made in (
+        ("deepcopy", copy.deepcopy(ours)),
+        ("pickle", pickle.loads(pickle.dumps(ours))),
+    ):
+        tap.ok(equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")
+    grouped = SyncBatchNorm(4, process_group=(kept := io.StringIO()))
+    tap.ok(copy.deepcopy(grouped).process_group is kept, "deepcopy keeps the process group")
+
+with tap.part("convert"):
+    model = network()
+    model[1].weight.requires_grad_(False)
+    weight, var = model[1].weight, model[2][1].running_var
+    model.eval()
+    made = convert_sync_batchnorm(model)
+    tap.ok(made is model and isinstance(model[1], SyncBatchNorm), "convert replaces in place")
+    tap.ok((model[1].name, model[2][1].name) == ("1", "2.1"), "layers are named by their path")
+    tap.ok(
+        model[1].weight is weight and not weight.requires_grad and model[2][1].running_var is var,
+        "parameters and buffers stay the same objects",
+    )
+    tap.ok(not model[1].training, "and the mode stays")
+    tap.ok(isinstance(convert_sync_batchnorm(nn.BatchNorm1d(2)), SyncBatchNorm), "a layer alone")
+    shared = nn.BatchNorm2d(4)
+    twice = convert_sync_batchnorm(nn.Sequential(shared, nn.ReLU(), shared))
+    tap.ok(twice[0] is twice[2], "a layer that occurs twice stays one")
+    back = revert_sync_batchnorm(model)
+    tap.ok(
+        type(back[1]) is nn.BatchNorm2d and back[1].weight is weight and not back[1].training,
+        "revert gives the class, the parameters and the mode back",
+    )
+    direct = revert_sync_batchnorm(
+        nn.Sequential(SyncBatchNorm(4, activation="relu"), nn.SyncBatchNorm(4))
+    )
+    tap.ok(
+        list(direct.state_dict()) == list(nn.Sequential(ours, ours).state_dict())
+        and bool((direct(torch.randn(3, 4)) >= -10).all()),
+        "revert of layers that were no BatchNorm, PyTorch's too; they run on a CPU",
+    )
+    x, z = torch.randn(shape), torch.randn(shape)
+    layer = SyncBatchNorm(4, activation="leaky_relu", slope=0.25)
+    layer(x)
+    tap.ok(
+        torch.equal(
+            revert_sync_batchnorm(layer.eval())(x, z),
+            F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25),
+        ),
+        "eval and revert with an activation and a residual",
+    )
+    tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm,
+               nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d()))
+
+with tap.part("features"):
+    x = torch.randn(shape)
+    layer = SyncBatchNorm(4)
+    plain = nn.BatchNorm2d(4)
+    first = step(layer, x)
+    second = step(plain, x)
+    tap.ok(
+        all(torch.allclose(a, b, atol=1e-5) for a, b in zip(first, second)),
+        "y, dx and running statistics are near BatchNorm2d's",
+    )
+    last = SyncBatchNorm(4)
+    moved = step(last, x.contiguous(memory_format=torch.channels_last))
+    tap.ok(
+        equal(first, moved) and moved[0].is_contiguous(memory_format=torch.channels_last),
+        "channels last: the same bits, and y stays channels last",
+    )
+    strided = torch.randn(5, 4, 6, 7).permute(2, 1, 0, 3).detach()
+    tap.ok(
+        equal(step(SyncBatchNorm(4), strided), step(SyncBatchNorm(4), strided.contiguous())),
+        "other strides: the same bits",
+    )
+    cumulative, theirs = SyncBatchNorm(4, momentum=None), nn.BatchNorm2d(4, momentum=None)
+    for _ in range(3):
+        batch = torch.randn(shape)
+        cumulative(batch)
+        theirs(batch)
+    tap.ok(
+        torch.allclose(cumulative.running_var, theirs.running_var, atol=1e-6)
+        and int(cumulative.num_batches_tracked) == 3,
+        "momentum=None averages all batches",
+    )
+    untracked = SyncBatchNorm(4, track_running_stats=False)
+    tap.ok(
+        torch.equal(untracked(x), SyncBatchNorm(4)(x)) and untracked.eval()(x).shape == x.shape,
+        "track_running_stats=False",
+    )
+    with torch.inference_mode():
+        tap.ok(torch.equal(SyncBatchNorm(4)(x), first[0]), "inference_mode: the same bits")
+    from torch.utils.checkpoint import checkpoint
+
+    inner = SyncBatchNorm(4)
+    leaf = x.clone().requires_grad_()
+    checkpoint(inner, leaf, use_reentrant=False).square().sum().backward()
+    tap.ok(torch.equal(leaf.grad, first[1]), "checkpointing: the same bits")
+    mixed = nn.Sequential(nn.Conv2d(4, 4, 1), SyncBatchNorm(4))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        tap.ok(mixed(x).dtype is torch.bfloat16, "autocast: bfloat16 with float32 parameters")
+    half = SyncBatchNorm(4).bfloat16()
+    got = step(half, x.bfloat16())
+    tap.ok(
+        got[0].dtype is torch.bfloat16 and half.weight.grad.dtype is torch.bfloat16,
+        "bfloat16 parameters and buffers",
+    )
+    empty = SyncBatchNorm(4)
+    got = step(empty, x[:0])
+    tap.ok(
+        got[1].shape == (0, 4, 5, 7)
+        and torch.equal(empty.running_var, torch.ones(4))
+        and torch.equal(empty.weight.grad, torch.zeros(4)),
+        "an empty input changes nothing, and gradients are 0",
+    )
+    frozen = SyncBatchNorm(4).eval()
+    tap.ok(
+        equal(step(frozen, x)[:2], step(nn.BatchNorm2d(4).eval(), x)[:2]),
+        "eval() is PyTorch's, with gradients",
+    )
+    leaf = x.clone().requires_grad_()
+    loss = SyncBatchNorm(4)(leaf).square().sum()
+    loss.backward(retain_graph=True)
+    once = leaf.grad.clone()
+    loss.backward()
+    tap.ok(torch.equal(leaf.grad, 2 * once), "backward twice")
+    twice = SyncBatchNorm(4)
+    leaf = x.clone().requires_grad_()
+    (twice(leaf) + twice(leaf * 2)).square().sum().backward()
+    tap.ok(bool(leaf.grad.isfinite().all()), "a layer that is used twice in one graph")
+    if hasattr(torch, "export"):
+        exported = torch.export.export(nn.Sequential(SyncBatchNorm(4)).eval(), (x,))
+        tap.ok(exported.module()(x).shape == x.shape, "torch.export in eval")
+
+with tap.part("errors"):
+    layer = SyncBatchNorm(4)
+    tap.raises(ValueError, r"expected at least 2D input \(got 1D input\)", layer, torch.ones(4))
+    tap.raises(ValueError, "input channels should be non-zero", layer, torch.ones(4, 0))
+    tap.raises(ValueError, "Expected more than 1 value per channel", layer, torch.ones(1, 4))
+    tap.raises(ValueError, "input: .*got float64", layer, torch.ones(2, 4).double())
+    tap.raises(ValueError, "input: expected 2 to 5 dim.*got 6", layer, torch.ones(2, 4, 1, 1, 1, 1))
+    tap.raises(
+        ValueError, r"residual: expected \(2, 4\) of float32", layer, torch.ones(2, 4), torch.ones(3)
+    )
+    tap.raises(
+        syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, torch.ones(2, 5)
+    )
+    tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
+    tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
+    tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)
+    tap.ok(
+        int(layer.num_batches_tracked) == 0 and torch.equal(layer.running_mean, torch.zeros(4)),
+        "errors leave the running statistics as they were",
+    )
+    try:
+        layer(torch.ones(2, 5))
+    except syncbn.SyncBatchNormError as error:
+        tap.ok(
+            (error.status, error.status_name) == (-20001, "SBN_INVALID_ARGUMENT"),
+            "an error has its status and its name",
+        )
+
+with tap.part("leaks"):
+    passes = 10000 if os.environ.get("CHECK") == "full" else 1500
+    layer = SyncBatchNorm(4)
+    x = torch.randn(2, 4, 3, 3, requires_grad=True)
+
+    def run(times):
+        for number in range(times):
+            y = layer(x)
+            if number % 3:
+                y.sum().backward()
+            x.grad = None
+
+    run(200)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _c.sbn_device_memory()
+    run(passes)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _c.sbn_device_memory()
+    tap.ok(after[1] == before[1], f"{passes} passes: no device memory", before, after)
+    tap.ok(after[0] - before[0] < 4096, f"{passes} passes: no host memory", before, after)
+
+with tap.part("fork"):
+    child = os.fork()
+    if not child:
+        try:
+            layer(x)
+        except syncbn.SyncBatchNormError as error:
+            right = "got its child by fork" in str(error)
+            os._exit(0 if right else 1)
+        os._exit(2)
+    tap.ok(os.waitpid(child, 0)[1] == 0, "a child of fork is told, and does not hang")
+    loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
+    tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
+
+with tap.part("the end"):
+    program = (
+        "import torch; from syncbn.torch import SyncBatchNorm\n"
+        "layer = SyncBatchNorm(4); x = torch.ones(2, 4, requires_grad=True)\n"
+        "kept = layer(x); print('passed')"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    tap.ok(
+        (ended.returncode, ended.stdout, ended.stderr) == (0, "passed\n", ""),
+        "the interpreter ends well with a graph that has not run backward",
+        ended,
+    )
+    program = "import syncbn"
+    hidden = {**os.environ, "SYNCBN_LIBRARY": "/none/libsyncbn.so.0"}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=hidden
+    )
+    tap.ok(
+        "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr,
+        "a library that is not there",
+        ended.stderr,
+    )
+    hidden = {**os.environ, "OCL_ICD_VENDORS": "/none"}
+    program = "import torch; from syncbn.torch import SyncBatchNorm; SyncBatchNorm(2)(torch.eye(2))"
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=hidden
+    )
+    tap.ok(
+        "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr,
+        "no OpenCL driver",
+        ended.stderr,
+    )
+tap.end()

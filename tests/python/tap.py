@@ -1,0 +1,55 @@
+"""TAP, for the tests of the Python package."""
+
+import os
+import sys
+import traceback
+from contextlib import contextmanager
+
+_count = 0
+
+
+def ok(condition, what, *details):
+    """One check; details are shown when it fails."""
+    global _count
+    _count += 1
+    print(f"{'ok' if condition else 'not ok'} {_count} - {what}", flush=True)
+    if not condition:
+        for detail in details:
+            print("\n".join(f"# {line}" for line in str(detail).splitlines()), flush=True)
+
+
+def raises(kind, pattern, call, *arguments, **keywords):
+    """A check that a call fails with an exception of this class, whose text is this pattern."""
+    import re
+
+    what = f"{kind.__name__}: {pattern}"
+    try:
+        call(*arguments, **keywords)
+    except Exception as error:
+        right = isinstance(error, kind) and re.search(pattern, str(error)) is not None
+        ok(right, what, f"{type(error).__name__}: {error}")
+    else:
+        ok(False, what, "nothing was raised")
+
+
+def skip(what, reason):
+    """A check that cannot be made here."""
+    global _count
+    _count += 1
+    print(f"ok {_count} - {what} # SKIP {reason}", flush=True)
+
+
+@contextmanager
+def part(name):
+    """Checks whose end by an exception is a failure."""
+    try:
+        yield
+    except Exception:
+        ok(False, name, traceback.format_exc())
+
+
+def end():
+    """The plan, and the end without clearing up, which tests of the end make elsewhere."""
+    print(f"1..{_count}", flush=True)
+    sys.stdout.flush()
+    os._exit(0)
