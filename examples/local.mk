@@ -64,6 +64,9 @@ examples_train_fashion_CPPFLAGS += $(MPI_CFLAGS) -DFASHION_MPI
 examples_train_fashion_LDADD += libsyncbn-mpi.la $(MPI_LIBS)
 endif
 
+# Of the package for Python: doc/python.md.
+EXTRA_DIST += examples/fashion_ddp.py
+
 EXTRA_DIST += examples/fashion/kernels.cl examples/fashion/curves.png
 CLEANFILES += examples/fashion/kernels.c
 

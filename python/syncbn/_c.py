@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_size_t
-from ctypes import c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from pathlib import Path
 from typing import Any, Callable
 
@@ -161,9 +170,7 @@ sbn_device_memory = function(lib, "sbn_device_memory", c_size_t)
 sbn_group_config_init = function(
     lib, "sbn_group_config_init", c_int, POINTER(GroupConfig), c_size_t
 )
-sbn_group_create = function(
-    lib, "sbn_group_create", c_int, POINTER(GroupConfig), POINTER(c_void_p)
-)
+sbn_group_create = function(lib, "sbn_group_create", c_int, POINTER(GroupConfig), POINTER(c_void_p))
 sbn_group_destroy = function(lib, "sbn_group_destroy", c_int, c_void_p)
 sbn_group_world_size = function(lib, "sbn_group_world_size", c_int, c_void_p)
 sbn_batchnorm_config_init = function(

@@ -81,9 +81,7 @@ class Device:
         one = c_uint32(1)
         mem = self.wrap(start, 4096)
         try:
-            status = _c.clEnqueueFillBuffer(
-                self.queue, mem, byref(one), 4, 0, 4096, 0, None, None
-            )
+            status = _c.clEnqueueFillBuffer(self.queue, mem, byref(one), 4, 0, 4096, 0, None, None)
             _c.check_opencl(status, "clEnqueueFillBuffer")
             self.finish([])
             return list(memory[1:1025]) != [1] * 1024

@@ -140,7 +140,7 @@ class Layer:
 class Saved:
     """Saved statistics of a layer, which has them back when nobody needs this any more."""
 
-    __slots__ = ("layer", "handle")
+    __slots__ = ("handle", "layer")
 
     def __init__(self, layer: Layer) -> None:
         self.handle = layer.take()

@@ -13,14 +13,14 @@ from __future__ import annotations
 import atexit
 import ctypes
 from ctypes import POINTER, byref, c_int, c_void_p, sizeof
-from typing import Any, Optional
+from typing import Any
 
 from syncbn import _c
 from syncbn._group import Transport, close_all
 
 _THREAD_SERIALIZED = 2  # in MPICH and Open MPI
 _MPICH_COMM_WORLD = 0x44000000
-_library: Optional[_Library] = None
+_library: _Library | None = None
 
 
 class _Library:

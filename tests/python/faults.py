@@ -32,7 +32,7 @@ def run_rank(folder, rank):
     import torch
     import torch.distributed as dist
 
-    from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm
+    from syncbn.torch import convert_sync_batchnorm
 
     torch.set_num_threads(1)
     dist.init_process_group(
@@ -111,7 +111,12 @@ def run_rank(folder, rank):
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
     if rank != 1:
-        expect("a rank that skips the first pass", r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT", two, x)
+        expect(
+            "a rank that skips the first pass",
+            r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT",
+            two,
+            x,
+        )
     dist.barrier()
     expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
 
@@ -123,7 +128,9 @@ def run_rank(folder, rank):
         os._exit(7)
     began = time.monotonic()
     expect("a rank that has died", r"SBN_TRANSPORT_ERROR", two, x)
-    expect("... which is noticed at once", "nothing was raised", _assert, time.monotonic() - began < 30)
+    expect(
+        "... which is noticed at once", "nothing was raised", _assert, time.monotonic() - began < 30
+    )
     os._exit(0)
 
 

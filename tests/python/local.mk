@@ -7,6 +7,7 @@ python_scripts = \
 	tests/python/module.sh
 dist_check_SCRIPTS += $(python_scripts)
 EXTRA_DIST += \
+	tests/python/bench.py \
 	tests/python/bits.py \
 	tests/python/cases.py \
 	tests/python/common.sh \

@@ -97,8 +97,12 @@ with tap.part("convert"):
         ),
         "eval and revert with an activation and a residual",
     )
-    tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm,
-               nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d()))
+    tap.raises(
+        ValueError,
+        "1: .*LazyBatchNorm2d",
+        convert_sync_batchnorm,
+        nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d()),
+    )
 
 with tap.part("features"):
     x = torch.randn(shape)
@@ -188,7 +192,11 @@ with tap.part("errors"):
     tap.raises(ValueError, "input: .*got float64", layer, torch.ones(2, 4).double())
     tap.raises(ValueError, "input: expected 2 to 5 dim.*got 6", layer, torch.ones(2, 4, 1, 1, 1, 1))
     tap.raises(
-        ValueError, r"residual: expected \(2, 4\) of float32", layer, torch.ones(2, 4), torch.ones(3)
+        ValueError,
+        r"residual: expected \(2, 4\) of float32",
+        layer,
+        torch.ones(2, 4),
+        torch.ones(3),
     )
     tap.raises(
         syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, torch.ones(2, 5)

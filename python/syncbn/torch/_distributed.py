@@ -7,7 +7,7 @@ import datetime
 import inspect
 import itertools
 import time
-from typing import Any, Optional
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -25,7 +25,7 @@ _transport_error = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]
 
 
 class _Request:
-    __slots__ = ("work", "words", "key", "started", "announced")
+    __slots__ = ("announced", "key", "started", "words", "work")
 
     def __init__(self, work: Any, words: torch.Tensor, key: str) -> None:
         self.work, self.words, self.key = work, words, key
@@ -167,7 +167,7 @@ class DistributedTransport(Transport):
         if self._store is not None:
             self._store.add(key, 1)
 
-    def _absent(self, key: str) -> Optional[list[int]]:
+    def _absent(self, key: str) -> list[int] | None:
         """The other ranks that have not announced this, or None where that cannot be known."""
         if self._store is None:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import Any
 
 import torch.distributed as dist
 
@@ -35,7 +35,7 @@ def group_of(process_group: Any, timeout: float) -> Group:
     return group
 
 
-def _transport(process_group: Any, timeout: float) -> Optional[Transport]:
+def _transport(process_group: Any, timeout: float) -> Transport | None:
     if process_group is None:
         return None
     if isinstance(process_group, mpi.Communicator):

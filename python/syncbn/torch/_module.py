@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,7 @@ def _out_of_graphs(function: _Function) -> _Function:
     """Leaves a function to the interpreter where torch.compile (PyTorch 2) traces."""
     compiler = getattr(torch, "compiler", None)
     disable = getattr(compiler, "disable", None)
-    return disable(function) if disable else function  # type: ignore[no-any-return]
+    return disable(function) if disable else function
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -62,13 +62,13 @@ class SyncBatchNorm(_BatchNorm):
 
     process_group: Any
     # The class that convert_sync_batchnorm found, for the way back.
-    converted_from: Optional[type[_BatchNorm]] = None
+    converted_from: type[_BatchNorm] | None = None
 
     def __init__(
         self,
         num_features: int,
         eps: float = 1e-5,
-        momentum: Optional[float] = 0.1,
+        momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
         process_group: Any = None,
@@ -77,7 +77,7 @@ class SyncBatchNorm(_BatchNorm):
         *,
         timeout: float = 300.0,
         gradients: str = "local",
-        activation: Optional[str] = None,
+        activation: str | None = None,
         slope: float = 0.01,
         name: str = "batchnorm",
         **newer: Any,
@@ -104,15 +104,13 @@ class SyncBatchNorm(_BatchNorm):
         self.timeout, self.gradients, self.name = float(timeout), gradients, name
         self.activation, self.slope = activation, float(slope)
 
-    def forward(  # type: ignore[override]
-        self, input: Tensor, residual: Optional[Tensor] = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
         """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
         return self._train(input, residual)
 
-    def _evaluate(self, input: Tensor, residual: Optional[Tensor]) -> Tensor:
+    def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
         y = F.batch_norm(
             input,
@@ -127,7 +125,7 @@ class SyncBatchNorm(_BatchNorm):
         return _behind(y, residual, self.activation, self.slope)
 
     @_out_of_graphs
-    def _train(self, input: Tensor, residual: Optional[Tensor]) -> Tensor:
+    def _train(self, input: Tensor, residual: Tensor | None) -> Tensor:
         call = Call(
             group_of(self.process_group, self.timeout),
             self.name,
@@ -169,7 +167,7 @@ class SyncBatchNorm(_BatchNorm):
             self.running_var.lerp_(var.to(self.running_var.dtype), momentum)
 
     def extra_repr(self) -> str:
-        text = super().extra_repr()
+        text: str = super().extra_repr()  # type: ignore[no-untyped-call]
         if self.gradients != "local":
             text += f", gradients={self.gradients!r}"
         if self.activation is not None:
@@ -217,12 +215,10 @@ class SyncBatchNorm(_BatchNorm):
 class BatchNorm(_BatchNorm):
     """SyncBatchNorm's batch norm of one process, by PyTorch: what revert_sync_batchnorm makes."""
 
-    activation: Optional[str] = None
+    activation: str | None = None
     slope = 0.01
 
-    def forward(  # type: ignore[override]
-        self, input: Tensor, residual: Optional[Tensor] = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
         return _behind(super().forward(input), residual, self.activation, self.slope)
 
     def _check_input_dim(self, input: Tensor) -> None:
@@ -248,10 +244,10 @@ def revert_sync_batchnorm(module: nn.Module) -> nn.Module:
 
 
 def _replace(
-    module: nn.Module, replacement: Callable[[nn.Module, str], Optional[nn.Module]]
+    module: nn.Module, replacement: Callable[[nn.Module, str], nn.Module | None]
 ) -> nn.Module:
     """The model with modules replaced in place; one that occurs twice is replaced by one."""
-    made: dict[int, Optional[nn.Module]] = {}
+    made: dict[int, nn.Module | None] = {}
     for path, old in list(module.named_modules(remove_duplicate=False)):
         if id(old) not in made:
             made[id(old)] = replacement(old, path or "batchnorm")
@@ -269,7 +265,7 @@ def _converted(
     process_group: Any,
     timeout: float,
     gradients: str,
-) -> Optional[nn.Module]:
+) -> nn.Module | None:
     if not isinstance(old, _BatchNorm):
         return None
     if isinstance(old, LazyModuleMixin):
@@ -297,7 +293,7 @@ def _converted(
     return _with_state_of(old, new)
 
 
-def _reverted(old: nn.Module) -> Optional[nn.Module]:
+def _reverted(old: nn.Module) -> nn.Module | None:
     if not isinstance(old, (SyncBatchNorm, nn.SyncBatchNorm)):
         return None
     kind = getattr(old, "converted_from", None) or BatchNorm
@@ -318,9 +314,7 @@ def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
     return new.train(old.training)
 
 
-def _behind(
-    y: Tensor, residual: Optional[Tensor], activation: Optional[str], slope: float
-) -> Tensor:
+def _behind(y: Tensor, residual: Tensor | None, activation: str | None, slope: float) -> Tensor:
     """The residual added and the activation applied, by PyTorch."""
     if residual is not None:
         y = y + residual

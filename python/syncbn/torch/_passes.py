@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_uint64
-from typing import Any, Optional, Sequence
+from typing import Any, Sequence
 
 import torch
 from torch import Tensor
@@ -36,15 +36,26 @@ class Call:
     count   values per channel over the group
     """
 
-    __slots__ = ("group", "name", "eps", "activation", "slope", "gradients", "saved", "layout")
-    __slots__ += ("stats", "count", "wants_stats")
+    __slots__ = (
+        "activation",
+        "count",
+        "eps",
+        "gradients",
+        "group",
+        "layout",
+        "name",
+        "saved",
+        "slope",
+        "stats",
+        "wants_stats",
+    )
 
     def __init__(
         self,
         group: Group,
         name: str,
         eps: float,
-        activation: Optional[str],
+        activation: str | None,
         slope: float,
         gradients: str,
         wants_stats: bool,
@@ -52,9 +63,9 @@ class Call:
         self.group, self.name, self.eps = group, name, eps
         self.activation, self.slope, self.gradients = activation, slope, gradients
         self.wants_stats = wants_stats
-        self.saved: Optional[Saved] = None
+        self.saved: Saved | None = None
         self.layout = _NCHW
-        self.stats: Optional[Tensor] = None
+        self.stats: Tensor | None = None
         self.count = 0
 
     def layer(self, channels: int, dtype: torch.dtype, affine: bool, residual: bool) -> Layer:
@@ -86,7 +97,7 @@ class Call:
 class _Buffers:
     """The cl_mems of a pass, on the memory of tensors, from `with` to its end."""
 
-    __slots__ = ("_device", "_mems", "_written", "_kept")
+    __slots__ = ("_device", "_kept", "_mems", "_written")
 
     def __init__(self, device: Device) -> None:
         self._device = device
@@ -101,26 +112,24 @@ class _Buffers:
         for mem in self._mems:
             _c.clReleaseMemObject(mem)
 
-    def read(self, tensor: Tensor) -> Optional[int]:
+    def read(self, tensor: Tensor) -> int | None:
         """Of a dense tensor that the pass reads; None without elements."""
         return self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
 
-    def write(self, tensor: Tensor) -> Optional[int]:
+    def write(self, tensor: Tensor) -> int | None:
         """Of a dense tensor that the pass writes."""
         mem = self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
         if mem:
             self._written.append((mem, tensor.numel() * tensor.element_size()))
         return mem
 
-    def floats(self, tensor: Tensor) -> Optional[int]:
+    def floats(self, tensor: Tensor) -> int | None:
         """Of a parameter, as floats."""
         tensor = tensor.detach().float().contiguous()
         self._kept.append(tensor)
         return self.read(tensor)
 
-    def affine(
-        self, weight: Optional[Tensor], bias: Optional[Tensor]
-    ) -> tuple[Optional[int], Optional[int]]:
+    def affine(self, weight: Tensor | None, bias: Tensor | None) -> tuple[int | None, int | None]:
         """Weight and bias; a missing bias is zeros."""
         if weight is None:
             return None, None
@@ -130,7 +139,7 @@ class _Buffers:
         """Waits until what the pass writes is in the tensors."""
         self._device.finish(self._written)
 
-    def _wrap(self, address: int, size: int) -> Optional[int]:
+    def _wrap(self, address: int, size: int) -> int | None:
         if not size:
             return None
         mem = self._device.wrap(address, size)
@@ -150,12 +159,12 @@ class Node(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         call: Call,
         channels: int,
-        weight: Optional[Tensor],
-        bias: Optional[Tensor],
+        weight: Tensor | None,
+        bias: Tensor | None,
         *tensors: Tensor,
     ) -> Any:
         group = call.group
@@ -189,7 +198,7 @@ class Node(torch.autograd.Function):
         return ys[0] if replicas == 1 else tuple(ys)
 
     @staticmethod
-    @once_differentiable  # type: ignore[misc]
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
         call: Call = ctx.call
         weight, bias, *xs = ctx.saved_tensors
@@ -206,14 +215,14 @@ class Node(torch.autograd.Function):
 
 def backward(
     call: Call,
-    weight: Optional[Tensor],
-    bias: Optional[Tensor],
+    weight: Tensor | None,
+    bias: Tensor | None,
     xs: Sequence[Tensor],
     dys: Sequence[Tensor],
     wants_weight: bool,
     wants_bias: bool,
     wants_residual: bool,
-) -> tuple[list[Tensor], list[Tensor], Optional[Tensor], Optional[Tensor]]:
+) -> tuple[list[Tensor], list[Tensor], Tensor | None, Tensor | None]:
     """The backward pass of `call`: gradients of x, of the residuals, of weight and of bias.
 
     xs, dys   of each replica, in the call's layout
@@ -254,9 +263,7 @@ def backward(
     )
 
 
-def _parameter_grad(
-    call: Call, grads: Optional[Tensor], parameter: Optional[Tensor]
-) -> Optional[Tensor]:
+def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) -> Tensor | None:
     """The replicas' gradients of a parameter as one: their sum, or, where each has the group's
     sum, what DistributedDataParallel makes of local sums: that sum over the number of ranks."""
     if grads is None or parameter is None:
@@ -298,7 +305,5 @@ def _read_stats(call: Call, channels: int) -> None:
     stats = torch.empty(2, channels)
     count = c_uint64()
     start = stats.data_ptr()
-    _c.check(
-        _c.sbn_saved_stats(call.saved.handle, start, start + 4 * channels, byref(count))
-    )
+    _c.check(_c.sbn_saved_stats(call.saved.handle, start, start + 4 * channels, byref(count)))
     call.stats, call.count = stats, count.value
