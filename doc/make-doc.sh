@@ -23,8 +23,8 @@ export LC_ALL=C SOURCE_DATE_EPOCH=0
         echo 'GENERATE_MAN = YES'
         echo 'WARN_AS_ERROR = FAIL_ON_WARNINGS'
     else
-        echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/CONTRIBUTING.md\""
-        echo "INPUT += \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
+        echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/INSTALL.md\""
+        echo "INPUT += \"$srcdir/CONTRIBUTING.md\" \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
         echo "USE_MDFILE_AS_MAINPAGE = \"$srcdir/README.md\""
         echo "IMAGE_PATH = \"$srcdir/doc\" \"$srcdir/examples/fashion\""
         # Not errors: this doxygen has no anchors for headings within a page.
