@@ -32,10 +32,14 @@ check_run 'the headers, the package files and the completion' eval '
 check_run 'no static traces of the build directory' eval '! grep -rl "$(pwd)" "$includedir" \
     "$libdir/pkgconfig" "$libdir/cmake" "$prefix/share"'
 
-export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
-# The stage's own paths, and the system's as they are.
-flags() { # MODULE [OPTIONS]: of pkg-config
-    pkg-config --define-prefix --cflags --libs "$@"
+# The stage's own paths, and the system's as they are: pkg-config's --define-prefix would change these, too.
+mkdir "$work/pc"
+for file in "$libdir"/pkgconfig/*.pc; do
+    sed "s,^prefix=.*,prefix=$prefix," "$file" > "$work/pc/${file##*/}"
+done
+export PKG_CONFIG_PATH="$work/pc" LD_LIBRARY_PATH="$libdir"
+flags() { # MODULE
+    pkg-config --cflags --libs "$@"
 }
 in_stage() { # what pkg-config finds is the stage's
     flags syncbn | grep -q "$stage"
@@ -74,7 +78,7 @@ bin_PROGRAMS = program
 program_CFLAGS = $(SYNCBN_CFLAGS)
 program_LDADD = $(SYNCBN_LIBS)
 END
-    autoreconf -fi && ./configure CC="$CC" PKG_CONFIG='pkg-config --define-prefix' && make && ./program
+    autoreconf -fi && ./configure CC="$CC" && make && ./program
 }
 if has autoreconf && has pkg-config; then
     check_run 'autotools: a program' eval '(autotools)'

@@ -46,17 +46,16 @@ static int run(void *self, bench_pass pass)
                                   {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
                                   {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
                                   {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
-    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
-                                    {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
-                                    {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
-                                    {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
-                                    {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
-                                    {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
-                                    {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]},
-                                    {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
-                                    {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]}};
+    dnnl_exec_arg_t backward[9] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
+                                   {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
+                                   {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
+                                   {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
+                                   {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
+                                   {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
+                                   {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
+                                   {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]}};
     const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
-    const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
+    const int forwards = affine ? 6 : 4, backwards = affine ? 8 : 5;
     forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
     return pass == BENCH_FORWARD ? execute(o, o->forward, forward, forwards + relu)
                                  : execute(o, o->backward, backward, backwards + relu);
