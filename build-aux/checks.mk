@@ -213,8 +213,8 @@ check-openmpi-here: $(mpi_programs) $(mpi_examples)
 	  TEST_SUITE_LOG=check-openmpi.log
 
 # --- make check-bare --------------------------------------------------------------------
-# What README.md tells a stranger to do, with the release archive, on a Debian that has nothing
-# else. BARE=full runs all of quickstart check there, too.
+# What README.md and INSTALL.md tell a stranger to do, on systems of Debian 12 and 13 that have nothing else;
+# with BARE=full all of it on both.
 BARE =
 EXTRA_DIST += tests/tools/bare_debian.sh
 check-bare: dist

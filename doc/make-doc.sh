@@ -24,8 +24,8 @@ export LC_ALL=C SOURCE_DATE_EPOCH=0
         echo 'GENERATE_MAN = YES'
         echo 'WARN_AS_ERROR = FAIL_ON_WARNINGS'
     else
-        echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/CONTRIBUTING.md\""
-        echo "INPUT += \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
+        echo "INPUT = \"$srcdir/include\" \"$srcdir/README.md\" \"$srcdir/INSTALL.md\""
+        echo "INPUT += \"$srcdir/CONTRIBUTING.md\" \"$srcdir/SECURITY.md\" \"$srcdir/doc\""
         echo "USE_MDFILE_AS_MAINPAGE = \"$srcdir/doc/manual.md\""
         echo "IMAGE_PATH = \"$srcdir/doc\" \"$srcdir/examples/fashion\""
         echo "HTML_EXTRA_STYLESHEET = \"$srcdir/doc/manual.css\""

@@ -5,12 +5,17 @@ set -eu
 archive=$1 folder=$2
 name=$(basename "$archive" .tar.gz)
 version=${name#syncbn-}
-for tool in dpkg-buildpackage dh lintian; do
-    command -v $tool > /dev/null || {
-        echo "make deb: $tool is missing; install dpkg-dev, debhelper and lintian" >&2
-        exit 1
-    }
+missing=
+for package in build-essential debhelper lintian; do
+    case $(dpkg-query -W -f='${db:Status-Status}' $package 2> /dev/null) in
+        installed) ;;
+        *) missing="$missing $package" ;;
+    esac
 done
+[ -z "$missing" ] || {
+    echo "make deb: install these packages first:$missing" >&2
+    exit 1
+}
 rm -rf "$folder"
 mkdir -p "$folder"
 cp "$archive" "$folder/syncbn_$version.orig.tar.gz"
@@ -39,9 +44,26 @@ holds() {
 }
 holds libsyncbn0 'lib/[^/]*/libsyncbn\.so\.0'
 holds libsyncbn-mpi0 'lib/[^/]*/libsyncbn-mpi\.so\.0'
-holds libsyncbn-dev include/syncbn.h include/syncbn-mpi.h include/syncbn/pass.h \
+holds libsyncbn-dev include/syncbn.h include/syncbn/pass.h \
     'lib/[^/]*/libsyncbn\.so' 'lib/[^/]*/libsyncbn\.a' 'lib/[^/]*/pkgconfig/syncbn\.pc' \
     'lib/[^/]*/cmake/syncbn/syncbn-config\.cmake' 'share/man/man3/sbn_forward\.3\.gz'
+# The documents that the first pages link.
+for document in $(grep -ohE '\]\([^):]*\.md' "$name/README.md" "$name/INSTALL.md"); do
+    document=${document#??}
+    holds libsyncbn-dev "share/doc/libsyncbn-dev/${document##*/}(\.gz)?"
+done
+# MPI is for those who ask for it.
+! grep mpi contents | grep -v doc/ || {
+    echo 'make deb: this of libsyncbn-dev belongs to libsyncbn-mpi-dev' >&2
+    exit 1
+}
+! dpkg-deb -f libsyncbn-dev_"$version"*.deb Depends | grep mpi || {
+    echo 'make deb: libsyncbn-dev needs no MPI' >&2
+    exit 1
+}
+holds libsyncbn-mpi-dev include/syncbn-mpi.h 'lib/[^/]*/libsyncbn-mpi\.so' \
+    'lib/[^/]*/libsyncbn-mpi\.a' 'lib/[^/]*/pkgconfig/syncbn-mpi\.pc' \
+    'share/man/man3/sbn_mpi_create\.3\.gz' 'share/man/man3/syncbn-mpi\.h\.3\.gz'
 holds syncbn-tools bin/syncbn 'share/man/man1/syncbn-check\.1\.gz' \
     share/bash-completion/completions/syncbn
 holds python3-syncbn lib/python3/dist-packages/syncbn/torch/__init__.py \

@@ -43,22 +43,35 @@ static void tell(sbn_mpi *mpi, int rank, int kind)
         free(message);
 }
 
+/* The rank that the next message is from, or -1 if there is none. */
+static int receive(sbn_mpi *mpi, int64_t *message)
+{
+    MPI_Status status;
+    int there = 0;
+    if (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) != MPI_SUCCESS || !there)
+        return -1;
+    const int rank = status.MPI_SOURCE;
+    return MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, MPI_STATUS_IGNORE) ==
+                   MPI_SUCCESS
+               ? rank
+               : -1;
+}
+
 void sbn__mpi_listen(sbn_mpi *mpi)
 {
     int64_t message[MESSAGE_WORDS];
-    for (;;) {
-        MPI_Status status;
-        int there = 0;
-        if (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) != MPI_SUCCESS || !there)
-            return;
-        const int rank = status.MPI_SOURCE;
-        if (MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, MPI_STATUS_IGNORE) !=
-            MPI_SUCCESS)
-            return;
+    for (int rank; (rank = receive(mpi, message)) >= 0;) {
         memcpy(mpi->heard + (size_t)rank * SBN_TAGS, message + STARTED, sizeof mpi->started);
         if (message[KIND] == QUESTION)
             tell(mpi, rank, ANSWER);
     }
+}
+
+void sbn__mpi_ignore(sbn_mpi *mpi)
+{
+    int64_t message[MESSAGE_WORDS];
+    while (receive(mpi, message) >= 0)
+        continue;
 }
 
 /* A rank answers only while it waits, so it has begun something. */

@@ -50,4 +50,7 @@ int sbn__mpi_test_all(sbn_mpi *mpi);
 /* Answers other ranks' questions, if there are any. */
 void sbn__mpi_listen(sbn_mpi *mpi);
 
+/* Receives them without an answer. */
+void sbn__mpi_ignore(sbn_mpi *mpi);
+
 #endif

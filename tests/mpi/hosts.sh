@@ -1,12 +1,13 @@
 #!/bin/sh
 # A job over two hosts that are network namespaces of this machine, joined by a veth
 # pair of 100 Mbit/s: what the other tests do over shared memory goes over TCP here,
-# and the interface counts the bytes. Skipped, with the reason, where namespaces may
-# not be made.
+# and the interface counts the bytes. The machine sees nothing of them. Skipped, with the
+# reason, where namespaces may not be made.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 . "$srcdir/tools/bench/scaling/namespaces.sh"
 
+hosts_apart "$0" || skip_all "no namespaces here: $(cat "$work/why")"
 hosts_open 2 > "$work/why" || skip_all "$(cat "$work/why")"
 first=${host_names% *} second=${host_names#* }
 ip link add wire netns "$first" type veth peer name wire netns "$second" 2> "$work/why" ||
@@ -47,6 +48,7 @@ else
     report 'not ok' 'the two ranks are on two hosts'
     sed 's/^/# /' "$work/hosts"
 fi
+check 'the machine does not see the hosts' [ ! -e "/proc/$SBN_HOSTS_APART/root/run/netns/$first" ]
 counted 'ranks that disagree' 100000 tap 4 tests/mpi/hub
 counted 'parts of a split' 100000 tap 4 tests/mpi/group_split
 counted 'problems' 100000 tap 2 tests/mpi/problems / 2 "$srcdir"/tests/inputs/shards

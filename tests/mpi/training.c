@@ -8,8 +8,11 @@
 
 int training_says(const training *t, const char *when, int status)
 {
-    printf("%s: rank %d: %s%s: %s\n", t->fault, t->rank, when, sbn_status_name(status),
-           sbn_last_error());
+    /* At once, or the ranks' lines mix: PoCL 6 makes standard output unbuffered. */
+    char line[2048];
+    snprintf(line, sizeof line, "%s: rank %d: %s%s: %s\n", t->fault, t->rank, when,
+             sbn_status_name(status), sbn_last_error());
+    fputs(line, stdout);
     fflush(stdout);
     return status;
 }

@@ -41,7 +41,7 @@ check 'an empty batch' refuses 'an empty batch' mb0ic4
 echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
 check 'two problems' run 0 bench --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
 check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
-check 'the devices' says '^device 0: pthread'
+check 'the devices' says '^device 0: (pthread|cpu)'
 check 'the wire' says '^on the wire, forward: 2 messages, [0-9]+ bytes and [0-9]+ for each channel$'
 check 'the fastest copy is named, once a problem' [ "$(grep -c 'the fastest copy$' "$work/out")" -eq 2 ]
 for pass in forward backward evaluate; do

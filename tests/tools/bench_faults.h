@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+enum { ONEDNN_FORWARD = 1, ONEDNN_BACKWARD };
+
 /* One of these, or none. */
 typedef struct bench_fault {
     const char *kernel; /* the kernel of this name is not run */
@@ -16,7 +18,7 @@ typedef struct bench_fault {
     int other_layer;    /* sbn_forward of any layer but the first does nothing */
     int halves_alone;   /* sbn_forward of a layer of halves without an activation does nothing */
     size_t begin;       /* sbn_forward_begin over such shards takes dy for x */
-    int onednn;         /* primitives with so many arguments are not run */
+    int onednn; /* its primitives of this pass are not run: ONEDNN_FORWARD, ONEDNN_BACKWARD */
 } bench_fault;
 
 /* What is wrong from here on. */

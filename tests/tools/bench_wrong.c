@@ -120,8 +120,8 @@ static void check_onednn_bf16(bench *b)
         tap_note("oneDNN %s has no bf16 on this CPU", bench_onednn_version());
         return;
     }
-    check(b, line, "oneDNN's forward", (bench_fault){.onednn = 6}, "onednn ");
-    check(b, line, "oneDNN's backward", (bench_fault){.onednn = 9}, "onednn ");
+    check(b, line, "oneDNN's forward", (bench_fault){.onednn = ONEDNN_FORWARD}, "onednn ");
+    check(b, line, "oneDNN's backward", (bench_fault){.onednn = ONEDNN_BACKWARD}, "onednn ");
 }
 #endif
 
@@ -154,10 +154,14 @@ static void check_all(const fixture *f)
           "syncbn: evaluated");
     check(b, "mb4ic8ih6iw7", "sbn_forward_begin of two", (bench_fault){.begin = 2}, "apart: ");
 #ifdef HAVE_DNNL
-    check(b, "mb4ic8ih6iw7", "oneDNN's forward", (bench_fault){.onednn = 6}, "onednn ");
-    check(b, "mb4ic8ih6iw7", "oneDNN's backward", (bench_fault){.onednn = 9}, "onednn ");
-    check(b, "mb4ic8ih6iw7,relu", "oneDNN's forward", (bench_fault){.onednn = 7}, "onednn ");
-    check(b, "mb4ic8ih6iw7,relu", "oneDNN's backward", (bench_fault){.onednn = 10}, "onednn ");
+    check(b, "mb4ic8ih6iw7", "oneDNN's forward", (bench_fault){.onednn = ONEDNN_FORWARD},
+          "onednn ");
+    check(b, "mb4ic8ih6iw7", "oneDNN's backward", (bench_fault){.onednn = ONEDNN_BACKWARD},
+          "onednn ");
+    check(b, "mb4ic8ih6iw7,relu", "oneDNN's forward", (bench_fault){.onednn = ONEDNN_FORWARD},
+          "onednn ");
+    check(b, "mb4ic8ih6iw7,relu", "oneDNN's backward", (bench_fault){.onednn = ONEDNN_BACKWARD},
+          "onednn ");
     check_onednn_bf16(b);
 #endif
     bench_close(b);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # make dist: what is in the archive is what is in the source, also where the build directory has
-# a folder of a file's name; two archives are the same bytes. Runs in the build directory.
+# a folder of a file's name; two archives are the same bytes. What make deb asks for. Runs in the build
+# directory.
 # Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
@@ -17,7 +18,7 @@ dist() {
 }
 
 check 'make distdir' dist
-for file in quickstart configure README.md Makefile.in tests/pass/golden build-aux/tap-driver.sh; do
+for file in quickstart configure README.md INSTALL.md Makefile.in tests/pass/golden build-aux/tap-driver.sh; do
     check "$file is the source's" cmp "$srcdir/$file" "$work/syncbn/$file"
 done
 # make has a rule that makes a file of the script of its name, where that is newer: in a fresh clone
@@ -49,6 +50,30 @@ check 'all files have that time' eval '[ -z "$(TZ=UTC tar -tvzf "$work/dated.tar
 check 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$work/dated.tar.gz"'
 check 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
     grep -v "^[-drwx]* 0/0 " | tee "$work/out")" ]'
+
+# The time of an archive, made by COMMAND.
+time_by() { # COMMAND...
+    printf 'include Makefile\ndist-sh-time:;@echo "$(dist_time)"\n' |
+        MAKEFLAGS='' MAKELEVEL='' "$@" make -s --no-print-directory -f - dist-sh-time
+}
+same_time() { # EXPECTED COMMAND...
+    expected=$1
+    shift
+    came=$(time_by env -u SOURCE_DATE_EPOCH "$@" 2> "$work/err")
+    echo "expected $expected, got $came" > "$work/out"
+    [ "$came" = "$expected" ]
+}
+mkdir "$work/bin" && printf '#!/bin/sh\nexit 127\n' > "$work/bin/git" && chmod +x "$work/bin/git"
+check 'without git, the time of configure.ac' same_time "$(date -r "$srcdir/configure.ac" +%s)" \
+    env PATH="$work/bin:$PATH"
+# Git's own way to play a tree of somebody else's.
+check "in another owner's tree, the same time" same_time "$(time_by env -u SOURCE_DATE_EPOCH)" \
+    env GIT_TEST_ASSUME_DIFFERENT_OWNER=1
+
+printf '#!/bin/sh\nexit 1\n' > "$work/bin/dpkg-query" && chmod +x "$work/bin/dpkg-query"
+check_run 'make deb without its packages fails' eval \
+    '! PATH="$work/bin:$PATH" sh "$srcdir/packaging/deb.sh" archive "$work/deb"'
+it_says '^make deb: install these packages first: build-essential debhelper lintian$'
 
 if [ "$srcdir" = . ] || [ -e quickstart ]; then
     skip 'a folder of a file'"'"'s name' "this build directory is the source's, or has a quickstart of its own"

@@ -6,7 +6,8 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${CC:=cc}" "${CXX:=g++}" "${PYTHON:=python3}" "${MPI_KIND:=none}"
 srcdir=$(cd "$srcdir" && pwd)
-stage=$work/stage
+# Of a name that uninstall has to leave where it stands above the prefix.
+stage=$work/syncbn
 mkdir "$stage"
 # A make of its own, not a part of make check.
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR
@@ -31,10 +32,14 @@ check_run 'the headers, the package files and the completion' eval '
 check_run 'no static traces of the build directory' eval '! grep -rl "$(pwd)" "$includedir" \
     "$libdir/pkgconfig" "$libdir/cmake" "$prefix/share"'
 
-export PKG_CONFIG_PATH="$libdir/pkgconfig" LD_LIBRARY_PATH="$libdir"
-# The stage's own paths, and the system's as they are.
-flags() { # MODULE [OPTIONS]: of pkg-config
-    pkg-config --define-prefix --cflags --libs "$@"
+# The stage's own paths, and the system's as they are: pkg-config's --define-prefix would change these, too.
+mkdir "$work/pc"
+for file in "$libdir"/pkgconfig/*.pc; do
+    sed "s,^prefix=.*,prefix=$prefix," "$file" > "$work/pc/${file##*/}"
+done
+export PKG_CONFIG_PATH="$work/pc" LD_LIBRARY_PATH="$libdir"
+flags() { # MODULE
+    pkg-config --cflags --libs "$@"
 }
 in_stage() { # what pkg-config finds is the stage's
     flags syncbn | grep -q "$stage"
@@ -73,7 +78,7 @@ bin_PROGRAMS = program
 program_CFLAGS = $(SYNCBN_CFLAGS)
 program_LDADD = $(SYNCBN_LIBS)
 END
-    autoreconf -fi && ./configure CC="$CC" PKG_CONFIG='pkg-config --define-prefix' && make && ./program
+    autoreconf -fi && ./configure CC="$CC" && make && ./program
 }
 if has autoreconf && has pkg-config; then
     check_run 'autotools: a program' eval '(autotools)'
@@ -111,6 +116,13 @@ if has cmake; then
     if [ "$MPI_KIND" != none ] && has pkg-config; then
         check_run 'CMake: syncbn::mpi' eval '(cmake_program mpi "" syncbn::mpi \
             "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi)'
+        # The packages of a distribution are apart.
+        mv "$includedir/syncbn-mpi.h" "$work"
+        check_run 'CMake: syncbn::syncbn without the header of MPI' eval \
+            '(cmake_program apart 0.1 syncbn::syncbn "$program" && ./program)'
+        check_run 'and no syncbn::mpi' eval '! (cmake_program apart-mpi "" syncbn::mpi \
+            "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi) && grep -q "no component mpi" "$work/out"'
+        mv "$work/syncbn-mpi.h" "$includedir"
     else
         skip 'CMake: syncbn::mpi' 'no MPI, or no pkg-config'
     fi
@@ -175,7 +187,7 @@ check_run 'make uninstall' make uninstall DESTDIR="$stage"
 # Folders of the system's may stay, ours may not.
 left() {
     find "$stage" ! -type d
-    find "$stage" -type d -name '*syncbn*'
+    find "$prefix" -mindepth 1 -type d -name '*syncbn*'
 }
 check_run 'nothing is left' eval 'left; [ -z "$(left)" ]'
 echo "1..$count"

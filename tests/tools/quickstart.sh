@@ -1,6 +1,7 @@
 #!/bin/sh
-# quickstart where there is no dpkg, on a tree of its own: what it asks for, what it refuses, and
-# what it shows while tests run. The tools are this system's, and some are made up.
+# quickstart on a tree of its own, where there is no dpkg or a made-up one: what it asks for, installs and
+# refuses, what it shows while tests run, and what it leaves when it is stopped. The tools are this system's,
+# and some are made up.
 # Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
 tree=$work/tree
@@ -21,8 +22,9 @@ for tool in sh awk cat cp cut date dirname env expr find getconf grep id ls mkdi
     sed sort tail tee tr uname uniq; do
     path=$(command -v $tool) && ln -s "$path" "$work/bin/$tool"
 done
-# made_up NAME: a tool, from standard input.
+# made_up NAME: a tool, from standard input; not through a link to this system's.
 made_up() {
+    rm -f "$work/bin/$1"
     { echo '#!/bin/sh'; cat; } > "$work/bin/$1"
     chmod +x "$work/bin/$1"
 }
@@ -34,6 +36,10 @@ quickstart 2 check --fast
 it_says "^quickstart: check takes no argument '--fast'"
 quickstart 2 build now
 check 'nothing was made' [ ! -e "$tree/build" ]
+mkdir "$work/my tree" && cp "$srcdir/quickstart" "$work/my tree"
+check 'a path with a space: status 1' eval '! "$work/my tree/quickstart" build > "$work/out" 2>&1'
+it_says 'cannot build in ".*/my tree": the path has a space'
+check 'nothing was made there' [ ! -e "$work/my tree/build" ]
 
 quickstart 1 build
 it_says 'not found here: cc make pkg-config autoreconf automake libtoolize OpenCL.pc jansson.pc$'
@@ -41,7 +47,7 @@ it_never_says 'clblast|gnuplot'
 touch "$tree/configure" "$tree/Makefile.in" "$tree/build-aux/tap-driver.sh"
 quickstart 1 build
 it_says 'not found here: cc make pkg-config OpenCL.pc jansson.pc$'
-it_says 'README.md'
+it_says 'INSTALL.md'
 quickstart 1 check
 it_never_says 'clblast|gnuplot|autoreconf'
 quickstart 1 demo
@@ -89,4 +95,74 @@ sed 's/printf/exit 1; printf/' "$tree/Makefile.in" > "$work/Makefile" &&
     mv "$work/Makefile" "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 1 check
 it_says 'make check failed'
+
+# --- stopped, and beside another one ----------------------------------------------------
+runs() { # PID
+    grep -q sleep "/proc/$1/cmdline" 2> /dev/null
+}
+wait_for() { # CONDITION...
+    tries=0
+    until eval "$@"; do
+        [ $((tries += 1)) -le 100 ] || return 1
+        "$real_sleep" 0.1
+    done
+}
+# A test in a process group of its own.
+cat > "$tree/Makefile.in" << END
+TESTS = endless
+TEST_LOGS = endless.log
+all:
+check:
+	test -z '\$(TESTS)' || timeout 60 sh -c 'echo \$\$\$\$ > pid; exec $real_sleep 60'
+END
+for tool in flock timeout; do
+    path=$(command -v $tool) && ln -s "$path" "$work/bin/$tool"
+done
+if [ -e /proc/self/stat ]; then
+    rm -rf "$tree/build"
+    (cd "$work" && PATH=$work/bin exec tree/quickstart check > "$work/first" 2>&1 < /dev/null) &
+    first=$!
+    wait_for '[ -s "$tree/build/pid" ]'
+    if command -v flock > "$work/out"; then
+        quickstart 1 build
+        it_says '^quickstart: "quickstart check" \(process [0-9]+, since .*\) is at work in .*build'
+    else
+        skip 'two at once' 'flock is not installed'
+    fi
+    pid=$(cat "$tree/build/pid")
+    kill "$first"
+    wait "$first"
+    check 'SIGTERM: it ends by it' [ $? -eq 143 ]
+    check 'and its tests, too' wait_for '! runs "$pid"'
+    quickstart 0 build
+else
+    skip 'stopped by a signal' 'there is no /proc'
+fi
+
+# --- what is wanted, and not needed -----------------------------------------------------
+# A Debian that has all but libdnnl-dev and oclgrind installed, and knows no oclgrind.
+made_up dpkg-query << 'END'
+case $* in *oclgrind* | *libdnnl*) exit 1 ;; esac
+printf installed
+END
+made_up apt-get << END
+echo "\$*" >> '$work/apt'
+case \$* in *oclgrind*) exit 100 ;; esac
+END
+echo 'echo 0' | made_up id
+sed -i.old 's/timeout .*/true/' "$tree/Makefile.in" && rm -rf "$tree/build"
+quickstart 0 build
+check 'build wants nothing more' [ ! -e "$work/apt" ]
+quickstart 0 check
+it_says 'going on without oclgrind: not in this distribution'
+check 'oneDNN is installed, alone' grep -qx 'install -y --no-install-recommends libdnnl-dev' "$work/apt"
+echo 'case $* in *oclgrind*) exit 1 ;; esac; printf installed' | made_up dpkg-query
+rm "$work/apt"
+quickstart 0 check
+it_says 'going on without oclgrind: not in this distribution'
+check 'nor is it looked for again' [ ! -e "$work/apt" ]
+echo 'echo 1000' | made_up id
+rm -rf "$tree/build"
+quickstart 0 check
+it_says 'going on without oclgrind: packages can only be installed by root'
 echo "1..$count"

@@ -1,4 +1,4 @@
-/* Advice on drivers. The same packages are in README.md. */
+/* Advice on drivers. The same packages are in INSTALL.md. */
 #include "syncbn/driver_advice.h"
 
 #include <string.h>

@@ -1,6 +1,20 @@
 # Hosts that are network namespaces of this machine, for MPI jobs over TCP: sourced after
-# launch.sh. As root on Linux, with iproute2, for MPICH, whose launcher takes any program
+# launch.sh. On Linux, with iproute2, for MPICH, whose launcher takes any program
 # for ssh. What joins them is for the caller to make: an interface "wire" in each.
+
+# hosts_apart SCRIPT ARGUMENTS...: runs SCRIPT again and exits. There, nothing that it mounts is seen outside or
+# stays; a user has a network of their own, too. Returns there; or fails, with the reason in
+# $work/why.
+hosts_apart() {
+    [ -z "${SBN_HOSTS_APART-}" ] || return 0
+    apart=--mount hide='mount -t tmpfs tmpfs /run'
+    [ "$(id -u)" -eq 0 ] || apart='--mount --net --map-root-user'
+    # shellcheck disable=SC2086
+    unshare $apart sh -c "$hide" 2> "$work/why" || return
+    # shellcheck disable=SC2086
+    SBN_HOSTS_APART=$$ unshare $apart sh -c "$hide && exec sh \"\$@\"" sh "$@"
+    exit
+}
 
 # Deleting a namespace takes its interfaces away.
 hosts_close() {
@@ -14,7 +28,7 @@ hosts_close() {
 hosts_open() {
     [ "$MPI_KIND" = mpich ] || { echo 'the launcher of hosts is written for MPICH'; return 1; }
     command -v ip > /dev/null || { echo 'there is no ip command (iproute2)'; return 1; }
-    [ "$(id -u)" -eq 0 ] || { echo 'network namespaces are for root to make'; return 1; }
+    [ -n "${SBN_HOSTS_APART-}" ] || { echo "no namespaces here: $(cat "$work/why")"; return 1; }
     trap 'hosts_close; rm -rf "$work"' EXIT
     trap 'exit 1' HUP INT TERM
     host_names='' host=0

@@ -10,6 +10,11 @@
 . "$srcdir/tools/bench/scaling/namespaces.sh"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
+if [ "$(id -u)" -eq 0 ]; then
+    hosts_apart "$0" "$@"
+else
+    echo 'they are for root to make' > "$work/why"
+fi
 : "${RANKS:=1 2 4 8}" "${CHANNELS:=16 64 256 1024 2048 4096 8192}" "${SCALING_SECONDS:=1}"
 : "${HOSTS:=2 4 8}" "${LATENCY:=2000}" "${MBITS:=50}" "${WIRE_CHANNELS:=16 256 1024 2048}"
 out=$1
