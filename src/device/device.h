@@ -88,6 +88,12 @@ int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
 /* Sets *done to 1 if the command has ended; a failed command is an error. */
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
 
+/*
+ * Waits for a command. The host may read what it has copied only then: asking for its state is no
+ * synchronisation point.
+ */
+int sbn__event_wait(const sbn_replica *replica, cl_event event);
+
 /* Releases *event unless it is NULL. */
 void sbn__release_event(cl_event *event);
 
