@@ -52,7 +52,9 @@ typedef struct sbn_batchnorm_config {
     /*
      * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and
      * in evaluation. (PyTorch evaluates such a channel to +-Inf where x is not the mean, and
-     * has refused 0 in training since 2.15.)
+     * has refused 0 in training since 2.15.) With 0, y and dx of a channel whose standard
+     * deviation is below about 2^-64 are inaccurate or NaN, because squares of floats underflow
+     * (doc/order.md).
      */
     double eps;
     sbn_eps_mode eps_mode;

@@ -49,7 +49,8 @@ enum {
      * same on all replicas. Leave such gradients out of a later averaging over
      * replicas: averaging n equal sums is harmless, but adding them counts n times.
      * Without this flag each replica receives the sums over its own shard, to be
-     * averaged or added together with the model's other gradients.
+     * averaged or added together with the model's other gradients; a shard without
+     * values gives zeros, whatever NaN other replicas have.
      */
     SBN_GLOBAL_GRADIENTS = 4
 };
