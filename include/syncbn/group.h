@@ -71,6 +71,9 @@ typedef struct sbn_group_config {
      * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
      * Options are separated by spaces; quotes do not hold words together.
      * "-cl-nv-maxrregcount=N" replaces the library's own limit for NVIDIA's compiler.
+     * On Intel's GPUs a tensor's buffer larger than CL_DEVICE_MAX_MEM_ALLOC_SIZE is
+     * SBN_INVALID_ARGUMENT without "-cl-intel-greater-than-4GB-buffer-required", which
+     * costs speed. Options that the compiler does not take are SBN_INVALID_ARGUMENT.
      */
     const char *build_options;
     /*

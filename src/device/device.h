@@ -17,7 +17,7 @@ typedef struct sbn_replica {
     cl_device_id device;
     size_t compute_units;
     int in_order; /* the queue keeps order */
-    cl_ulong max_allocation, cache_size;
+    cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;
     sbn_program *programs[SBN_TYPES][SBN_VARIANTS]; /* whose kernels are loaded; else NULL */
