@@ -50,12 +50,15 @@
  *
  * Structs. Each struct that a caller fills, except sbn_buffer, begins with `size`,
  * the caller's sizeof. Start from the struct's _INIT macro; where the defaults are
- * not zeros, a function sbn_*_init(struct, size) does the same for bindings from
- * other languages. Later versions of the library only append fields, and zero means
- * off in each of them. So a library accepts structs of programs that were compiled
- * with another version: fields that a smaller struct lacks count as zero; a larger
- * one is accepted if it holds zeros beyond the fields that the library knows, else
- * SBN_INVALID_ARGUMENT. A struct that the library fills is written up to the
+ * not zeros, and for sbn_shard, a function sbn_*_init(struct, size) does the same for
+ * elements of arrays and for bindings from other languages. A struct of which only
+ * `size` and some fields are set has zeros in the others, and not the defaults: a
+ * sbn_batchnorm_config then has eps 0 and momentum 0, and no weight and bias. Later
+ * versions of the library only append fields, and zero means off in each of them. So a
+ * library accepts structs of programs that were compiled with another version: fields
+ * that a smaller struct lacks count as zero; a larger one is accepted if it holds zeros
+ * beyond the fields that the library knows, and its size is a multiple of
+ * sizeof(size_t) and at most 4096, else SBN_INVALID_ARGUMENT. A struct that the library fills is written up to the
  * caller's size, with zeros beyond the fields that the library knows. In an array
  * all elements have the size of the first one, at which distance they follow each
  * other.
