@@ -20,7 +20,7 @@ static const status_entry entries[] = {
     ENTRY(-20001, SBN_INVALID_ARGUMENT, "invalid argument"),
     ENTRY(-20002, SBN_OUT_OF_MEMORY, "out of host memory"),
     ENTRY(-20003, SBN_UNSUPPORTED_DEVICE, "the device cannot run the kernels"),
-    ENTRY(-20004, SBN_TOO_FEW_VALUES, "training needs more than one value per channel"),
+    ENTRY(-20004, SBN_TOO_FEW_VALUES, "the batch's statistics need more than one value per channel"),
     ENTRY(-20005, SBN_DISAGREEMENT, "the ranks made different calls"),
     ENTRY(-20006, SBN_REMOTE_ERROR, "another rank reported an error"),
     ENTRY(-20007, SBN_TIMEOUT, "a rank did not join within the timeout"),
