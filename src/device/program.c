@@ -81,9 +81,10 @@ static int blame_options(const sbn_program *owner)
         clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
         read_log(program, owner->device, name, log);
         const size_t blank = strspn(log, "\r\n");
-        status = sbn__fail(SBN_INVALID_ARGUMENT,
-                           "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
-                           name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
+        status =
+            sbn__fail(SBN_INVALID_ARGUMENT,
+                      "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
+                      name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
     } else {
         status = sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), owner->options);
     }
