@@ -3,12 +3,14 @@
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
 static void put_gradients(uint c, uint some, uint total, double n, words clamped, doubles invstd,
-                          doubles dy, doubles dy_xmu, doubles own_dy, doubles own_dy_xmu,
+                          doubles dy, doubles dy_xmu, doubles own_dy, doubles own_scaled,
                           global float *gradients)
 {
     const doubles mean_dy = divide_exactly(dy, n), invvar = invstd * invstd;
-    const doubles scaled = invvar * dy_xmu, own_scaled = own_dy_xmu * invstd;
-    const doubles k = choose_double(clamped, 0.0, divide_exactly(scaled, n));
+    const doubles scaled = invvar * dy_xmu;
+    /* Where dy is not finite k is NaN, of which dx is NaN. */
+    const words is_constant = clamped & TRUTH(fabs(dy) < (doubles)INFINITY);
+    const doubles k = choose_double(is_constant, 0.0, divide_exactly(scaled, n));
     store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, total) + c, some);
     store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, total) + c, some);
     store_floats(upper_float(k), gradients + table_row(ROW_K, total) + c, some);
@@ -41,18 +43,21 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
         backward_sums_of(limbs, &sum, &product);
         const doubles dy = sum_dy_of(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
-        doubles own_dy = dy, own_dy_xmu = dy_xmu;
+        doubles own_dy = dy, own_scaled = dy_xmu * invstd;
         if (!WIDE)
             store_truths(needs_wide(flags, TRUTH(invstd > 0x1p12)), repeat + c, some);
-        if (is_own) {
+        /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
+        if (is_own && own_slices == 0)
+            own_dy = own_scaled = 0.0;
+        else if (is_own) {
             ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, own, own_slices, own, 0, own, 0,
                         own, 0);
             backward_sums_of(limbs, &sum, &product);
             own_dy = sum_dy_of(sum, flags);
-            own_dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
+            own_scaled = sum_dy_xmu_of(sum, product, flags, mean) * invstd;
         }
         put_gradients(at, some, total, convert_double(count),
-                      clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_dy_xmu,
+                      clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
                       gradients);
     }
 }

@@ -7,7 +7,8 @@ static void put_statistics(uint c, uint some, uint total, doubles mean, doubles 
 {
     store_floats(upper_float(mean), coefficients + table_row(ROW_MEAN_HIGH, total) + c, some);
     store_floats(lower_float(mean), coefficients + table_row(ROW_MEAN_LOW, total) + c, some);
-    store_floats(upper_float(invstd), coefficients + table_row(ROW_INVSTD, total) + c, some);
+    store_floats(upper_float(choose_double(TRUTH(invstd == (doubles)INFINITY), QUIET_NAN, invstd)),
+                 coefficients + table_row(ROW_INVSTD, total) + c, some);
     store_doubles(mean, moments + table_row(MOMENT_MEAN, total) + c, some);
     store_doubles(var, moments + table_row(MOMENT_VAR, total) + c, some);
     store_doubles(invstd, moments + table_row(MOMENT_INVSTD, total) + c, some);

@@ -14,7 +14,7 @@ typedef struct backward_fusion {
 #endif
     global const float *bias; /* of the run's first channel */
     global stored *residual_grad;
-    uint has_residual_grad;
+    uint has_residual_grad; /* 2: over dy */
     mask_of mask;
     uint is_fixed;      /* the statistics are constants: dx = p dy */
     uint only_gradient; /* dx is not wanted: in its place is the gradient of the residual */
@@ -66,6 +66,18 @@ static real gradient_of(real x, real dy, real mean, real p, real b,
 #endif
 }
 
+#if RESIDUAL
+/* Over dy, without an activation, it is there already, except for what plus_zero changes. */
+static bool stores_residual_grad(real gradient, private const backward_fusion *fusion)
+{
+#if !ACTIVATES
+    if (fusion->has_residual_grad == 2)
+        return ANY(MASK(AS(int, plus_zero(gradient)) != AS(int, gradient)));
+#endif
+    return fusion->has_residual_grad;
+}
+#endif
+
 /* dx, from the gradient of z: where the statistics depend on x ... */
 static real trained_dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
                           private const backward_fusion *fusion)
@@ -93,11 +105,12 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
     const real gradient = gradient_of(x, dy, mean, p, b, fusion, place);
 #if RESIDUAL
     global stored *out = fusion->residual_grad + place;
-    if (fusion->has_residual_grad && count < WIDTH)
+    const bool stores = stores_residual_grad(gradient, fusion);
+    if (stores && count < WIDTH)
         store_edge(plus_zero(gradient), out, count);
-    else if (fusion->has_residual_grad && is_non_temporal(out, non_temporal))
+    else if (stores && is_non_temporal(out, non_temporal))
         STORE_NON_TEMPORAL(plus_zero(gradient), out);
-    else if (fusion->has_residual_grad)
+    else if (stores)
         store_elements(plus_zero(gradient), out);
 #endif
     return dx_of(x, gradient, mean, g, p, q, r, fusion);
@@ -135,7 +148,8 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
                                      GRADIENT_OF(2, x.z, dy.z, mean.z, p.z, b.z),
                                      GRADIENT_OF(3, x.w, dy.w, mean.w, p.w, b.w));
 #if RESIDUAL
-    if (fusion->has_residual_grad)
+    if (stores_residual_grad(gradient.x, fusion) || stores_residual_grad(gradient.y, fusion) ||
+        stores_residual_grad(gradient.z, fusion) || stores_residual_grad(gradient.w, fusion))
         store_four((float4)(plus_zero(gradient.x), plus_zero(gradient.y), plus_zero(gradient.z),
                             plus_zero(gradient.w)),
                    fusion->residual_grad, place);
@@ -161,7 +175,7 @@ static float backward_finished_one(float x, float dy, float mean, float g, float
     const ulong place = fusion->run + i;
     const float gradient = gradient_of(x, dy, mean, p, b, fusion, place);
 #if RESIDUAL
-    if (fusion->has_residual_grad)
+    if (stores_residual_grad(gradient, fusion))
         store_element(plus_zero(gradient), fusion->residual_grad, place);
 #endif
     return dx_of(x, gradient, mean, g, p, q, r, fusion);

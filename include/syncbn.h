@@ -136,7 +136,7 @@
  * Versions. Later versions of the library only append fields to structs, and zero means off in each
  * new one, so a program may be compiled with another version than it runs with. Fields that a
  * smaller struct lacks count as zero. A larger struct is SBN_INVALID_ARGUMENT unless the rest is
- * zero. A struct that the library fills is written up to your size, with zeros beyond the fields
+ * zero and its size a multiple of sizeof(size_t), at most 4096. A struct that the library fills is written up to your size, with zeros beyond the fields
  * that the library knows.
  *
  * Callbacks must return: neither longjmp nor a C++ exception may leave them. A thread must not be

@@ -51,7 +51,8 @@ typedef struct sbn_batchnorm_config {
     /*
      * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and in
      * evaluation. (PyTorch evaluates such a channel to +-Inf where x is not the mean, and has
-     * refused 0 in training since 2.15.)
+     * refused 0 in training since 2.15.) With 0, y and dx are also inaccurate or NaN where the
+     * standard deviation is below about 2^-64: squares of floats underflow (doc/order.md).
      */
     double eps;
     sbn_eps_mode eps_mode;   /* eps is added to the variance, or is its least value */

@@ -29,7 +29,7 @@ enum {
      * arithmetic that breaks a rule of the self-test.
      */
     SBN_UNSUPPORTED_DEVICE = -20003,
-    /* Training needs more than one value per channel over the whole group. */
+    /* sbn_forward by the batch's statistics needs more than one value per channel over the group. */
     SBN_TOO_FEW_VALUES = -20004,
     /* The ranks made different calls: the sentence names them and what differs. */
     SBN_DISAGREEMENT = -20005,

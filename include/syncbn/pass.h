@@ -38,8 +38,8 @@ enum {
     SBN_ACCUMULATE_GRADIENTS = 2, /* backward: add to weight_grad and bias_grad, do not overwrite */
     /*
      * backward: weight_grad and bias_grad receive the sums over the whole group, the same on all
-     * replicas. Without it each replica receives the sums over its own shard, to be averaged or
-     * added together with the model's other gradients. Leave gradients of this flag out of an
+     * replicas. Without it each replica receives the sums over its own shard (zeros without values),
+     * to be averaged or added together with the model's other gradients. Leave gradients of this flag out of an
      * addition over replicas: n equal sums would count n times.
      */
     SBN_GLOBAL_GRADIENTS = 4

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <syncbn/error.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -119,6 +121,14 @@ typedef struct sbn_shard {
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0 \
     }
+
+/*
+ * Writes SBN_SHARD_INIT to a struct of `size` bytes, such as an element of an array:
+ *
+ *   for (size_t r = 0; r < replicas; ++r)
+ *       sbn_shard_init(&shards[r], sizeof shards[r]);
+ */
+SBN_API int sbn_shard_init(sbn_shard *shard, size_t size);
 
 #ifdef __cplusplus
 }

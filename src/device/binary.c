@@ -37,18 +37,21 @@ int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sour
 /* Some drivers lose the required work-group sizes when a program is loaded from a binary. */
 static int knows_group_sizes(cl_program program, cl_device_id device)
 {
-    cl_kernel kernels[16];
     cl_uint count = 0;
-    if (clCreateKernelsInProgram(program, 16, kernels, &count) != CL_SUCCESS)
+    if (clCreateKernelsInProgram(program, 0, NULL, &count) != CL_SUCCESS)
         return 0;
-    int known = count > 0;
-    for (cl_uint i = 0; i < count; ++i) {
+    cl_kernel *kernels = sbn__allocate(sizeof *kernels * count);
+    const int made = kernels &&
+                     clCreateKernelsInProgram(program, count, kernels, &count) == CL_SUCCESS;
+    int known = made && count > 0;
+    for (cl_uint i = 0; i < count && made; ++i) {
         size_t local[3] = {0, 0, 0};
         known &= clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
                                           sizeof local, local, NULL) == CL_SUCCESS &&
                  local[0] > 0;
         clReleaseKernel(kernels[i]);
     }
+    sbn__free(kernels);
     return known;
 }
 

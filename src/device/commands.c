@@ -95,6 +95,12 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
     return state < 0 ? sbn__fail_cl(replica, "a command failed on the device", state) : SBN_SUCCESS;
 }
 
+int sbn__event_wait(const sbn_replica *replica, cl_event event)
+{
+    const cl_int code = clWaitForEvents(1, &event);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clWaitForEvents", code);
+}
+
 void sbn__release_event(cl_event *event)
 {
     if (*event) {

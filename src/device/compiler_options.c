@@ -88,6 +88,38 @@ int sbn__compiler_of(cl_device_id device, sbn_kernel_form form, sbn_compiler *co
                : sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_EXTENSIONS): %s", sbn_strerror(code));
 }
 
+/*
+ * Intel's kernels address what the device offers to allocate. A program may have larger buffers
+ * (CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL): without this option addresses in them wrap.
+ */
+#define LARGE_BUFFERS "-cl-intel-greater-than-4GB-buffer-required"
+enum { INTEL = 0x8086 };
+
+int sbn__largest_buffer(cl_device_id device, const char *options, cl_ulong *bytes)
+{
+    cl_device_type type = 0;
+    cl_uint vendor = 0;
+    *bytes = UINT64_MAX;
+    cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(device, CL_DEVICE_VENDOR_ID, sizeof vendor, &vendor, NULL);
+    if (code == CL_SUCCESS && type & CL_DEVICE_TYPE_GPU && vendor == INTEL &&
+        !(options && strstr(options, LARGE_BUFFERS)))
+        code = clGetDeviceInfo(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof *bytes, bytes, NULL);
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_VENDOR_ID): %s", sbn_strerror(code));
+}
+
+int sbn__fail_large(cl_ulong most, size_t bytes, const char *who, const char *name)
+{
+    return sbn__fail(
+        SBN_INVALID_ARGUMENT,
+        "%s: %s: expected a buffer of at most %llu bytes, got one of %zu: this device's "
+        "kernels address more only with build_options \"" LARGE_BUFFERS "\"",
+        who, name, (unsigned long long)most, bytes);
+}
+
 const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion, const char *more)
 {
     if (compiler == SBN_COMPILER_SUB_GROUPS16)

@@ -56,6 +56,7 @@ int sbn_device_check(cl_device_id device)
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
 {
     replica->index = index;
+    replica->largest_buffer = UINT64_MAX;
     if (!queue)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues[%zu]: expected a command queue, got NULL",
                          index);
@@ -75,9 +76,6 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                                NULL);
-    if (code == CL_SUCCESS)
-        code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_MEM_ALLOC_SIZE,
-                               sizeof replica->max_allocation, &replica->max_allocation, NULL);
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
                                sizeof replica->cache_size, &replica->cache_size, NULL);

@@ -16,8 +16,8 @@ typedef struct sbn_replica {
     cl_context context;
     cl_device_id device;
     size_t compute_units;
-    int in_order; /* the queue keeps order */
-    cl_ulong max_allocation, cache_size;
+    int in_order;                        /* the queue keeps order */
+    cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;
     sbn_program *programs[SBN_TYPES][SBN_VARIANTS]; /* whose kernels are loaded; else NULL */
@@ -87,6 +87,12 @@ int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
 
 /* Sets *done to 1 if the command has ended; a failed command is an error. */
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
+
+/*
+ * Waits for a command. The host may read what it has copied only then: asking for its state is no
+ * synchronisation point.
+ */
+int sbn__event_wait(const sbn_replica *replica, cl_event event);
 
 /* Releases *event unless it is NULL. */
 void sbn__release_event(cl_event *event);

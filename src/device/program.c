@@ -1,6 +1,7 @@
 #include "device/program.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "device/binary.h"
 #include "device/build_options.h"
@@ -45,20 +46,51 @@ int sbn__program_is_worth_caching(cl_device_id device)
            !(type & CL_DEVICE_TYPE_CPU);
 }
 
-/* The sentence, with the beginning of the compiler's log. */
-static int fail_build(cl_program program, cl_device_id device, cl_int code)
+/* Names the device, and copies the beginning of the compiler's log. */
+static void read_log(cl_program program, cl_device_id device, char name[128], char log[256])
 {
-    char name[128] = "?", log[256] = "";
-    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
     size_t size = 0;
+    strcpy(name, "?");
+    *log = '\0';
+    clGetDeviceInfo(device, CL_DEVICE_NAME, 128, name, NULL);
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *whole = size > 0 ? sbn__allocate(size) : NULL;
     if (whole && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, whole, NULL) ==
                      CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
+        snprintf(log, 256, "%s", whole);
     sbn__free(whole);
+}
+
+static int fail_build(cl_program program, cl_device_id device, cl_int code)
+{
+    char name[128], log[256];
+    read_log(program, device, name, log);
     return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
                      sbn_strerror(code), log);
+}
+
+/* A build has failed. Are the caller's options to blame, with which no program can be built? */
+static int blame_options(const sbn_program *owner)
+{
+    const char *least = "kernel void nothing(void) {}";
+    char name[128], log[256];
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
+    int status = SBN_UNSUPPORTED_DEVICE;
+    if (code == CL_SUCCESS &&
+        clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
+        read_log(program, owner->device, name, log);
+        const size_t blank = strspn(log, "\r\n");
+        status =
+            sbn__fail(SBN_INVALID_ARGUMENT,
+                      "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
+                      name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
+    } else {
+        status = sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), owner->options);
+    }
+    if (code == CL_SUCCESS)
+        clReleaseProgram(program);
+    return status;
 }
 
 static int build_text(cl_program *program, const sbn_program *owner, sbn_program_text *text)
@@ -147,7 +179,7 @@ int sbn__program_build(sbn_program *program, int cache)
     if (!status && sums)
         status = build(&program->reduce[SBN_WIDE], program, SBN_PROGRAM_WIDE, cache);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
-        return sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), program->options);
+        return blame_options(program);
     return status;
 }
 

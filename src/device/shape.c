@@ -3,7 +3,14 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/versioned_struct.h"
 #include "exact/format.h"
+
+int sbn_shard_init(sbn_shard *shard, size_t size)
+{
+    const sbn_shard defaults = SBN_SHARD_INIT;
+    return sbn__struct_init(shard, size, &defaults, SBN_STRUCT(sbn_shard), "shard");
+}
 
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size)
 {

@@ -101,6 +101,9 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
         if (!status)
             status = sbn__program_form(replica->device, config->form, &replica->form);
         if (!status)
+            status = sbn__largest_buffer(replica->device, config->build_options,
+                                         &replica->largest_buffer);
+        if (!status)
             status = tune(replica, config->program_cache);
         if (status)
             return status;

@@ -42,6 +42,11 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
     const int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_batchnorm_config), "config");
     if (status)
         return status;
+    if (config->eps == 0.0 && config->momentum == 0.0 && !config->affine &&
+        !config->track_running_stats)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "config: eps, momentum, affine and track_running_stats are all 0, as of a "
+                         "struct that was cleared: start from SBN_BATCHNORM_CONFIG_INIT");
     if (config->channels < 1 || config->channels > INT32_MAX)
         return sbn__fail(SBN_INVALID_ARGUMENT, "channels: expected 1 to 2^31 - 1, got %zu",
                          config->channels);

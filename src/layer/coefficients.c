@@ -1,5 +1,7 @@
 #include "layer/coefficients.h"
 
+#include <math.h>
+
 #include "device/kernel_constants.h"
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels)
@@ -13,7 +15,7 @@ static void write_channel(float *rows, size_t channels, size_t c, double mean, d
     const sbn_double_float m = sbn__split_double(mean);
     rows[SBN_ROW_MEAN_HIGH * channels + c] = m.high;
     rows[SBN_ROW_MEAN_LOW * channels + c] = m.low;
-    rows[SBN_ROW_INVSTD * channels + c] = (float)invstd;
+    rows[SBN_ROW_INVSTD * channels + c] = isinf(invstd) ? NAN : (float)invstd;
 }
 
 void sbn__coefficients_write(const sbn_channel_table *table, size_t first, size_t channels,

@@ -3,7 +3,7 @@
  * Rows, of all channels each (src/device/kernel_constants.h):
  *
  *   SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW   the mean as the sum of two floats
- *   SBN_ROW_INVSTD                        1 / sqrt(var + eps)
+ *   SBN_ROW_INVSTD                        1 / sqrt(var + eps); NaN where that is infinite
  *
  * One host copy serves all replicas.
  */

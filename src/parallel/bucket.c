@@ -140,6 +140,9 @@ int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parall
             status = sbn__event_done(&parallel->replicas[r], bucket->copied[r], &one);
         *done = *done && one;
     }
+    for (size_t r = 0; r < parallel->replica_count && *done && !status; ++r)
+        if (bucket->copied[r])
+            status = sbn__event_wait(&parallel->replicas[r], bucket->copied[r]);
     return status;
 }
 

@@ -49,12 +49,9 @@ int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica)
     return layer_pass->layer->affine && (shard->weight_grad.mem || shard->bias_grad.mem);
 }
 
-/* Over dy the gradient of a residual without an activation is there already. */
 static int wants_residual_grad(const sbn_batchnorm *layer, const sbn_shard *shard)
 {
-    return layer->residual && shard->residual_grad.mem &&
-           (layer->activation != SBN_IDENTITY ||
-            !sbn__is_same_buffer(&shard->residual_grad, &shard->dy));
+    return layer->residual && shard->residual_grad.mem;
 }
 
 int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica)

@@ -16,7 +16,8 @@ int sbn__pass_accept_counts(sbn_pass *pass)
         if (lp->count > 0 && lp->count < lp->kind->least_count) {
             sbn__pass_settle(pass, sbn__fail(SBN_TOO_FEW_VALUES,
                                              "%s of layer \"%s\": expected more than 1 value per "
-                                             "channel over the whole group in training, got %llu",
+                                             "channel over the whole group, whose statistics it "
+                                             "takes, got %llu",
                                              lp->kind->operation, lp->layer->name,
                                              (unsigned long long)lp->count));
             return 0;

@@ -52,6 +52,9 @@ int sbn__sums_arrived(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
     for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
         if (chunk->work[r].last)
             status = sbn__event_done(&group->replicas[r], chunk->work[r].last, done);
+    for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
+        if (chunk->work[r].last)
+            status = sbn__event_wait(&group->replicas[r], chunk->work[r].last);
     return status;
 }
 

@@ -22,6 +22,8 @@ static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const 
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: %s: expected a buffer of the queue's context, got one of another",
                          who, name);
+    if (bytes > replica->largest_buffer)
+        return sbn__fail_large(replica->largest_buffer, bytes, who, name);
     *held = bytes / sbn__type_size(type);
     return SBN_SUCCESS;
 }

@@ -1,4 +1,5 @@
 /* Writes the rows of the gradients' table from sums over the group or one replica. */
+#include <math.h>
 #include <string.h>
 
 #include "pass/backward.h"
@@ -29,19 +30,28 @@ static void put_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chu
     }
 }
 
+/* Writes zeros to the rows from `row` on. */
+static void clear_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
+                            size_t replica, int row)
+{
+    for (; row < SBN_GRADIENT_ROWS; ++row)
+        memset(sbn__gradient_row(layer_pass, replica, row) + chunk->first, 0,
+               sizeof(float) * chunk->channels);
+}
+
 static void put_own_gradients(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
                               size_t replica, const sbn_format *format, const unsigned char *only)
 {
     const size_t first = chunk->first, channels = chunk->channels;
     double *dy = layer_pass->columns[OWN_DY], *dy_xmu = layer_pass->columns[OWN_DY_XMU];
-    if (chunk->shapes[replica].values > 0) {
-        const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
-        sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
-                              layer_pass->saved->moments->mean + first, dy + first, dy_xmu + first);
-    } else {
-        memset(dy + first, 0, sizeof(double) * channels);
-        memset(dy_xmu + first, 0, sizeof(double) * channels);
+    /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
+    if (chunk->shapes[replica].values == 0) {
+        clear_gradients(layer_pass, chunk, replica, SBN_ROW_WEIGHT_GRAD);
+        return;
     }
+    const sbn_accumulators accumulators = sbn__sums_of_replica(chunk, replica, format);
+    sbn__gradient_sums_of(&accumulators, channels, only ? only + first : NULL,
+                          layer_pass->saved->moments->mean + first, dy + first, dy_xmu + first);
     put_gradients(layer_pass, chunk, replica, only, dy, dy_xmu);
 }
 
@@ -60,7 +70,9 @@ static void put_means(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, 
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
         high[c] = g.high;
         low[c] = g.low;
-        ks[c] = sbn__is_clamped(saved->var[c], layer_pass->layer->eps) ? 0.0f : (float)k;
+        /* Where dy is not finite k is NaN, of which dx is NaN. */
+        const int constant = sbn__is_clamped(saved->var[c], layer_pass->layer->eps);
+        ks[c] = constant && isfinite(dy[c]) ? 0.0f : (float)k;
     }
     for (size_t r = 1; r < layer_pass->group->replica_count; ++r)
         for (int row = SBN_ROW_G_HIGH; row <= SBN_ROW_K; ++row)
@@ -95,7 +107,5 @@ int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
 void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
 {
     for (size_t r = 0; layer_pass->count == 0 && r < layer_pass->group->replica_count; ++r)
-        for (int row = 0; row < SBN_GRADIENT_ROWS; ++row)
-            memset(sbn__gradient_row(layer_pass, r, row) + chunk->first, 0,
-                   sizeof(float) * chunk->channels);
+        clear_gradients(layer_pass, chunk, r, 0);
 }

@@ -1,6 +1,7 @@
 /*
  * What vendors' compilers are asked for: by extensions, sizes of sub-groups and compute capability; that it reaches
- * the compiler, for the narrow format alone, and that the caller's own limit holds.
+ * the compiler, for the narrow format alone, and that the caller's own limit holds. What is refused that would need
+ * another option, and options that are wrong.
  */
 #include <string.h>
 
@@ -78,6 +79,77 @@ static void builds(void)
     wraps_device_says(0, NULL, 0);
 }
 
+/* An Intel GPU that offers so many bytes. */
+static const cl_ulong offered = 1000;
+
+static void say_intel(void)
+{
+    static const cl_device_type type = CL_DEVICE_TYPE_GPU;
+    static const cl_uint vendor = 0x8086;
+    wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
+    wraps_device_says(CL_DEVICE_VENDOR_ID, &vendor, sizeof vendor);
+    wraps_device_says(CL_DEVICE_MAX_MEM_ALLOC_SIZE, &offered, sizeof offered);
+}
+
+static void largest(const char *options, cl_ulong expected)
+{
+    cl_ulong got = 0;
+    const int status = sbn__largest_buffer(device.device, options, &got);
+    tap_ok(!status && got == expected, "the largest buffer with <%s>: %llu, got %llu",
+           options ? options : "NULL", (unsigned long long)expected, (unsigned long long)got);
+}
+
+/* Larger buffers than an Intel GPU offers are refused without the option, by a whole layer, too. */
+static void large_buffers(void)
+{
+    enum { CHANNELS = 3, PLANE = 100 };
+    static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    slice data;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    largest(NULL, UINT64_MAX);
+    say_intel();
+    largest(NULL, offered);
+    largest("-w", offered);
+    largest(option, UINT64_MAX);
+    config.queues = &queue;
+    config.replicas = 1;
+    config.form = SBN_FORM_CPU;
+    config.program_cache = "";
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    wraps_device_says(0, NULL, 0);
+    of_layer.channels = CHANNELS;
+    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
+    slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE, 1);
+    expect(
+        sbn_evaluate(layer, &data.shard), SBN_INVALID_ARGUMENT,
+        "x: expected a buffer of at most 1000 bytes, got one of 1232: |build_options \"-cl-intel-",
+        "a buffer that is larger");
+    slice_close(&data);
+    slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE / 2, 1);
+    expect(sbn_evaluate(layer, &data.shard), SBN_SUCCESS, "", "one that is not");
+    slice_close(&data);
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+}
+
+/* Options that no program can be built with are the caller's mistake, and not the device's. */
+static void wrong_options(void)
+{
+    sbn_group *group;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &queue;
+    config.replicas = 1;
+    config.build_options = "-w -no-such-option";
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+           "build_options: the compiler of device \"|does not take \"-w -no-such-option\": |"
+           "no-such-option",
+           "an option that the compiler does not know");
+    tap_ok(!strchr(sbn_last_error(), '\n'), "one line: %s", sbn_last_error());
+}
+
 static void checks(void)
 {
     by("", 0, 0, SBN_COMPILER_PLAIN);
@@ -105,6 +177,8 @@ static void checks(void)
     options(intel, SBN_PROGRAM_WIDE, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16");
 
     builds();
+    large_buffers();
+    wrong_options();
 }
 
 int main(void)

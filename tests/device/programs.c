@@ -12,6 +12,7 @@
 
 #include "support/fixture.h"
 #include "base/memory.h"
+#include "device/binary.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
@@ -146,6 +147,32 @@ static void check_device(const char *name, int all)
     expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and the first again");
 }
 
+/* A program of more kernels than any of the library's is loaded from its binary. */
+static void check_many(const char *name)
+{
+    enum { KERNELS = 40 };
+    static char text[KERNELS * 100];
+    const char *source = text;
+    cl_int code;
+    for (int i = 0, at = 0; i < KERNELS; ++i)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "kernel __attribute__((reqd_work_group_size(4, 1, 1))) "
+                       "void k%d(global int *a) { *a = %d; }\n",
+                       i, i);
+    cl_program program = clCreateProgramWithSource(device.context, 1, &source, NULL, &code);
+    sbn_bytes binary;
+    must(code, "clCreateProgramWithSource");
+    must(clBuildProgram(program, 1, &device.device, "", NULL, NULL), "clBuildProgram");
+    if (sbn__binary_of(program, device.device, &binary)) {
+        cl_program loaded = sbn__binary_load(device.context, device.device, "", &binary);
+        tap_ok(loaded != NULL, "%s: a program of %d kernels is loaded", name, KERNELS);
+        if (loaded)
+            clReleaseProgram(loaded);
+    }
+    sbn__bytes_free(&binary);
+    clReleaseProgram(program);
+}
+
 static void on_device(cl_device_id id, const char *name, int all)
 {
     cl_int code;
@@ -159,6 +186,7 @@ static void on_device(cl_device_id id, const char *name, int all)
     snprintf(folder, sizeof folder, "%s/syncbn-programs-XXXXXX", temporary ? temporary : "/tmp");
     must(mkdtemp(folder) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "mkdtemp");
     check_device(name, all);
+    check_many(name);
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     must(system(command), command);
     slice_close(&data);

@@ -179,7 +179,7 @@ const sbn_shard *any_shards(fuzz_input *in)
         return NULL;
     for (size_t r = 0; r < REPLICAS; ++r) {
         sbn_shard *s = &shards[r];
-        *s = (sbn_shard)SBN_SHARD_INIT;
+        must(sbn_shard_init(s, sizeof *s), "sbn_shard_init");
         s->dims = any_number(in, 3);
         s->shape[0] = any_extent(in);
         s->shape[1] = any_number(in, CHANNELS) == CHANNELS ? CHANNELS : any_extent(in);

@@ -59,6 +59,11 @@ static void check_layers(sbn_group *group, sbn_batchnorm *other)
     REFUSED_LAYER(slope, NAN, "slope|got nan");
     REFUSED_LAYER(residual, 2, "residual|0 or 1|got 2");
     REFUSED_LAYER(from_output, -1, "from_output|0 or 1|got -1");
+    good = (sbn_batchnorm_config){.size = sizeof good, .channels = 3};
+    REFUSED_LAYER(average, SBN_AVERAGE_MOMENTUM, "all 0|start from SBN_BATCHNORM_CONFIG_INIT");
+    good.eps = 1e-5;
+    expect(sbn_batchnorm_create(group, &good, &layer), SBN_SUCCESS, "", "layer: only eps is not 0");
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
 }
 
 static void check_statistics(sbn_group *group, sbn_batchnorm *layer)

@@ -106,10 +106,11 @@ static void check_passes_under_way(void)
     stage_reset(&s);
 }
 
-/* One value per channel in all: refused in training, legal in evaluation of an untracked layer. */
+/* One value per channel in all: refused by sbn_forward, legal for sbn_evaluate. */
 static void check_too_few(sbn_batchnorm *untracked)
 {
     sbn_shard one[REPLICAS];
+    sbn_saved *untracked_saved = fixture_saved(untracked);
     memcpy(one, s.good, sizeof one);
     one[0].shape[0] = 1;
     one[0].shape[2] = 1;
@@ -117,6 +118,15 @@ static void check_too_few(sbn_batchnorm *untracked)
     refused(&s, FORWARD, s.layer, one, s.saved, 0, SBN_TOO_FEW_VALUES,
             "forward|\"first\": expected more than 1 value per channel|got 1",
             "one value per channel");
+    must(sbn_batchnorm_set_training(untracked, 0), "sbn_batchnorm_set_training");
+    expect(sbn_forward(untracked, one, untracked_saved, 0, NULL), SBN_TOO_FEW_VALUES,
+           "expected more than 1 value per channel over the whole group, whose statistics|got 1",
+           "one value per channel in evaluation without running statistics");
+    tap_ok(!strstr(sbn_last_error(), "training") &&
+               !strstr(sbn_strerror(SBN_TOO_FEW_VALUES), "training"),
+           "which is not in training: %s", sbn_strerror(SBN_TOO_FEW_VALUES));
+    must(sbn_batchnorm_set_training(untracked, 1), "sbn_batchnorm_set_training");
+    must(sbn_saved_destroy(untracked_saved), "sbn_saved_destroy");
     one[1].shape[2] = 1;
     expect(sbn_evaluate(untracked, one), SBN_SUCCESS, "",
            "evaluation of one value per channel without running statistics");

@@ -113,6 +113,17 @@ static void check_sizes(void)
     sbn_group_config group;
     sbn_load_config load;
     sbn_data_parallel_config parallel;
+    sbn_shard shards[2];
+    memset(shards, 0xa5, sizeof shards);
+    expect(sbn_shard_init(NULL, sizeof *shards), SBN_INVALID_ARGUMENT, "shard|sbn_shard|got NULL",
+           "shard: NULL");
+    for (int i = 0; i < 2; ++i)
+        must(sbn_shard_init(&shards[i], sizeof shards[i]), "sbn_shard_init");
+    const sbn_shard *last = &shards[1];
+    tap_ok(shards->size == sizeof *last && last->size == sizeof *last && !last->dims &&
+               !last->shape[4] && !last->x.mem && !last->bias_grad.offset && !last->num_wait &&
+               !last->event && !last->dx_pitch,
+           "init: elements of an array of shards");
     must(sbn_sampler_init(&sampler, sizeof sampler), "sbn_sampler_init");
     must(sbn_group_config_init(&group, sizeof group), "sbn_group_config_init");
     must(sbn_load_config_init(&load, sizeof load), "sbn_load_config_init");

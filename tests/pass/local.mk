@@ -115,6 +115,8 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
+tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
+tests_pass_saved_LDFLAGS = $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
 tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
 tests_pass_views_LDFLAGS = $(programs_wrap)

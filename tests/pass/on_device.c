@@ -112,6 +112,8 @@ static void checks(void)
         check_calls(&problems[0], queues[kind]);
         check_calls(&problems[3], queues[kind]);
         check_calls(&problems[8], queues[kind]);
+        check_copies(&problems[0], queues[kind]);
+        check_copies(&problems[3], queues[kind]);
         check_failed_launches(&problems[6], queues[kind]);
         check_late_input(&problems[3], queues[kind], 1);
         check_late_input(&problems[0], queues[kind], 0);

@@ -99,6 +99,22 @@ void check_calls(const problem *p, cl_command_queue queue)
     training_close(&t);
 }
 
+void check_copies(const problem *p, cl_command_queue queue)
+{
+    training t;
+    sbn_pass *pass;
+    training_open(&t, p, queue, 1);
+    must(sbn_forward_begin(t.layer, t.shards, t.saved, 0, &pass), "begin");
+    const long before = wraps_calls(WRAP_WAIT);
+    for (int ready = 0; !ready;)
+        must(sbn_pass_progress(pass, &ready), "progress");
+    const long waits = wraps_calls(WRAP_WAIT) - before;
+    must(sbn_pass_end(pass, NULL), "end");
+    tap_ok(waits == (long)t.replicas, "%s: %zu copies are read by the host after %ld waits",
+           p->what, t.replicas, waits);
+    training_close(&t);
+}
+
 static int step(training *t)
 {
     const int status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);

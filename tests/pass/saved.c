@@ -1,11 +1,14 @@
 /*
- * What doc/order.md says of saved statistics and <syncbn/batchnorm.h> of eps 0: the variance's last bit, and
- * where NaN comes from. Planes of one element, so that sums are exact but for what is cut off.
+ * What doc/order.md says of saved statistics, their last bits, and what <syncbn/batchnorm.h> and
+ * <syncbn/pass.h> say of NaN: where it comes from, and where it stays. Planes of one element, so that sums
+ * are exact but for what is cut off.
  */
 #include <math.h>
 #include <string.h>
 
+#include "group/group.h"
 #include "support/fixture.h"
+#include "support/programs_kept.h"
 
 enum { SAMPLES = 8 };
 
@@ -13,18 +16,33 @@ static fixture device;
 static cl_command_queue queue;
 static slice data;
 
+/* How a layer of one channel is made; on_host: the host combines. */
+typedef struct setting {
+    double eps;
+    sbn_eps_mode mode;
+    sbn_activation activation;
+    sbn_layout layout;
+    sbn_kernel_form form;
+    int on_host;
+    size_t replicas;
+} setting;
+
 typedef struct life {
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
 } life;
 
-static life make(double eps)
+static life make(const setting *as)
 {
-    life l = {.group = fixture_group(queue, 1, SBN_FORM_AUTO)};
+    life l = {.group = fixture_group(queue, as->replicas, as->form)};
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+    l.group->combines = l.group->combines && !as->on_host;
     of_layer.channels = 1;
-    of_layer.eps = eps;
+    of_layer.eps = as->eps;
+    of_layer.eps_mode = as->mode;
+    of_layer.activation = as->activation;
+    of_layer.layout = as->layout;
     must(sbn_batchnorm_create(l.group, &of_layer, &l.layer), "sbn_batchnorm_create");
     must(sbn_saved_create(l.layer, &l.saved), "sbn_saved_create");
     return l;
@@ -48,7 +66,7 @@ static void put(const sbn_buffer *buffer, const float *values)
 static void variance(double eps, int scale, float *mean, float *var)
 {
     float x[SAMPLES];
-    const life l = make(eps);
+    const life l = make(&(setting){.eps = eps, .replicas = 1});
     for (int i = 0; i < SAMPLES; ++i)
         x[i] = ldexpf(i % 2 ? 0x1.000002p0f : 1.0f, scale);
     put(&data.shard.x, x);
@@ -90,40 +108,115 @@ static int all_nan(const sbn_buffer *buffer)
     return all;
 }
 
-static void check_eps(void)
+static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char *what)
 {
-    const float zero = 0.0f, constant[SAMPLES] = {1, 1, 1, 1, 1, 1, 1, 1};
-    const float values[SAMPLES] = {0, 1, -1, 2, -2, 3, -3, 4};
-    const life l = make(0.0);
-    put(&data.shard.x, constant);
-    put(&data.shard.dy, values);
-    slice_reset(&data);
-    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    tap_ok(all_nan(&data.shard.y), "eps 0, training: y of a constant channel is NaN");
-    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
-    tap_ok(all_nan(&data.shard.dx), "eps 0, training: dx of a constant channel is NaN");
+    tap_ok(all_nan(buffer), "%s, %s form, %s%s%s: NaN", what,
+           as->form == SBN_FORM_CPU ? "CPU" : "GPU",
+           as->layout == SBN_LAYOUT_NCHW ? "channels first" : "channels last",
+           as->activation == SBN_RELU ? ", ReLU" : "", as->on_host ? ", the host combines" : "");
+}
+
+static const float constant[SAMPLES] = {1, 1, 1, 1, 1, 1, 1, 1};
+static const float some[SAMPLES] = {0, 1, -1, 2, -2, 3, -3, 4};
+
+/* A variance of 0, in training also one that is cut off, with eps 0. */
+static void check_eps(setting as)
+{
+    const float zero = 0.0f;
+    float tiny[SAMPLES]; /* their mean has more digits than a float */
+    as.eps = 0.0;
+    const life l = make(&as);
+    for (int i = 0; i < SAMPLES; ++i)
+        tiny[i] = ldexpf(1.0f + 0x1p-23f * (float)(i + i / 7), -100);
+    put(&data.shard.dy, some);
+    for (int is_tiny = 0; is_tiny < 2; ++is_tiny) {
+        put(&data.shard.x, is_tiny ? tiny : constant);
+        slice_reset(&data);
+        must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+        all_are_nan(&as, &data.shard.y, is_tiny ? "training, tiny, y" : "training, constant, y");
+        all_are_nan(&as, &data.shard.dx, is_tiny ? "training, tiny, dx" : "training, constant, dx");
+    }
     must(sbn_batchnorm_set_running_stats(l.layer, &zero, &zero, NULL), "set");
-    put(&data.shard.x, values);
+    put(&data.shard.x, some);
     slice_reset(&data);
     must(sbn_evaluate(l.layer, &data.shard), "sbn_evaluate");
-    tap_ok(all_nan(&data.shard.y), "eps 0, evaluation: y of a variance of 0 is NaN");
+    all_are_nan(&as, &data.shard.y, "evaluation, y");
     must(sbn_batchnorm_set_frozen(l.layer, 1), "freeze");
     slice_reset(&data);
     must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    tap_ok(all_nan(&data.shard.y), "eps 0, frozen: y of a variance of 0 is NaN");
     must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
-    tap_ok(all_nan(&data.shard.dx), "eps 0, frozen: dx of a variance of 0 is NaN");
+    all_are_nan(&as, &data.shard.y, "frozen, y");
+    all_are_nan(&as, &data.shard.dx, "frozen, dx");
+    end(&l);
+}
+
+/* An infinite dy where eps takes the place of the variance. */
+static void check_clamped(setting as)
+{
+    float dy[SAMPLES];
+    as.eps = 1.0;
+    as.mode = SBN_EPS_CLAMP;
+    as.activation = SBN_IDENTITY;
+    const life l = make(&as);
+    memcpy(dy, some, sizeof dy);
+    dy[3] = INFINITY;
+    put(&data.shard.x, constant);
+    put(&data.shard.dy, dy);
+    slice_reset(&data);
+    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+    all_are_nan(&as, &data.shard.dx, "a clamped variance, Inf in dy, dx");
+    end(&l);
+}
+
+/* NaN in the other replica's x, or dy, is nothing to the own gradients of no values: 0. */
+static void check_empty(setting as)
+{
+    slice none;
+    as.eps = 1e-5;
+    as.replicas = 2;
+    const life l = make(&as);
+    slice_open(&none, &device, queue, SAMPLES, 0, 1, 1, 1);
+    const sbn_shard shards[] = {data.shard, none.shard};
+    for (int in_dy = 0; in_dy < 2; ++in_dy) {
+        float values[SAMPLES], grads[2];
+        memcpy(values, some, sizeof values);
+        values[3] = NAN;
+        put(&data.shard.x, in_dy ? some : values);
+        put(&data.shard.dy, in_dy ? values : some);
+        must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
+        buffer_read(&none, &none.shard.weight_grad, 1, grads);
+        buffer_read(&none, &none.shard.bias_grad, 1, grads + 1);
+        tap_ok(grads[0] == 0.0f && grads[1] == 0.0f,
+               "NaN in another replica's %s, %s form%s: the gradients of no values are 0, got %g "
+               "and %g",
+               in_dy ? "dy" : "x", as.form == SBN_FORM_CPU ? "CPU" : "GPU",
+               as.on_host ? ", the host combines" : "", (double)grads[0], (double)grads[1]);
+    }
+    slice_close(&none);
     end(&l);
 }
 
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, 1, 1, 1);
-    const life kept = make(1.0); /* so that the kernels are built once */
     check_variance();
-    check_eps();
-    end(&kept);
+    for (int option = 0; option < 16; ++option) {
+        const setting as = {
+            .activation = option & 1 ? SBN_RELU : SBN_IDENTITY,
+            .layout = option & 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW,
+            .on_host = option & 4,
+            .form = option & 8 ? SBN_FORM_GPU : SBN_FORM_CPU,
+            .replicas = 1,
+        };
+        check_eps(as);
+        check_clamped(as);
+        check_empty(as);
+    }
     slice_close(&data);
+    programs_release();
 }
 
 int main(void)

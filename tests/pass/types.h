@@ -30,7 +30,7 @@ typedef struct case_of {
 #define TYPES_SLOPE 0.2f
 
 /*
- * Values near 1, some of them subnormal; any finite bits; the first with NaN and infinities; channels
+ * Values near 1, some of them subnormal or -0; any finite bits; the first with NaN and infinities; channels
  * of a constant, of one outlier, of a mean that is large against the spread, and of tiny numbers.
  */
 enum { VALUES_PLAIN, VALUES_ANY, VALUES_SPECIAL, VALUES_HARD };

@@ -54,6 +54,8 @@ static uint32_t element(const case_of *c, uint32_t seed, size_t i, size_t channe
         return storage_round(c->type, channel % 2 ? -INFINITY : i % 2 ? NAN : INFINITY);
     if (c->values == VALUES_HARD)
         return storage_round(c->type, hard(c->type, value, i, channel));
+    if (bits % 16 == 9)
+        return storage_round(c->type, -0.0f);
     /* A few are subnormal. */
     return bits % 16 == 5 && channel % 4 == 2 ? bits >> 20 & 0x803f : storage_round(c->type, value);
 }

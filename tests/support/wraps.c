@@ -283,7 +283,7 @@ static struct {
     cl_device_info question;
     const void *said;
     size_t size;
-} answers[2];
+} answers[3];
 static size_t answer_count;
 
 void wraps_device_says(cl_device_info question, const void *answer, size_t size)

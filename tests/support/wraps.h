@@ -136,7 +136,7 @@ void wraps_condemn(int n);
 int wraps_condemned(void);
 
 /*
- * What clGetDeviceInfo answers to a question, of two at most, instead of the device's own answer;
+ * What clGetDeviceInfo answers to a question, of three at most, instead of the device's own answer;
  * NULL: no more to any.
  */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);

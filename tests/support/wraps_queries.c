@@ -51,7 +51,7 @@ WRAP(cl_int, clCreateKernelsInProgram,
     if (wraps_fails(WRAP_CREATE_KERNELS))
         return CL_OUT_OF_HOST_MEMORY;
     const cl_int code = __real_clCreateKernelsInProgram(program, room, kernels, count);
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS ? (long)*count : 0);
+    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && kernels ? (long)*count : 0);
     return code;
 }
 

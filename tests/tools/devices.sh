@@ -25,15 +25,35 @@ only() {
     mkdir "$work/vendors" && cp "$vendors/$1.icd" "$work/vendors"
 }
 
-devices 1 'no driver' OCL_ICD_VENDORS=/none "$SYNCBN" devices
+mkdir "$work/empty" "$work/missing"
+devices 1 'no driver' OCL_ICD_VENDORS="$work/empty" "$SYNCBN" devices
 it_says 'no OpenCL platform is installed'
 it_says 'There is no OpenCL device that syncbn can use.'
 for line in 'apt install pocl-opencl-icd' 'dnf install pocl' 'pacman -S pocl' 'brew install pocl' \
     'RUSTICL_ENABLE=radeonsi' 'POCL_CACHE_DIR' 'OCL_ICD_VENDORS'; do
     it_says "$line"
 done
-devices 1 'no driver, as JSON' OCL_ICD_VENDORS=/none "$SYNCBN" devices --json -
+devices 1 'no driver, as JSON' OCL_ICD_VENDORS="$work/empty" "$SYNCBN" devices --json -
 check 'JSON alone' grep -qE '^\{"platforms": \[\]\}$|^  "platforms": \[\]' "$work/out"
+
+# A driver that is named and does not load: where, and why.
+does_not_load() {
+    devices 1 "$1" OCL_ICD_VENDORS="$2" "$SYNCBN" devices
+    it_says "$3"
+    check "$1: not as if nothing were installed" eval '! grep -q "apt install" "$work/out"'
+}
+echo libsyncbn-no-driver.so > "$work/missing/some.icd"
+loaders_words='libsyncbn-no-driver.so: cannot open shared object file: No such file or directory'
+does_not_load 'a folder that is not there' "$work/none" \
+    "OCL_ICD_VENDORS is $work/none: No such file or directory"
+does_not_load 'a library that is not there' "$work/missing" \
+    "$work/missing/some.icd names a driver that does not load: $loaders_words"
+does_not_load 'a file that names it' "$work/missing/some.icd" \
+    "$work/missing/some.icd names a driver that does not load: $loaders_words"
+does_not_load 'its name' libsyncbn-no-driver.so \
+    "OCL_ICD_VENDORS names a driver that does not load: $loaders_words"
+: > "$work/missing/some.icd"
+does_not_load 'a file without a name' "$work/missing" "$work/missing/some.icd names no driver: it is empty"
 
 if only pocl; then
     devices 1 'PoCL without a folder to write to' -u POCL_CACHE_DIR -u XDG_CACHE_HOME HOME=/proc \
@@ -43,6 +63,10 @@ if only pocl; then
     devices 0 'PoCL with one' -u XDG_CACHE_HOME HOME=/proc POCL_CACHE_DIR="$work/cache" \
         OCL_ICD_VENDORS="$work/vendors" "$SYNCBN" devices
     check 'no advice where a device can be used' eval '! grep -q "There is no" "$work/out"'
+    echo libsyncbn-no-driver.so > "$work/vendors/some.icd"
+    devices 0 'PoCL beside a driver that does not load' POCL_CACHE_DIR="$work/cache" \
+        OCL_ICD_VENDORS="$work/vendors" "$SYNCBN" devices
+    it_says "$loaders_words"
 fi
 if only rusticl; then
     devices 1 'rusticl as it comes' -u RUSTICL_ENABLE OCL_ICD_VENDORS="$work/vendors" \

@@ -12,8 +12,9 @@ static const char help[] =
     "\n"
     "Every OpenCL platform and device: the number that syncbn check --devices takes,\n"
     "what the device is, and whether syncbn can use it. \"form\" is the form of the\n"
-    "kernels that is chosen for it. Where no device can be used it says what to install,\n"
-    "and the exit status is 1.\n"
+    "kernels that is chosen for it. A driver that does not load is named, with the\n"
+    "loader's words. Where no device can be used it says what to install, and the exit\n"
+    "status is 1.\n"
     "\n"
     "  --json FILE  also writes the list to FILE, or, if it is -, to standard output and\n"
     "               nothing else there\n"
@@ -42,8 +43,6 @@ static int any_usable(const device_list *list)
 
 static void print_list(const device_list *list)
 {
-    if (list->platforms == 0)
-        puts("no OpenCL platform is installed");
     for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
         printf("%s (%s, %s)\n", platform->name, platform->vendor, platform->version);
@@ -101,7 +100,11 @@ static int run(const device_list *list, const void *options, json_output *json)
     const int failed = !any_usable(list);
     if (!json_output_is_stdout(json)) {
         print_list(list);
-        if (failed)
+        const int faults = driver_faults();
+        if (list->platforms == 0 && faults == 0)
+            puts("no OpenCL platform is installed");
+        /* Where drivers are installed and none loads, others are no help. */
+        if (failed && (list->platforms > 0 || faults == 0))
             fputs(driver_advice, stdout);
     }
     return json_output_write(json, list_json(list)) | failed;

@@ -1,7 +1,80 @@
 /* Advice on drivers. The same packages are in INSTALL.md. */
 #include "syncbn/driver_advice.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#define VENDORS "/etc/OpenCL/vendors"
+
+/* Says why a library does not load, which `named` by; 1 if it does not. */
+static int library_fault(const char *library, const char *named)
+{
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    if (!loaded) {
+        printf("%s names a driver that does not load: %s\n", named, dlerror());
+        return 1;
+    }
+    dlclose(loaded);
+    return 0;
+}
+
+/* Of a file whose first line names a driver. */
+static int file_fault(const char *path)
+{
+    char line[1024] = "";
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(line, sizeof line, file)) {
+        printf("%s names no driver: %s\n", path, file ? "it is empty" : strerror(errno));
+        if (file)
+            fclose(file);
+        return 1;
+    }
+    fclose(file);
+    line[strcspn(line, " \t\r\n")] = '\0';
+    return library_fault(line, path);
+}
+
+static int ends_with_icd(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".icd") == 0;
+}
+
+static int folder_faults(const char *folder)
+{
+    int faults = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char path[1024];
+        if (ends_with_icd(entry->d_name) &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            faults += file_fault(path);
+    }
+    if (dir)
+        closedir(dir);
+    return faults;
+}
+
+/* As loaders read it: a folder, a file that names a driver, or the driver itself. */
+int driver_faults(void)
+{
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    struct stat is;
+    if (!vendors)
+        return folder_faults(VENDORS);
+    if (stat(vendors, &is) == 0 && S_ISDIR(is.st_mode))
+        return folder_faults(vendors);
+    if (strchr(vendors, '/') && stat(vendors, &is) != 0) {
+        printf("OCL_ICD_VENDORS is %s: %s\n", vendors, strerror(errno));
+        return 1;
+    }
+    return ends_with_icd(vendors) ? file_fault(vendors) : library_fault(vendors, "OCL_ICD_VENDORS");
+}
 
 const char *platform_advice(const platform_info *platform)
 {

@@ -7,6 +7,9 @@
 /* Why a platform may show no devices: one line without its end, or "" where nothing is known. */
 const char *platform_advice(const platform_info *platform);
 
+/* Prints a line for each driver that the loader is told of and that does not load; how many. */
+int driver_faults(void);
+
 /* Printed below a list without usable devices. */
 extern const char driver_advice[];
 
