@@ -29,12 +29,8 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 /* The same, free to be overwritten: waits for writes still under way. */
 int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host);
 
-/*
- * Enqueues the copy of `channels` channels of all rows, from `first` on, from a replica's host copy
- * to its device. If `first` is not 0, the write of the channels before must have succeeded.
- */
-int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
-                             size_t channels);
+/* Enqueues the copy of a replica's host copy to its device. */
+int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);
 
 /*
  * Adds to `wait` what a command that reads the device's copy must wait for: the last command,

@@ -72,10 +72,8 @@ int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *ar
 
 int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
               cl_event *event);
-/* Writes `size` bytes from `offset` on, in each of `rows` rows of `pitch` bytes. */
-int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
-                       size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
-                       cl_event *event);
+int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
+               const sbn_wait *wait, cl_event *event);
 
 /* Enqueues a marker that waits for a list of any length. */
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);

@@ -115,9 +115,8 @@ sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *repl
 /* Elements in the order of memory, planes of whatever channels; a plane is a vector or more. */
 static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *replica)
 {
-    /* All channels of all samples are one run, as a rule; of a chunk or view each sample has one. */
-    const int apart = shape->channels < shape->total || shape->samples_apart ||
-                      sbn__shape_has_gaps(shape);
+    /* All channels of all samples are one run, as a rule; of a view each sample has one. */
+    const int apart = shape->samples_apart || sbn__shape_has_gaps(shape);
     const size_t runs = apart ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);
@@ -178,7 +177,6 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
                                                  : plan_rows(shape, replica);
     /* Lines of an output in place are in the caches already: its stores cost no reading. */
     plan.non_temporal = !shape->in_place &&
-                        shape->values * shape->total * sbn__type_size(shape->type) >
-                            sbn__cached_result(replica);
+                        shape->elements * sbn__type_size(shape->type) > sbn__cached_result(replica);
     return plan;
 }

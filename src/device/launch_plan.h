@@ -1,5 +1,5 @@
 /*
- * How a shape is cut into work-groups and chunks on a device. Only this module decides it, from the
+ * How a shape is cut into work-groups on a device. Only this module decides it, from the
  * shape and the device's properties. It affects speed alone: any plan gives the same bits.
  */
 #ifndef SBN_DEVICE_LAUNCH_PLAN_H
@@ -39,13 +39,6 @@ sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replic
 sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
                                      size_t accumulator_length);
 sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica);
-
-/*
- * How many channels a pass should reduce and apply at a time, so that step 3 finds in the device's
- * cache what step 1 has read; all of them if that does not pay. The pass reads `tensors` tensors of
- * this shape.
- */
-size_t sbn__plan_chunk(const sbn_shape *whole, const sbn_replica *replica, size_t tensors);
 
 /*
  * Channels of a work-group that does a whole pass of its channels, of a replica that is alone, in

@@ -1,16 +1,11 @@
 /*
- * How many channels a pass does at a time, in the CPU form, so that step 3 finds in a cache what step
- * 1 has read: in chunks, or in one launch whose work-groups each do the whole pass of some channels.
+ * One launch of the CPU form whose work-groups each do the whole pass of some channels, so that step
+ * 3 finds in a cache what step 1 has read.
  */
 #include "device/kernel_constants.h"
 #include "device/launch_plan.h"
 #include "device/launch_plan_cpu.h"
 #include "device/sizes.h"
-
-/* Chunks that fit the last-level cache: two of them are in use, the rest is slack. */
-#define CHUNKS_IN_CACHE 8
-/* With more compute units a pass is not made in chunks. */
-#define CHUNK_UNITS 2
 
 /* A work-group that does a whole pass reads this at most, but one channel at least; ... */
 #define WHOLE_BYTES ((size_t)1 << 20)
@@ -27,26 +22,6 @@ static size_t channels_of_lines(size_t plane)
     while (channels > 1 && channels / 2 * plane % SBN_CACHE_LINE == 0)
         channels /= 2;
     return channels;
-}
-
-/*
- * Not for channels last, where chunks would be short runs far apart, and not for tensors of less
- * than two last-level caches, where a chunk's five commands cost more than it saves. With more
- * compute units commands weigh more; the limit has not been measured.
- */
-size_t sbn__plan_chunk(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
-{
-    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
-    if (replica->form == SBN_FORM_GPU || replica->compute_units > CHUNK_UNITS ||
-        !sbn__walks_flat(shape) || bytes * shape->channels <= 2 * replica->cache_size)
-        return shape->channels;
-    const size_t step = channels_of_lines(shape->plane);
-    const size_t most = replica->cache_size / CHUNKS_IN_CACHE / bytes / step * step;
-    if (most == 0)
-        return shape->channels;
-    /* Chunks of equal size. */
-    const size_t count = sbn__ceil_div(shape->channels, most);
-    return sbn__round_up(sbn__ceil_div(shape->channels, count), step);
 }
 
 /* Neighbouring channels whose blocks of a sample fill batches. */

@@ -64,7 +64,6 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
         .samples = shard->shape[0],
         .channels = channels,
         .plane = plane,
-        .total = channels,
         .values = values,
         .elements = elements,
         .layout = plane == 1 ? SBN_LAYOUT_NHWC : layout,
@@ -81,13 +80,4 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
 int sbn__shape_has_gaps(const sbn_shape *shape)
 {
     return (shape->x_gap | shape->y_gap | shape->dy_gap | shape->dx_gap) != 0;
-}
-
-sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels)
-{
-    sbn_shape chunk = *whole;
-    chunk.first = first;
-    chunk.channels = channels;
-    chunk.elements = whole->values * channels;
-    return chunk;
 }

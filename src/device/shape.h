@@ -1,4 +1,4 @@
-/* The shape of a shard, checked and counted: of the whole tensor, or of a chunk of its channels. */
+/* The shape of a shard, checked and counted. */
 #ifndef SBN_DEVICE_SHAPE_H
 #define SBN_DEVICE_SHAPE_H
 
@@ -8,11 +8,9 @@
 
 typedef struct sbn_shape {
     size_t samples, channels, plane; /* plane: elements of one channel of one sample */
-    size_t first, total;          /* a chunk: `channels` of the layer's `total`, from `first` on */
-    size_t ahead, ahead_channels; /* step 3 prefetches these, from first + ahead on */
-    size_t values;                /* samples x plane */
-    size_t elements;              /* values x channels */
-    sbn_layout layout;            /* NHWC also for planes of one element */
+    size_t values;                   /* samples x plane */
+    size_t elements;                 /* values x channels */
+    sbn_layout layout;               /* NHWC also for planes of one element */
     /* Elements of a row, a sample (NCHW) or a pixel, and the number of rows. */
     size_t row, rows;
     cl_uint x_gap, y_gap, dy_gap, dx_gap; /* elements of others between rows; 0: dense */
@@ -30,9 +28,6 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
 
 /* Whether any tensor has gaps. */
 int sbn__shape_has_gaps(const sbn_shape *shape);
-
-/* `channels` of a whole shape, from `first` on. */
-sbn_shape sbn__shape_chunk(const sbn_shape *whole, size_t first, size_t channels);
 
 /* "(2,64,7,7)" */
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size);

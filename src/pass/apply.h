@@ -8,9 +8,9 @@
 #include "device/launch_plan.h"
 
 /* How many arguments the walk adds; `arguments` must have room for them after `count`. */
-#define SBN_WALK_ARGUMENTS 9
+#define SBN_WALK_ARGUMENTS 5
 
-/* Enqueues the kernel of the planned walk over a tensor or a chunk of it. */
+/* Enqueues the kernel of the planned walk over a tensor. */
 int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
                       sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event);
 

@@ -7,16 +7,15 @@
 #include "pass/shard.h"
 #include "pass/whole.h"
 
-int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                         int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
-                         cl_event *event)
+int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &layer_pass->shards[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
     const cl_mem table = coefficients->device[r].mem;
-    const sbn_shape *g = &chunk->shapes[r];
+    const sbn_shape *g = &layer_pass->shapes[r];
     enum { OWN_ARGUMENTS = 7 };
     sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_ACTIVATION + SBN_SLICE_ARGUMENTS] = {
         SBN_ARG(shard->x.mem), SBN_ARG(x_offset),  SBN_ARG(g->x_gap), SBN_ARG(shard->dy.mem),
@@ -35,7 +34,7 @@ int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(chunk, replica, format,
+        status = sbn__reduce_launch(layer_pass, replica, format,
                                     &kernels->backward_reduce[plan->reduction][format], arguments,
                                     count, plan, &all, event);
     if (!status)
@@ -57,15 +56,11 @@ static int wants_residual_grad(const sbn_batchnorm *layer, const sbn_shard *shar
             !sbn__is_same_buffer(&shard->residual_grad, &shard->dy));
 }
 
-int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica)
+int sbn__backward_applies(const sbn_layer_pass *layer_pass, size_t replica)
 {
     const sbn_shard *shard = &layer_pass->shards[replica];
-    return shard->dx.mem || wants_residual_grad(layer_pass->layer, shard);
-}
-
-int sbn__backward_applies(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica)
-{
-    return chunk->shapes[replica].elements > 0 && sbn__backward_writes(layer_pass, replica);
+    return layer_pass->shapes[replica].elements > 0 &&
+           (shard->dx.mem || wants_residual_grad(layer_pass->layer, shard));
 }
 
 sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, sbn_shard *shard)
@@ -91,8 +86,8 @@ int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs 
                : 0;
 }
 
-int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
-                         int constant, cl_event *event)
+int sbn__backward_launch(sbn_layer_pass *layer_pass, sbn_replica *replica, int constant,
+                         cl_event *event)
 {
     const size_t r = replica->index;
     sbn_shard own = layer_pass->shards[r], *shard = &own;
@@ -100,7 +95,7 @@ int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn
     sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, shard);
     outputs.constant = constant;
     const int fusion = sbn__backward_fusion(layer_pass, outputs);
-    const sbn_shape *g = &chunk->shapes[r];
+    const sbn_shape *g = &layer_pass->shapes[r];
     sbn_channel_table *coefficients = &layer_pass->saved->table,
                       *gradients = &layer_pass->gradients;
     const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
@@ -145,18 +140,17 @@ int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn
     return status;
 }
 
-static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
+static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    const int applies = sbn__backward_applies(layer_pass, chunk, r);
+    const int applies = sbn__backward_applies(layer_pass, r);
     int status = SBN_SUCCESS;
     if (!layer_pass->on_device && (applies || sbn__backward_stores(layer_pass, r)))
-        status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
-                                          chunk->channels);
+        status = sbn__channel_table_write(&layer_pass->gradients, replica);
     if (status || !applies)
         return status;
     sbn__release_event(&layer_pass->last[r]);
-    return sbn__backward_launch(layer_pass, chunk, replica, 0, &layer_pass->last[r]);
+    return sbn__backward_launch(layer_pass, replica, 0, &layer_pass->last[r]);
 }
 
 /* Enqueued after the last command of step 3, so that its event covers all of them. */

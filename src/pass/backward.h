@@ -16,20 +16,17 @@ float *sbn__gradient_row(const sbn_layer_pass *layer_pass, size_t replica, int w
  * Functions of the layer pass's kind: sums of dy and dy (x - mean), and the gradients of weight and
  * bias.
  */
-int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                         int format, const sbn_reduce_plan *plan, const sbn_wait *wait,
-                         cl_event *event);
-int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                         const sbn_accumulators *accumulators);
-void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
+int sbn__backward_reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+int sbn__backward_finish(sbn_layer_pass *layer_pass, const sbn_accumulators *accumulators);
+void sbn__backward_write_coefficients(sbn_layer_pass *layer_pass);
 int sbn__backward_store(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
 /*
- * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; of its chunk; 1 if there
- * are gradients of weight or bias to store.
+ * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; 1 if there are gradients
+ * of weight or bias to store.
  */
-int sbn__backward_writes(const sbn_layer_pass *layer_pass, size_t replica);
-int sbn__backward_applies(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, size_t replica);
+int sbn__backward_applies(const sbn_layer_pass *layer_pass, size_t replica);
 int sbn__backward_stores(const sbn_layer_pass *layer_pass, size_t replica);
 
 /*
@@ -41,9 +38,9 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *layer_pass, 
 /* The fusion of step 3: none where it makes no difference. */
 int sbn__backward_fusion(const sbn_layer_pass *layer_pass, sbn_backward_outputs outputs);
 
-/* Enqueues step 3 of a chunk; constant statistics: dx = weight invstd dy. */
-int sbn__backward_launch(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica,
-                         int constant, cl_event *event);
+/* Enqueues step 3; constant statistics: dx = weight invstd dy. */
+int sbn__backward_launch(sbn_layer_pass *layer_pass, sbn_replica *replica, int constant,
+                         cl_event *event);
 
 /* The kind of a checked call whose saved statistics are constants. */
 const sbn_layer_pass_kind *sbn__frozen_kind(const sbn_branch *branch);

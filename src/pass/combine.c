@@ -70,22 +70,22 @@ static void leave_header(sbn_pass *pass, int oldest)
         start_mismatch(pass);
 }
 
-/* The chunk's sums are complete. Layer passes that need the wide format are combined again. */
-static void finish_chunk(sbn_pass *pass)
+/* The sums are complete. Layer passes that need the wide format are combined again. */
+static void finish_sums(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (!lp->pending)
             continue;
         const sbn_accumulators all = sbn__sums_of(&sums, lp, pass->sums.words);
-        lp->pending = lp->kind->finish(lp, sbn__chunk_at(lp, pass->chunk), &all);
+        lp->pending = lp->kind->finish(lp, &all);
         lp->result.wide |= lp->pending;
     }
     if (sbn__pass_has_pending(pass)) {
         pass->format = SBN_WIDE;
         pass->stage = SBN_STAGE_LOCAL;
         sbn__pipeline_start(pass);
-    } else if (!sbn__pipeline_advance(pass)) {
+    } else {
         sbn__pass_conclude(pass);
     }
 }
@@ -136,7 +136,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     if (sends)
         send(pass);
     else
-        finish_chunk(pass);
+        finish_sums(pass);
 }
 
 static void leave_sent(sbn_pass *pass, int oldest)
@@ -150,7 +150,7 @@ static void leave_sent(sbn_pass *pass, int oldest)
     }
     sbn__sums_decode(&sums, pass->sums.words);
     if (sbn__pass_accept_counts(pass))
-        finish_chunk(pass);
+        finish_sums(pass);
 }
 
 static void leave_mismatch(sbn_pass *pass)
@@ -179,10 +179,8 @@ static void leave_mismatch(sbn_pass *pass)
 static void progress(sbn_pass *pass, int oldest, int may_send)
 {
     sbn_stage stage;
-    size_t chunk;
     do {
         stage = pass->stage;
-        chunk = pass->chunk;
         switch (stage) {
         case SBN_STAGE_HEADER: leave_header(pass, oldest); break;
         case SBN_STAGE_LOCAL: leave_local(pass, oldest, may_send); break;
@@ -190,7 +188,7 @@ static void progress(sbn_pass *pass, int oldest, int may_send)
         case SBN_STAGE_MISMATCH: leave_mismatch(pass); break;
         case SBN_STAGE_SETTLED: break;
         }
-    } while (pass->stage != stage || pass->chunk != chunk);
+    } while (pass->stage != stage);
 }
 
 void sbn__combine_progress(sbn_group *group)

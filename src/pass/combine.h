@@ -3,7 +3,7 @@
  *
  *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other ranks
  *             LOCAL -> SETTLED              alone
- *             LOCAL -> LOCAL                alone: the next chunk, or this one in the wide format
+ *             LOCAL -> LOCAL                alone: once more, in the wide format
  *                      SENT -> LOCAL        layer passes that need the wide format, once more
  *   HEADER, SENT -> MISMATCH -> SETTLED     a disagreement or an error
  *

@@ -6,19 +6,18 @@
 /* That a kernel takes. */
 enum { SOURCES = 4, SOURCE_ARGUMENTS = 2 * SOURCES };
 
-int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                                 size_t replica)
+int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, size_t replica)
 {
-    return layer_pass->kind->fills || chunk->shapes[replica].values > 0 ||
+    return layer_pass->kind->fills || layer_pass->shapes[replica].values > 0 ||
            sbn__backward_stores(layer_pass, replica);
 }
 
-static size_t collect(const sbn_chunk *chunk, size_t replicas, sbn_reduced *sources)
+static size_t collect(const sbn_work *work, size_t replicas, sbn_reduced *sources)
 {
     size_t count = 0;
     for (size_t r = 0; r < replicas; ++r)
-        if (chunk->work[r].reduced.slices > 0)
-            sources[count++] = chunk->work[r].reduced;
+        if (work[r].reduced.slices > 0)
+            sources[count++] = work[r].reduced;
     return count;
 }
 
@@ -30,19 +29,20 @@ static void pad(sbn_reduced *sources, size_t count)
 }
 
 /* More sources than a kernel takes: this replica's device adds most of them up before. */
-static int add_up(sbn_chunk *chunk, sbn_replica *replica, const sbn_format *format,
+static int add_up(sbn_layer_pass *layer_pass, sbn_replica *replica, const sbn_format *format,
                   sbn_reduced *sources, size_t count, sbn_wait *wait, cl_event *event)
 {
-    sbn_work *work = &chunk->work[replica->index];
+    sbn_work *work = &layer_pass->work[replica->index];
     size_t at = 0;
     int status = SBN_SUCCESS;
     if (count > SOURCES)
         status = sbn__reserve(replica, &work->accumulators,
-                              sizeof(int64_t) * sbn__accumulator_length(format) * chunk->channels);
+                              sizeof(int64_t) * sbn__accumulator_length(format) *
+                                  layer_pass->layer->channels);
     while (!status && count - at > SOURCES) {
         cl_event added;
-        status = sbn__add_slices(chunk, replica, format, sources + at,
-                                 chunk->work[replica->index].accumulators.mem, wait, &added);
+        status = sbn__add_slices(layer_pass, replica, format, sources + at, work->accumulators.mem,
+                                 wait, &added);
         if (status)
             break;
         sbn__move_event(event, &added);
@@ -69,23 +69,21 @@ static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *
 #define COMMON_ARGUMENTS \
     SBN_ARG(sources[0].mem), SBN_ARG(sources[0].slices), SBN_ARG(sources[1].mem), \
         SBN_ARG(sources[1].slices), SBN_ARG(sources[2].mem), SBN_ARG(sources[2].slices), \
-        SBN_ARG(sources[3].mem), SBN_ARG(sources[3].slices), SBN_ARG(channels), SBN_ARG(first), \
-        SBN_ARG(total), SBN_ARG(repeat), SBN_ARG(count), SBN_ARG(eps->eps), SBN_ARG(clamps)
+        SBN_ARG(sources[3].mem), SBN_ARG(sources[3].slices), SBN_ARG(channels), SBN_ARG(repeat), \
+        SBN_ARG(count), SBN_ARG(eps->eps), SBN_ARG(clamps)
 
-static int launch_forward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replica *replica,
-                          int format, int tracking, const sbn_reduced *sources, sbn_wait *wait,
-                          cl_event *event)
+static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+                          const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_batchnorm *layer = lp->layer;
     sbn_running *running = layer->running;
     sbn_channel_table *table = &lp->saved->table;
     const sbn_eps *eps = &layer->eps;
-    const cl_uint channels = (cl_uint)chunk->channels, first = (cl_uint)chunk->first;
-    const cl_uint total = (cl_uint)layer->channels, clamps = (cl_uint)eps->clamp;
+    const cl_uint channels = (cl_uint)layer->channels, clamps = (cl_uint)eps->clamp;
     const cl_uint tracks = (cl_uint)tracking;
     const cl_ulong count = lp->count;
-    const cl_mem repeat = chunk->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
+    const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
     /* Where nothing is tracked any buffer will do: the kernel does not look. */
     const cl_mem updated = tracking ? running->device.mem : moments;
     const cl_double weight = tracking ? sbn__batchnorm_weight(layer) : 0.0;
@@ -97,37 +95,35 @@ static int launch_forward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replic
         SBN_ARG(tracks),   SBN_ARG(weight),
         SBN_ARG(unbiased), SBN_ARG(batches),
     };
-    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    const int continues = format == SBN_WIDE;
     int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)
         status = launch(replica, &replica->sum_kernels.forward_combine[format], arguments,
-                        sizeof arguments / sizeof *arguments, tracking ? total : channels, wait,
-                        event);
+                        sizeof arguments / sizeof *arguments, channels, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
 }
 
-static int launch_backward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_replica *replica,
-                           int format, const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
+static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, int format,
+                           const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
     const sbn_eps *eps = &lp->layer->eps;
-    const cl_uint channels = (cl_uint)chunk->channels, first = (cl_uint)chunk->first;
-    const cl_uint total = (cl_uint)lp->layer->channels, clamps = (cl_uint)eps->clamp;
+    const cl_uint channels = (cl_uint)lp->layer->channels, clamps = (cl_uint)eps->clamp;
     const cl_uint is_own = !(lp->flags & SBN_GLOBAL_GRADIENTS) && sbn__layer_pass_has_peers(lp);
     const cl_ulong count = lp->count;
-    const cl_mem repeat = chunk->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
-    const sbn_reduced *reduced = &chunk->work[r].reduced;
+    const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
+    const sbn_reduced *reduced = &lp->work[r].reduced;
     const sbn_reduced own = reduced->slices > 0 ? *reduced : (sbn_reduced){sources[0].mem, 0};
     const sbn_argument arguments[] = {
         COMMON_ARGUMENTS, SBN_ARG(moments),    SBN_ARG(table->device[r].mem),
         SBN_ARG(own.mem), SBN_ARG(own.slices), SBN_ARG(is_own),
     };
-    const int continues = chunk->first > 0 || format == SBN_WIDE;
+    const int continues = format == SBN_WIDE;
     int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
@@ -139,28 +135,27 @@ static int launch_backward(sbn_layer_pass *lp, const sbn_chunk *chunk, sbn_repli
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
 }
 
-int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                        int format, int tracks)
+int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks)
 {
     const size_t replicas = layer_pass->group->replica_count;
     const sbn_format *fixed = layer_pass->kind->format(format);
-    sbn_work *work = &chunk->work[replica->index];
+    sbn_work *work = &layer_pass->work[replica->index];
     sbn_reduced sources[SBN_MAX_COMBINED + SOURCES];
-    const size_t count = collect(chunk, replicas, sources);
+    const size_t count = collect(layer_pass->work, replicas, sources);
     cl_event added = NULL, combined = NULL;
     sbn_wait wait = {{NULL}, 0};
     for (size_t r = 0; r < replicas; ++r)
-        sbn__wait_add(&wait, chunk->work[r].last);
-    int status = sbn__reserve(replica, &work->repeat, chunk->channels);
+        sbn__wait_add(&wait, layer_pass->work[r].last);
+    int status = sbn__reserve(replica, &work->repeat, layer_pass->layer->channels);
     if (!status && layer_pass->kind->fills)
         status = sbn__saved_moments_reserve(layer_pass->saved->moments, replica);
     if (!status)
-        status = add_up(chunk, replica, fixed, sources, count, &wait, &added);
+        status = add_up(layer_pass, replica, fixed, sources, count, &wait, &added);
     if (!status)
-        status = layer_pass->kind->fills ? launch_forward(layer_pass, chunk, replica, format,
-                                                          tracks, sources, &wait, &combined)
-                                         : launch_backward(layer_pass, chunk, replica, format,
-                                                           sources, &wait, &combined);
+        status = layer_pass->kind->fills
+                     ? launch_forward(layer_pass, replica, format, tracks, sources, &wait,
+                                      &combined)
+                     : launch_backward(layer_pass, replica, format, sources, &wait, &combined);
     sbn__release_event(&added);
     if (combined)
         sbn__move_event(&work->next, &combined);

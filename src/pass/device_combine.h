@@ -12,15 +12,12 @@
 #include "pass/layer_pass.h"
 
 /* Is there work for a replica: does it have values, or need results? */
-int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                                 size_t replica);
+int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, size_t replica);
 
 /*
- * Enqueues the combining of a chunk on a replica, in a format; `sources` are what all replicas'
- * reductions of it have left. With `tracks` it updates the running statistics, of all channels. Its
- * event is the replica's next one.
+ * Enqueues the combining on a replica, in a format, of what all replicas' reductions have left. With
+ * `tracks` it updates the running statistics. Its event is the replica's next one.
  */
-int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                        int format, int tracks);
+int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks);
 
 #endif

@@ -62,7 +62,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
         if (!lp->whole)
-            status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
+            status = lp->kind->apply(lp, replica);
         if (!status)
             status = sbn__layer_pass_finish(lp, replica);
     }
@@ -70,7 +70,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 }
 
 /*
- * Enqueues step 3 of the last chunk on every replica. From here on, an error of a pass with other
+ * Enqueues step 3 on every replica. From here on, an error of a pass with other
  * ranks fails the group.
  */
 static int finish(sbn_pass *pass)
@@ -79,7 +79,7 @@ static int finish(sbn_pass *pass)
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         if (!lp->on_device)
-            lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
+            lp->kind->write_coefficients(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)

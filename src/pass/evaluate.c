@@ -59,7 +59,7 @@ int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
     const int status = write_running_coefficients(layer);
     return status || layer->table_fresh[replica->index]
                ? status
-               : sbn__channel_table_write(&layer->table, replica, 0, layer->channels);
+               : sbn__channel_table_write(&layer->table, replica);
 }
 
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)

@@ -14,29 +14,28 @@
 /* layer_pass->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int reduce(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
+static int reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
                   const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &layer_pass->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
-    const sbn_shape *g = &chunk->shapes[replica->index];
+    const sbn_shape *g = &layer_pass->shapes[replica->index];
     sbn_argument arguments[3 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset),
                                                        SBN_ARG(g->x_gap)};
     sbn_kernels *kernels;
     const int status = sbn__reduce_kernels(layer_pass->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
-                  : sbn__reduce_launch(chunk, replica, format,
+                  : sbn__reduce_launch(layer_pass, replica, format,
                                        &kernels->forward_reduce[plan->reduction][format], arguments,
                                        3, plan, wait, event);
 }
 
-static int finish(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                  const sbn_accumulators *accumulators)
+static int finish(sbn_layer_pass *layer_pass, const sbn_accumulators *accumulators)
 {
-    const size_t first = chunk->first, channels = chunk->channels;
-    double *mean = layer_pass->columns[MEAN] + first, *var = layer_pass->columns[VAR] + first;
-    double *invstd = layer_pass->columns[INVSTD] + first;
-    unsigned char *repeat = layer_pass->repeat + first;
+    const size_t channels = layer_pass->layer->channels;
+    double *mean = layer_pass->columns[MEAN], *var = layer_pass->columns[VAR];
+    double *invstd = layer_pass->columns[INVSTD];
+    unsigned char *repeat = layer_pass->repeat;
     const int wide = accumulators->format->wide;
     sbn__moments_of(accumulators, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
     sbn__invstd_of(var, channels, layer_pass->layer->eps, invstd);
@@ -138,23 +137,21 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
 }
 
 /* The replicas share the table's host copy: it is written once. */
-static void write_coefficients(sbn_layer_pass *layer_pass, const sbn_chunk *chunk)
+static void write_coefficients(sbn_layer_pass *layer_pass)
 {
     if (layer_pass->group->replica_count > 0)
-        sbn__coefficients_write(&layer_pass->saved->table, chunk->first, chunk->channels,
-                                layer_pass->columns[MEAN], layer_pass->columns[INVSTD]);
+        sbn__coefficients_write(&layer_pass->saved->table, layer_pass->columns[MEAN],
+                                layer_pass->columns[INVSTD]);
 }
 
-static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
+static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &layer_pass->saved->table;
-    if (chunk->shapes[r].elements == 0)
+    if (layer_pass->shapes[r].elements == 0)
         return SBN_SUCCESS;
-    const int status = layer_pass->on_device
-                           ? SBN_SUCCESS
-                           : sbn__channel_table_write(table, replica, chunk->first,
-                                                      chunk->channels);
+    const int status = layer_pass->on_device ? SBN_SUCCESS
+                                             : sbn__channel_table_write(table, replica);
     if (status)
         return status;
     sbn_mask *mask = layer_pass->kind->has_backward ? &layer_pass->saved->masks[r] : NULL;
@@ -162,8 +159,8 @@ static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica
         sbn__mask_begin(mask);
     sbn__release_event(&layer_pass->last[r]);
     return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
-                               &chunk->shapes[r], table, SBN_NORMALISE, mask, layer_pass->ready[r],
-                               &layer_pass->last[r]);
+                               &layer_pass->shapes[r], table, SBN_NORMALISE, mask,
+                               layer_pass->ready[r], &layer_pass->last[r]);
 }
 
 static const sbn_layer_pass_kind training = {

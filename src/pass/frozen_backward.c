@@ -6,24 +6,23 @@
 #include "pass/backward.h"
 #include "pass/forward.h"
 
-static int apply(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica)
+static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_shard shard = layer_pass->shards[r];
     if (!layer_pass->on_device && sbn__backward_stores(layer_pass, r)) {
-        const int status = sbn__channel_table_write(&layer_pass->gradients, replica, chunk->first,
-                                                    chunk->channels);
+        const int status = sbn__channel_table_write(&layer_pass->gradients, replica);
         if (status)
             return status;
     }
-    if (!sbn__backward_applies(layer_pass, chunk, r))
+    if (!sbn__backward_applies(layer_pass, r))
         return SBN_SUCCESS;
     sbn__release_event(&layer_pass->last[r]);
     sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, &shard);
     outputs.constant = 1;
     if (sbn__backward_fusion(layer_pass, outputs))
-        return sbn__backward_launch(layer_pass, chunk, replica, 1, &layer_pass->last[r]);
-    sbn_shape shape = chunk->shapes[r];
+        return sbn__backward_launch(layer_pass, replica, 1, &layer_pass->last[r]);
+    sbn_shape shape = layer_pass->shapes[r];
     shard.x = shard.dy;
     shard.y = shard.dx;
     shape.x_gap = shape.dy_gap;

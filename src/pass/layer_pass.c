@@ -17,8 +17,8 @@ int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass)
 void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass)
 {
     const size_t replicas = layer_pass->group->replica_count;
-    for (int i = 0; i < SBN_CHUNKS; ++i)
-        sbn__chunk_close(&layer_pass->chunks[i], replicas);
+    if (layer_pass->work)
+        sbn__work_close(layer_pass->work, replicas);
     for (size_t r = 0; r < replicas; ++r) {
         if (layer_pass->ready)
             sbn__release_event(&layer_pass->ready[r]);
@@ -30,6 +30,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass)
     sbn__free(layer_pass->shapes);
     sbn__free(layer_pass->ready);
     sbn__free(layer_pass->last);
+    sbn__free(layer_pass->work);
     sbn__free(layer_pass->repeat);
     for (int i = 0; i < SBN_COLUMNS; ++i)
         sbn__free(layer_pass->columns[i]);
@@ -47,10 +48,9 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
     layer_pass->shapes = sbn__allocate(sizeof *layer_pass->shapes * replicas);
     layer_pass->ready = sbn__allocate(sizeof *layer_pass->ready * replicas);
     layer_pass->last = sbn__allocate(sizeof *layer_pass->last * replicas);
-    int made = layer_pass->shards && layer_pass->shapes && layer_pass->ready && layer_pass->last;
-    for (int i = 0; i < SBN_CHUNKS && made; ++i)
-        made = !sbn__chunk_open(&layer_pass->chunks[i], replicas);
-    if (made)
+    layer_pass->work = sbn__allocate(sizeof *layer_pass->work * replicas);
+    if (layer_pass->shards && layer_pass->shapes && layer_pass->ready && layer_pass->last &&
+        layer_pass->work)
         return layer_pass;
     sbn__layer_pass_destroy(layer_pass);
     return NULL;
@@ -114,33 +114,6 @@ int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const 
     }
     describe(layer_pass);
     return status;
-}
-
-sbn_chunk *sbn__chunk_at(sbn_layer_pass *layer_pass, size_t number)
-{
-    return &layer_pass->chunks[number % SBN_CHUNKS];
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Step 3 of a chunk prefetches the channels of the chunk after the next. */
-void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number)
-{
-    sbn_chunk *chunk = sbn__chunk_at(layer_pass, number);
-    const size_t all = layer_pass->layer->channels, channels = layer_pass->chunk_channels;
-    const size_t first = number * channels, ahead = SBN_CHUNKS * channels;
-    const size_t beyond = all - first > ahead ? all - first - ahead : 0;
-    chunk->first = first;
-    chunk->channels = smaller(channels, all - first);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r) {
-        sbn_shape *shape = &chunk->shapes[r];
-        *shape = sbn__shape_chunk(&layer_pass->shapes[r], first, chunk->channels);
-        shape->ahead = beyond > 0 ? ahead : 0;
-        shape->ahead_channels = smaller(channels, beyond);
-    }
 }
 
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica)

@@ -24,22 +24,21 @@ typedef struct sbn_layer_pass_kind {
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
-    int (*reduce)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
+    int (*reduce)(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
                   const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
     /*
-     * Computes what step 3 needs from the group's accumulators: for all channels of the chunk in
-     * the narrow format, for those of layer_pass->repeat in the wide one. In the narrow format it
+     * Computes what step 3 needs from the group's accumulators: for all channels in the
+     * narrow format, for those of layer_pass->repeat in the wide one. In the narrow format it
      * fills layer_pass->repeat and returns whether any channel needs the wide format.
      */
-    int (*finish)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk,
-                  const sbn_accumulators *accumulators);
-    /* Writes a combined chunk's table on the host; apply then enqueues step 3 for each replica. */
-    void (*write_coefficients)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk);
-    int (*apply)(sbn_layer_pass *layer_pass, const sbn_chunk *chunk, sbn_replica *replica);
+    int (*finish)(sbn_layer_pass *layer_pass, const sbn_accumulators *accumulators);
+    /* Writes the table on the host; apply then enqueues step 3 for each replica. */
+    void (*write_coefficients)(sbn_layer_pass *layer_pass);
+    int (*apply)(sbn_layer_pass *layer_pass, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/pass/whole.h. NULL: never. */
-    int (*whole)(sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica, int format,
-                 int tracks, sbn_wait *wait, cl_event *event);
-    /* Enqueues the store of a replica's gradients when all chunks are applied. Or NULL. */
+    int (*whole)(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks,
+                 sbn_wait *wait, cl_event *event);
+    /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
     int (*store)(sbn_layer_pass *layer_pass, sbn_replica *replica);
     /*
      * Keeps what outlives the pass, when all of it is combined, in the order passes began. Or NULL.
@@ -47,8 +46,6 @@ typedef struct sbn_layer_pass_kind {
     void (*commit)(sbn_layer_pass *layer_pass);
 } sbn_layer_pass_kind;
 
-/* Of two chunks one is reduced while the other is combined and applied. */
-#define SBN_CHUNKS 2
 #define SBN_COLUMNS 4
 
 struct sbn_layer_pass {
@@ -60,10 +57,9 @@ struct sbn_layer_pass {
     unsigned flags;
     sbn_shard *shards;
     sbn_shape *shapes;
-    cl_event *ready;       /* per replica: after the caller's wait list */
-    cl_event *last;        /* per replica: the last command of step 3 */
-    size_t chunk_channels; /* of a chunk: all of them, where there is one */
-    sbn_chunk chunks[SBN_CHUNKS];
+    cl_event *ready; /* per replica: after the caller's wait list */
+    cl_event *last;  /* per replica: the last command of step 3 */
+    sbn_work *work;  /* per replica */
     sbn_call call;
 
     uint64_t own;   /* values per channel of this rank */
@@ -91,12 +87,6 @@ struct sbn_layer_pass {
  * if the layer is not of this group. It must choose even after an error.
  */
 typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
-
-/* The chunk with this number of a prepared layer pass, ... */
-sbn_chunk *sbn__chunk_at(sbn_layer_pass *layer_pass, size_t number);
-
-/* ... which takes the place of the one SBN_CHUNKS before. */
-void sbn__chunk_set(sbn_layer_pass *layer_pass, size_t number);
 
 /* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica);

@@ -47,24 +47,23 @@ static int check_enqueued(sbn_layer_pass *layer_pass)
 {
     const sbn_group *group = layer_pass->group;
     int status = SBN_SUCCESS;
-    for (int i = 0; i < SBN_CHUNKS && layer_pass->enqueued; ++i)
-        for (size_t r = 0; r < group->replica_count; ++r) {
-            cl_event *last = &layer_pass->chunks[i].work[r].last;
-            cl_int state = CL_COMPLETE;
-            const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
-                                    : SBN_SUCCESS;
-            if (!asked && state >= 0)
-                continue;
-            if (!status)
-                status = asked ? asked
-                               : sbn__fail(state,
-                                           "%s of layer \"%s\", which had only been enqueued, has "
-                                           "failed on the device of replica %zu: %s",
-                                           layer_pass->enqueued, layer_pass->enqueued_of, r,
-                                           sbn_strerror(state));
-            if (!asked)
-                sbn__release_event(last);
-        }
+    for (size_t r = 0; r < group->replica_count && layer_pass->enqueued; ++r) {
+        cl_event *last = &layer_pass->work[r].last;
+        cl_int state = CL_COMPLETE;
+        const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
+                                : SBN_SUCCESS;
+        if (!asked && state >= 0)
+            continue;
+        if (!status)
+            status = asked ? asked
+                           : sbn__fail(state,
+                                       "%s of layer \"%s\", which had only been enqueued, has "
+                                       "failed on the device of replica %zu: %s",
+                                       layer_pass->enqueued, layer_pass->enqueued_of, r,
+                                       sbn_strerror(state));
+        if (!asked)
+            sbn__release_event(last);
+    }
     return status;
 }
 
@@ -86,13 +85,10 @@ static int prepare_host(sbn_layer_pass *layer_pass)
 {
     const size_t replicas = layer_pass->group->replica_count;
     const sbn_batchnorm *layer = layer_pass->layer;
-    int status = SBN_SUCCESS;
     float *host;
-    for (int i = 0; i < SBN_CHUNKS; ++i)
-        sbn__chunk_wait(&layer_pass->chunks[i], replicas);
-    status = check_enqueued(layer_pass);
-    for (int i = 0; i < SBN_CHUNKS; ++i)
-        sbn__chunk_clear(&layer_pass->chunks[i], replicas);
+    sbn__work_wait(layer_pass->work, replicas);
+    int status = check_enqueued(layer_pass);
+    sbn__work_clear(layer_pass->work, replicas);
     layer_pass->enqueued = NULL;
     for (size_t r = 0; r < replicas && !status; ++r)
         status = sbn__channel_table_host(&layer_pass->gradients, r, &host);
@@ -157,7 +153,6 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
         snprintf(layer_pass->enqueued_of, sizeof layer_pass->enqueued_of, "%s",
                  layer_pass->layer->name);
     }
-    layer_pass->chunk_channels = layer_pass->layer->channels;
     sbn__layer_pass_start(layer_pass);
     return SBN_SUCCESS;
 }

@@ -1,7 +1,6 @@
 #include "pass/on_device.h"
 
 #include "pass/device_combine.h"
-#include "pass/pipeline.h"
 #include "pass/reduce.h"
 #include "pass/settle.h"
 #include "pass/whole.h"
@@ -31,28 +30,25 @@ void sbn__on_device_choose(sbn_pass *pass)
         lp->on_device = pass->on_device && lp->kind->reduce;
 }
 
-typedef int step(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica);
+typedef int step(const sbn_pass *pass, sbn_layer_pass *lp, sbn_replica *replica);
 
 /* The same on all replicas of the layer passes. */
 static void enqueue_all(sbn_pass *pass, step *enqueue)
 {
-    for (sbn_layer_pass *lp = pass->layer_passes; lp && !pass->error; lp = lp->next) {
-        sbn_chunk *chunk = sbn__chunk_at(lp, pass->chunk);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp && !pass->error; lp = lp->next)
         for (size_t r = 0; r < pass->group->replica_count && lp->pending && !pass->error; ++r)
-            if (sbn__device_combine_concerns(lp, chunk, r))
-                sbn__pass_error(pass, lp, enqueue(pass, lp, chunk, &pass->group->replicas[r]));
-    }
+            if (sbn__device_combine_concerns(lp, r))
+                sbn__pass_error(pass, lp, enqueue(pass, lp, &pass->group->replicas[r]));
 }
 
 /* What comes next waits for it. */
 static void step_all(sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        sbn__chunk_step(sbn__chunk_at(lp, pass->chunk), pass->group->replica_count);
+        sbn__work_step(lp->work, pass->group->replica_count);
 }
 
-static int combine_narrow(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
-                          sbn_replica *replica)
+static int combine_narrow(const sbn_pass *pass, sbn_layer_pass *lp, sbn_replica *replica)
 {
     (void)pass;
     if (lp->whole)
@@ -60,58 +56,47 @@ static int combine_narrow(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
     /* What was saved is overwritten. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
-    return sbn__device_combine(lp, chunk, replica, SBN_NARROW, 0);
+    return sbn__device_combine(lp, replica, SBN_NARROW, 0);
 }
 
-static int reduce_wide(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica)
+static int reduce_wide(const sbn_pass *pass, sbn_layer_pass *lp, sbn_replica *replica)
 {
     (void)pass;
-    return lp->whole ? SBN_SUCCESS : sbn__reduce_on_device(lp, chunk, replica, SBN_WIDE);
+    return lp->whole ? SBN_SUCCESS : sbn__reduce_on_device(lp, replica, SBN_WIDE);
 }
 
-static int tracks(const sbn_pass *pass, const sbn_layer_pass *lp, const sbn_replica *replica)
+static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
-    return replica->index == 0 && pass->chunk + 1 == pass->chunk_count && lp->kind->tracks &&
-           lp->layer->tracks && !(lp->flags & SBN_KEEP_RUNNING_STATS);
+    return replica->index == 0 && lp->kind->tracks && lp->layer->tracks &&
+           !(lp->flags & SBN_KEEP_RUNNING_STATS);
 }
 
-static int enqueue_wide(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int tracking)
+static int enqueue_wide(sbn_layer_pass *lp, sbn_replica *replica, int tracking)
 {
-    return lp->whole ? sbn__whole(lp, chunk, replica, SBN_WIDE, tracking)
-                     : sbn__device_combine(lp, chunk, replica, SBN_WIDE, tracking);
+    return lp->whole ? sbn__whole(lp, replica, SBN_WIDE, tracking)
+                     : sbn__device_combine(lp, replica, SBN_WIDE, tracking);
 }
 
 /* But for the one that updates running statistics. */
-static int combine_wide(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica)
+static int combine_wide(const sbn_pass *pass, sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return tracks(pass, lp, replica) ? SBN_SUCCESS : enqueue_wide(lp, chunk, replica, 0);
+    (void)pass;
+    return tracks(lp, replica) ? SBN_SUCCESS : enqueue_wide(lp, replica, 0);
 }
 
-static int combine_and_track(sbn_pass *pass, sbn_layer_pass *lp, sbn_chunk *chunk,
-                             sbn_replica *replica)
+static int combine_and_track(const sbn_pass *pass, sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_running *running = lp->layer->running;
-    if (!tracks(pass, lp, replica))
+    if (!tracks(lp, replica))
         return SBN_SUCCESS;
     const int64_t before = running->batches;
     int status = sbn__running_send(running, pass->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
-        status = enqueue_wide(lp, chunk, replica, 1);
+        status = enqueue_wide(lp, replica, 1);
     if (status)
         running->batches = before;
     return status;
-}
-
-static void combine_chunk(sbn_pass *pass)
-{
-    enqueue_all(pass, combine_narrow);
-    step_all(pass);
-    enqueue_all(pass, reduce_wide);
-    step_all(pass);
-    enqueue_all(pass, combine_wide);
-    enqueue_all(pass, combine_and_track);
-    step_all(pass);
 }
 
 static int flush(const sbn_group *group)
@@ -124,9 +109,13 @@ static int flush(const sbn_group *group)
 
 void sbn__on_device_combine(sbn_pass *pass)
 {
-    do
-        combine_chunk(pass);
-    while (!pass->error && sbn__pipeline_advance(pass));
+    enqueue_all(pass, combine_narrow);
+    step_all(pass);
+    enqueue_all(pass, reduce_wide);
+    step_all(pass);
+    enqueue_all(pass, combine_wide);
+    enqueue_all(pass, combine_and_track);
+    step_all(pass);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;

@@ -15,8 +15,8 @@
 void sbn__on_device_choose(sbn_pass *pass);
 
 /*
- * Enqueues step 2 of a pass in LOCAL whose step 1 is enqueued, and, of chunks before the last, the
- * rest; then settles it. A failure is kept as the pass's.
+ * Enqueues step 2 of a pass in LOCAL whose step 1 is enqueued, then settles it. A failure is kept as
+ * the pass's.
  */
 void sbn__on_device_combine(sbn_pass *pass);
 

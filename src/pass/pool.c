@@ -121,8 +121,6 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->group = group;
     pass->layer_passes = NULL;
     pass->stage = SBN_STAGE_HEADER;
-    pass->chunk = 0;
-    pass->chunk_count = 1;
     pass->format = SBN_NARROW;
     pass->on_device = 0;
     pass->error = pass->status = SBN_SUCCESS;
@@ -163,5 +161,5 @@ void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int statu
 
 sbn_sums sbn__pass_sums(const sbn_pass *pass)
 {
-    return (sbn_sums){pass->layer_passes, pass->chunk, pass->format};
+    return (sbn_sums){pass->layer_passes, pass->format};
 }

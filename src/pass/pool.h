@@ -25,7 +25,6 @@ struct sbn_pass {
     sbn_layer_pass *layer_passes; /* NULL: ended */
 
     sbn_stage stage;
-    size_t chunk, chunk_count;     /* the one that is being combined; of all layer passes */
     int format;                    /* of its pending layer passes */
     int on_device;                 /* the devices combine whatever is to be combined */
     int error;                     /* this rank's error, which the others are told */

@@ -31,11 +31,10 @@ size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
                                    : 0;
 }
 
-static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica,
-                     int format)
+static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
     const sbn_shape *g = lp->shapes;
-    sbn_work *work = &chunk->work[replica->index];
+    sbn_work *work = &lp->work[replica->index];
     const size_t length = sbn__accumulator_length(lp->kind->format(format));
     int status = sbn__reserve(replica, &work->partial, sizeof(int64_t) * length * g->channels);
     if (!status)
@@ -64,8 +63,8 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 
-int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format,
-                       int tracking, sbn_wait *wait, cl_event *event)
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+                       sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_batchnorm *layer = lp->layer;
@@ -79,7 +78,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     /* In the wide format, from what the narrow one has left: that must not have failed. */
     const size_t continues = format == SBN_WIDE;
     whole_walk walk;
-    int status = fill_walk(&walk, lp, chunk, replica, format);
+    int status = fill_walk(&walk, lp, replica, format);
     if (!status)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
@@ -118,8 +117,8 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replic
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
 }
 
-int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format,
-                        int tracking, sbn_wait *wait, cl_event *event)
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+                        sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_shard own = lp->shards[r], *shard = &own;
@@ -132,14 +131,14 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     const cl_ulong weight_grad_offset = shard->weight_grad.offset;
     const cl_ulong bias_grad_offset = shard->bias_grad.offset;
     const cl_uint affine = (cl_uint)lp->layer->affine;
-    const cl_uint has_dx = (cl_uint)sbn__backward_applies(lp, chunk, r);
+    const cl_uint has_dx = (cl_uint)sbn__backward_applies(lp, r);
     const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
     const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     const size_t continues = format == SBN_WIDE;
     whole_walk walk;
     (void)tracking;
-    int status = fill_walk(&walk, lp, chunk, replica, format);
+    int status = fill_walk(&walk, lp, replica, format);
     if (!status)
         status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     if (!status)
@@ -193,10 +192,10 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *repli
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
 }
 
-int sbn__whole(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int format, int tracks)
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
 {
     const size_t r = replica->index;
-    sbn_work *work = &chunk->work[r];
+    sbn_work *work = &lp->work[r];
     cl_event enqueued = NULL;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, lp->ready[r]);
@@ -204,7 +203,7 @@ int sbn__whole(sbn_layer_pass *lp, sbn_chunk *chunk, sbn_replica *replica, int f
     /* What was saved is overwritten. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
-    int status = lp->kind->whole(lp, chunk, replica, format, tracks, &wait, &enqueued);
+    int status = lp->kind->whole(lp, replica, format, tracks, &wait, &enqueued);
     if (!enqueued)
         return status;
     const int kept = sbn__keep_event(replica, &lp->last[r], enqueued);

@@ -28,7 +28,6 @@ enum {
     WRAP_CREATE_BINARY,
     WRAP_CREATE_QUEUE,
     WRAP_MAP,
-    WRAP_WRITE_RECT,
     WRAP_RETAIN_EVENT,
     /* wraps_queries.c */
     WRAP_DEVICE_INFO,
