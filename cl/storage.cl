@@ -5,7 +5,7 @@
  *
  * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
  * subnormal halves whatever its modes are. In the GPU form OpenCL's functions convert, unless the
- * device's self-test has found them wrong (HALF_BY_BITS, src/device/program.c); elsewhere integer
+ * device's self-test has found them wrong (HALF_BY_BITS, src/device/build.c); elsewhere integer
  * arithmetic does.
  */
 #if STORES_F16 || STORES_BF16

@@ -31,6 +31,8 @@ libsyncbn_core_la_SOURCES = \
 	src/exact/statistics.h \
 	src/device/binary.c \
 	src/device/binary.h \
+	src/device/build.c \
+	src/device/build.h \
 	src/device/build_options.c \
 	src/device/build_options.h \
 	src/device/cache.c \
@@ -40,6 +42,7 @@ libsyncbn_core_la_SOURCES = \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
+	src/device/commands.h \
 	src/device/compiler_options.c \
 	src/device/compiler_options.h \
 	src/device/device.c \
@@ -51,16 +54,21 @@ libsyncbn_core_la_SOURCES = \
 	src/device/kernels.h \
 	src/device/launch_plan.c \
 	src/device/launch_plan.h \
-	src/device/launch_plan_channels.c \
+	src/device/launch_plan_cpu.c \
 	src/device/launch_plan_cpu.h \
 	src/device/launch_plan_gpu.c \
+	src/device/launch_plan_gpu.h \
+	src/device/launch_plan_whole.c \
+	src/device/launch_plan_whole.h \
 	src/device/opencl.h \
-	src/device/program.c \
+	src/device/plan.h \
 	src/device/program.h \
 	src/device/program_text.c \
 	src/device/program_text.h \
 	src/device/programs.c \
+	src/device/programs.h \
 	src/device/replica_kernels.c \
+	src/device/replica_kernels.h \
 	src/device/self_test.c \
 	src/device/self_test.h \
 	src/device/self_test_rules.c \
@@ -111,11 +119,12 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/apply.c \
 	src/pass/apply.h \
 	src/pass/backward.c \
-	src/pass/backward.h \
+	src/pass/backward_launch.c \
+	src/pass/backward_launch.h \
+	src/pass/begin.c \
+	src/pass/begin.h \
 	src/pass/combine.c \
 	src/pass/combine.h \
-	src/pass/describe.c \
-	src/pass/describe.h \
 	src/pass/device_combine.c \
 	src/pass/device_combine.h \
 	src/pass/end.c \
@@ -126,36 +135,42 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/fold.c \
 	src/pass/forward.c \
 	src/pass/forward.h \
+	src/pass/forward_launch.c \
+	src/pass/forward_launch.h \
 	src/pass/frozen_backward.c \
+	src/pass/frozen_backward.h \
 	src/pass/fusion.c \
 	src/pass/fusion.h \
+	src/pass/gradients.c \
+	src/pass/gradients.h \
 	src/pass/invertible.c \
 	src/pass/invertible.h \
 	src/pass/layer_pass.c \
 	src/pass/layer_pass.h \
-	src/pass/layer_pass_prepare.c \
 	src/pass/on_device.c \
 	src/pass/on_device.h \
-	src/pass/whole.c \
-	src/pass/whole.h \
-	src/pass/pass.c \
-	src/pass/pass.h \
 	src/pass/overlap.c \
 	src/pass/overlap.h \
+	src/pass/pass.c \
+	src/pass/pass.h \
 	src/pass/pipeline.c \
 	src/pass/pipeline.h \
 	src/pass/pool.c \
 	src/pass/pool.h \
+	src/pass/prepare.c \
+	src/pass/prepare.h \
 	src/pass/reduce.c \
 	src/pass/reduce.h \
-	src/pass/settle.c \
-	src/pass/settle.h \
+	src/pass/running_table.c \
+	src/pass/running_table.h \
 	src/pass/shard.c \
 	src/pass/shard.h \
 	src/pass/sums.c \
 	src/pass/sums.h \
 	src/pass/use.c \
-	src/pass/weight_gradients.c \
+	src/pass/use.h \
+	src/pass/whole.c \
+	src/pass/whole.h \
 	src/pass/workspace.c \
 	src/pass/workspace.h \
 	src/model/checkpoint.c \

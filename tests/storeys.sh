@@ -5,7 +5,9 @@
 #   up          a file of src/ includes only its own folder and the folders before it
 #   tools       src/ includes nothing of tools/ and tests/; tools/ nothing of tests/; check comes
 #               before bench and bench before syncbn; examples/ includes public headers and its own
-#   circle      neither folders nor headers include each other in a circle
+#   circle      neither folders nor files, a header and the C file of its name taken together, include
+#               each other in a circle
+#   home        what a header declares, the C file of its name defines
 #   top         no file lies directly in src/, but for local.mk
 #   once        a collective is started in one place, and the clock is read in one place
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
@@ -49,6 +51,10 @@ faults() {
             split(file, part, "/")
             return part[1] "/" part[2]
         }
+        function stem(file) {
+            sub(/\.[^.]*$/, "", file)
+            return file
+        }
         function top(file) {
             return substr(file, 1, index(file, "/") - 1)
         }
@@ -87,8 +93,8 @@ faults() {
                 fault("tools", "includes " to)
             if (folder(FILENAME) != folder(to) && top(FILENAME) != "examples")
                 edge["folders", folder(FILENAME), folder(to)] = 1
-            if (FILENAME ~ /\.h$/ && FILENAME != to)
-                edge["headers", FILENAME, to] = 1
+            if (stem(FILENAME) != stem(to) && top(FILENAME) != "examples")
+                edge["files", stem(FILENAME), stem(to)] = 1
         }
         # What stays when all that nothing includes, and all that includes nothing, is taken away
         # again and again.
@@ -162,6 +168,15 @@ faults() {
         (line ~ /<CL\// || line ~ /(^|[^A-Za-z0-9_])(cl_[a-z]|cl[A-Z])/) {
             fault("opencl", line)
         }
+        # A function at the beginning of a line: headers declare it, C files define it.
+        FILENAME ~ /^src\// && line ~ /^[a-z]/ && line !~ /^(static|typedef|extern) / && \
+        match(line, /sbn__[a-z0-9_]+\(/) {
+            name = substr(line, RSTART, RLENGTH - 1)
+            if (FILENAME ~ /\.h$/)
+                declared[name] = FILENAME
+            else if (folder(FILENAME) !~ /^src\/(layer|model|parallel|mpi)$/)
+                defined[FILENAME, name] = 1
+        }
         FILENAME ~ /^src\// {
             starts += gsub(/transport(->|\.)start\(/, "&", line)
             clocks += gsub(/(^|[^A-Za-z0-9_])clock_gettime *\(/, "&", line)
@@ -206,14 +221,19 @@ faults() {
                     print "number: " valued[kernels[name]] ": " kernels[name] \
                         " is also spelled in cl/, as " name
             }
+            for (key in defined) {
+                split(key, part, SUBSEP)
+                if (stem(declared[part[2]]) != stem(part[1]))
+                    print "home: " part[1] ": " part[2] " is declared in " declared[part[2]]
+            }
             circles("folders")
-            circles("headers")
+            circles("files")
         }' $(cat "$work/files")
     )
 }
 
 all=$(faults "$srcdir")
-for rule in up tools circle top once mpi opencl number; do
+for rule in up tools circle home top once mpi opencl number; do
     no_faults "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
 done
 files=$(wc -l < "$work/files")
@@ -248,6 +268,9 @@ planted tools examples/minimal.c '#include "base/error.h"'
 planted circle src/base/error.h '#include "layer/batchnorm.h"'
 planted circle tools/check/check.h '#include "bench/bench.h"'
 planted circle src/exact/format.h '#include "exact/statistics.h"'
+planted circle src/pass/shard.c '#include "pass/begin.h"'
+planted circle tools/check/job.c '#include "check/runner.h"'
+planted home src/exact/bigint.c 'int sbn__accumulator_length(void)'
 planted top src/stray.c 'int stray;'
 planted once src/pass/pass.c '    transport->start(context);'
 planted once src/pass/pass.c '    clock_gettime(CLOCK_MONOTONIC, &now);'

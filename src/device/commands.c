@@ -1,6 +1,6 @@
-/* Commands on a replica's queue, their events, and the buffers that they work on. */
+#include "device/commands.h"
+
 #include "base/memory.h"
-#include "device/device.h"
 
 void sbn__wait_add(sbn_wait *wait, cl_event event)
 {

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernel_constants.h"
-#include "device/program_text.h"
 
 /*
  * CL_DEVICE_SUB_GROUP_SIZES_INTEL of cl_intel_required_subgroup_size, and

@@ -2,15 +2,7 @@
 #ifndef SBN_DEVICE_COMPILER_OPTIONS_H
 #define SBN_DEVICE_COMPILER_OPTIONS_H
 
-#include <syncbn/group.h>
-
-#include "device/opencl.h"
-
-typedef enum sbn_compiler {
-    SBN_COMPILER_PLAIN,
-    SBN_COMPILER_REGISTERS,   /* NVIDIA's, which takes a limit */
-    SBN_COMPILER_SUB_GROUPS16 /* Intel's, for threads of 16 or 32 work-items */
-} sbn_compiler;
+#include "device/program.h"
 
 /*
  * By a device's extensions, its smallest sub-group and the major number of its compute capability (0: it

@@ -1,9 +1,12 @@
-/* What the plans of the CPU form share. */
+/* Plans of the CPU form. */
 #ifndef SBN_DEVICE_LAUNCH_PLAN_CPU_H
 #define SBN_DEVICE_LAUNCH_PLAN_CPU_H
 
-#include "device/device.h"
-#include "device/shape.h"
+#include "device/plan.h"
+
+sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *replica,
+                                     size_t accumulator_length);
+sbn_apply_plan sbn__plan_apply_cpu(const sbn_shape *shape, const sbn_replica *replica);
 
 /* Floats of a cache line. */
 #define SBN_CACHE_LINE 16

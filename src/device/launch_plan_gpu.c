@@ -1,11 +1,13 @@
-/*
- * Plans of the GPU form. Work-groups are enough for every compute unit to hide latency, and no more
- * than pays: each slice leaves accumulators that must be written, read and added.
- */
+#include "device/launch_plan_gpu.h"
+
 #include "device/kernel_constants.h"
-#include "device/launch_plan.h"
 #include "device/sizes.h"
 #include "device/slices.h"
+
+/*
+ * Work-groups are enough for every compute unit to hide latency, and no more than pays: each slice
+ * leaves accumulators that must be written, read and added.
+ */
 
 /* What a kernel of step 1 takes. */
 typedef struct gpu_reduction {

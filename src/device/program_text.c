@@ -5,9 +5,9 @@
 
 #include "base/activation.h"
 #include "base/error.h"
+#include "device/compiler_options.h"
 #include "device/kernel_constants.h"
 #include "device/kernels.h"
-#include "device/program.h"
 
 /*
  * The sources of a form's programs, by name. The file of a pass precedes the kernels that both passes

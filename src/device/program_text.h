@@ -5,16 +5,7 @@
 #ifndef SBN_DEVICE_PROGRAM_TEXT_H
 #define SBN_DEVICE_PROGRAM_TEXT_H
 
-#include <syncbn/group.h>
-
-#include "device/compiler_options.h"
-#include "device/opencl.h"
-
-/*
- * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the
- * kernels that differ by it.
- */
-enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
+#include "device/program.h"
 
 /* Texts that are compiled together. */
 enum { SBN_MAX_SOURCES = 48 };

@@ -1,15 +1,12 @@
-/*
- * Built programs, shared by all groups of the process: one for each context, device, form, type,
- * fusion, kind of tensors and options, released by its last user. While one thread builds a program,
- * others that need it wait.
- */
+#include "device/programs.h"
+
 #include <pthread.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/build.h"
 #include "device/cache.h"
-#include "device/program.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -1,10 +1,10 @@
-/* The kernels of one replica, from the programs of its device. */
+#include "device/replica_kernels.h"
+
 #include <string.h>
 
 #include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/program.h"
 
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
                          const char *name)

@@ -6,7 +6,7 @@
 #ifndef SBN_LAYER_MASK_H
 #define SBN_LAYER_MASK_H
 
-#include "device/device.h"
+#include "device/commands.h"
 #include "device/shape.h"
 
 typedef struct sbn_mask_rows {

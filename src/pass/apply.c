@@ -1,5 +1,7 @@
 #include "pass/apply.h"
 
+#include "device/launch_plan.h"
+
 int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
                       sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event)
 {

@@ -5,7 +5,8 @@
 #ifndef SBN_PASS_APPLY_H
 #define SBN_PASS_APPLY_H
 
-#include "device/launch_plan.h"
+#include "device/commands.h"
+#include "device/shape.h"
 
 /* How many arguments the walk adds; `arguments` must have room for them after `count`. */
 #define SBN_WALK_ARGUMENTS 5

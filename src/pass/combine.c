@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "collective/mismatch.h"
-#include "pass/describe.h"
 #include "pass/fallback.h"
 #include "pass/pipeline.h"
-#include "pass/settle.h"
+#include "pass/pool.h"
 
 static void start(sbn_pass *pass, sbn_request *request, int tag, size_t count, sbn_stage stage)
 {

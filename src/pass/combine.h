@@ -14,7 +14,7 @@
 #ifndef SBN_PASS_COMBINE_H
 #define SBN_PASS_COMBINE_H
 
-#include "pass/pool.h"
+#include "pass/pass.h"
 
 /* Starts a pass whose reduction is enqueued, or whose error is in pass->error. */
 void sbn__combine_start(sbn_pass *pass);

@@ -1,6 +1,6 @@
 #include "pass/device_combine.h"
 
-#include "pass/backward.h"
+#include "pass/backward_launch.h"
 #include "pass/reduce.h"
 
 /* That a kernel takes. */

@@ -4,6 +4,7 @@
 #include "pass/fallback.h"
 #include "pass/pipeline.h"
 #include "pass/shard.h"
+#include "pass/pool.h"
 
 static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
 {
@@ -57,6 +58,17 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
+/* Ends step 3 of a replica: gradients and the caller's event. */
+static int finish_layer_pass(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    cl_event *last = &lp->last[replica->index];
+    int status = lp->kind->store && !lp->whole ? lp->kind->store(lp, replica) : SBN_SUCCESS;
+    if (!status)
+        status = sbn__hand_over(replica, &lp->shards[replica->index], last);
+    sbn__release_event(last);
+    return status;
+}
+
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     int status = SBN_SUCCESS;
@@ -64,7 +76,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
         if (!lp->whole)
             status = lp->kind->apply(lp, replica);
         if (!status)
-            status = sbn__layer_pass_finish(lp, replica);
+            status = finish_layer_pass(lp, replica);
     }
     return status ? status : sbn__flush(replica);
 }

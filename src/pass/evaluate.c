@@ -1,8 +1,8 @@
 /* Passes without communication: step 3 alone, from known statistics. */
-#include <string.h>
-
 #include "pass/forward.h"
+#include "pass/forward_launch.h"
 #include "pass/overlap.h"
+#include "pass/running_table.h"
 
 #define APPLY_NEEDS \
     (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_MAY_REPLACE_X | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
@@ -23,43 +23,6 @@ static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
     sbn__release_event(&ready);
     sbn__release_event(&applied);
     return status ? status : sbn__flush(replica);
-}
-
-int sbn__running_table(sbn_batchnorm *layer)
-{
-    if (layer->table.device || layer->group->replica_count == 0)
-        return SBN_SUCCESS;
-    const int status = sbn__coefficients_create(&layer->table, layer->group, layer->channels);
-    if (status)
-        sbn__channel_table_destroy(&layer->table);
-    return status;
-}
-
-/* Writes the host copy of the running statistics' coefficients, unless it is up to date. */
-static int write_running_coefficients(sbn_batchnorm *layer)
-{
-    const sbn_running *running = layer->running;
-    float *host;
-    int status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (status || layer->table_version == running->version || layer->group->replica_count == 0)
-        return status;
-    status = sbn__running_table(layer);
-    if (!status)
-        status = sbn__channel_table_host(&layer->table, 0, &host);
-    if (status)
-        return status;
-    sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);
-    layer->table_version = running->version;
-    memset(layer->table_fresh, 0, layer->group->replica_count);
-    return SBN_SUCCESS;
-}
-
-int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
-{
-    const int status = write_running_coefficients(layer);
-    return status || layer->table_fresh[replica->index]
-               ? status
-               : sbn__channel_table_write(&layer->table, replica);
 }
 
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "collective/mismatch.h"
-#include "pass/describe.h"
 #include "pass/pipeline.h"
-#include "pass/settle.h"
+#include "pass/pool.h"
+#include "pass/prepare.h"
 
 sbn_request *sbn__pass_request(sbn_pass *pass)
 {

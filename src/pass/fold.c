@@ -9,8 +9,9 @@
 
 #include "base/memory.h"
 #include "device/kernel_constants.h"
-#include "pass/forward.h"
+#include "pass/forward_launch.h"
 #include "pass/overlap.h"
+#include "pass/running_table.h"
 
 /* A replica's two launches. */
 typedef struct launches {

@@ -1,11 +1,15 @@
+#include "pass/frozen_backward.h"
+
+#include "pass/backward_launch.h"
+#include "pass/forward_launch.h"
+#include "pass/gradients.h"
+#include "pass/shard.h"
+
 /*
  * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
  * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
  * With a fusion the backward kernel does it.
  */
-#include "pass/backward.h"
-#include "pass/forward.h"
-
 static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
 {
     const size_t r = replica->index;

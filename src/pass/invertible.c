@@ -34,7 +34,7 @@ static rounding rounding_of(const sbn_batchnorm *layer)
     return found;
 }
 
-/* Of one replica. */
+/* Checks one replica. */
 static int check(const sbn_batchnorm *layer, size_t replica, const float *weight, const float *bias,
                  const char *operation)
 {
@@ -64,23 +64,21 @@ static int read_floats(sbn_replica *replica, const sbn_buffer *buffer, const sbn
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
 }
 
-int sbn__check_invertible(sbn_layer_pass *layer_pass, const sbn_shard *shards)
+int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
+                          const sbn_shape *shapes, const char *operation, float *weight,
+                          float *bias)
 {
-    const sbn_batchnorm *layer = layer_pass->layer;
-    sbn_group *group = layer_pass->group;
-    /* The columns are not in use yet; they have room for as many doubles. */
-    float *weight = (float *)layer_pass->columns[0], *bias = (float *)layer_pass->columns[1];
     int status = SBN_SUCCESS;
-    for (size_t r = 0; layer->affine && r < group->replica_count && !status; ++r) {
+    for (size_t r = 0; layer->affine && r < layer->group->replica_count && !status; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);
-        sbn_replica *replica = &group->replicas[r];
-        if (layer_pass->shapes[r].elements == 0)
+        sbn_replica *replica = &layer->group->replicas[r];
+        if (shapes[r].elements == 0)
             continue;
         status = read_floats(replica, &shard.weight, &shard, layer->channels, weight);
         if (!status)
             status = read_floats(replica, &shard.bias, &shard, layer->channels, bias);
         if (!status)
-            status = check(layer, r, weight, bias, layer_pass->kind->operation);
+            status = check(layer, r, weight, bias, operation);
     }
     return status;
 }

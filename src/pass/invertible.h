@@ -2,12 +2,15 @@
 #ifndef SBN_PASS_INVERTIBLE_H
 #define SBN_PASS_INVERTIBLE_H
 
-#include "pass/layer_pass.h"
+#include "layer/batchnorm.h"
 
 /*
- * Reads weight and bias of each replica of an open layer pass, and waits for them. Fails if a
- * weight is too small for what y keeps beside the bias. `shards` are the caller's, checked.
+ * Reads weight and bias of each replica, and waits for them. Fails if a weight is too small for what
+ * y keeps beside the bias. The shards are the caller's, checked; `weight` and `bias` have room for
+ * the layer's channels.
  */
-int sbn__check_invertible(sbn_layer_pass *layer_pass, const sbn_shard *shards);
+int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
+                          const sbn_shape *shapes, const char *operation, float *weight,
+                          float *bias);
 
 #endif

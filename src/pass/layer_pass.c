@@ -1,7 +1,6 @@
 #include "pass/layer_pass.h"
 
 #include "base/memory.h"
-#include "pass/shard.h"
 
 int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass)
 {
@@ -69,68 +68,9 @@ void sbn__layer_pass_release(sbn_layer_pass *layer_pass)
     layer_pass->layer = NULL;
 }
 
-/* Fills the call, which names the layer pass in headers and sentences. */
-static void describe(sbn_layer_pass *layer_pass)
-{
-    const sbn_batchnorm *layer = layer_pass->layer;
-    const sbn_saved *read = layer_pass->kind->fills ? NULL : layer_pass->saved;
-    layer_pass->call = (sbn_call){
-        .operation = layer_pass->kind->operation,
-        .name = layer ? layer->name : "",
-        .code = layer_pass->kind->code,
-        .settings = layer ? &layer->settings : NULL,
-        .flags = layer_pass->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
-        .channels = layer ? (uint32_t)layer->channels : 0,
-        .saved = read ? read->pass : 0,
-        .saved_place = read ? read->place : 0,
-    };
-}
-
-static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
-{
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
-    if (!status && layer->group != group)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "layer: expected one of the first layer's group, got layer \"%s\" of another",
-            layer->name);
-    return status;
-}
-
-int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch)
-{
-    sbn_branch call = *branch;
-    int status = check_layer(call.layer, layer_pass->group);
-    layer_pass->layer = status ? NULL : call.layer;
-    if (layer_pass->layer)
-        ++layer_pass->layer->under_way;
-    layer_pass->kind = choose(&call, &status);
-    layer_pass->flags = call.flags;
-    layer_pass->place = 0;
-    if (!status) {
-        layer_pass->saved = call.saved;
-        ++layer_pass->saved->used;
-        layer_pass->saved->filling |= layer_pass->kind->fills;
-    }
-    describe(layer_pass);
-    return status;
-}
-
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica)
 {
     const cl_event last = layer_pass->last[replica->index];
     int done;
     return last ? sbn__event_done(replica, last, &done) : SBN_SUCCESS;
-}
-
-int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica)
-{
-    cl_event *last = &layer_pass->last[replica->index];
-    int status = layer_pass->kind->store && !layer_pass->whole
-                     ? layer_pass->kind->store(layer_pass, replica)
-                     : SBN_SUCCESS;
-    if (!status)
-        status = sbn__hand_over(replica, &layer_pass->shards[replica->index], last);
-    sbn__release_event(last);
-    return status;
 }

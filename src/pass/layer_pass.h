@@ -7,7 +7,7 @@
 
 #include "collective/agreement.h"
 #include "device/kernel_constants.h"
-#include "device/launch_plan.h"
+#include "device/plan.h"
 #include "layer/batchnorm.h"
 #include "pass/workspace.h"
 
@@ -82,17 +82,8 @@ struct sbn_layer_pass {
     size_t channels_size;         /* for which there is room */
 };
 
-/*
- * Chooses the kind of a layer's call and checks the call without its shards. *status is already set
- * if the layer is not of this group. It must choose even after an error.
- */
-typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
-
 /* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
 int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica);
-
-/* Ends step 3 of a replica: gradients and the caller's event. */
-int sbn__layer_pass_finish(sbn_layer_pass *layer_pass, sbn_replica *replica);
 
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass);
@@ -101,19 +92,7 @@ int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass);
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
 void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass);
 
-/*
- * Chooses the kind, fills the call, and marks the saved statistics as used unless there is an
- * error.
- */
-int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch);
-
 /* Releases its layer and saved statistics; its memory is kept. */
 void sbn__layer_pass_release(sbn_layer_pass *layer_pass);
-
-/* Resets what is combined. */
-void sbn__layer_pass_start(sbn_layer_pass *layer_pass);
-
-/* Checks the shards and copies them; nothing but markers is enqueued. */
-int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards);
 
 #endif

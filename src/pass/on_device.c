@@ -2,8 +2,8 @@
 
 #include "pass/device_combine.h"
 #include "pass/reduce.h"
-#include "pass/settle.h"
 #include "pass/whole.h"
+#include "pass/pool.h"
 
 /* The host's turn in a pass comes later than what would be enqueued now. */
 static int host_is_busy(const sbn_group *group)

@@ -9,7 +9,7 @@
 #ifndef SBN_PASS_ON_DEVICE_H
 #define SBN_PASS_ON_DEVICE_H
 
-#include "pass/pool.h"
+#include "pass/pass.h"
 
 /* Decides, when the layer passes are open, which of them are combined on devices. */
 void sbn__on_device_choose(sbn_pass *pass);

@@ -5,20 +5,17 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "pass/pool.h"
 
 int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches)
 {
     const size_t most = branches * group->replica_count * SBN_MAX_USES;
-    const int status = sbn__passes_open(group);
     *claims = (sbn_claims){group, 0};
-    if (status || group->passes->claims_size >= most)
-        return status;
-    sbn_pass_pool *pool = group->passes;
-    sbn__free(pool->claims);
-    pool->claims = sbn__allocate(sizeof *pool->claims * most);
-    pool->claims_size = pool->claims ? most : 0;
-    return pool->claims ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
+    if (group->claims_size >= most)
+        return SBN_SUCCESS;
+    sbn__free(group->claims);
+    group->claims = sbn__allocate(sizeof *group->claims * most);
+    group->claims_size = group->claims ? most : 0;
+    return group->claims ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
 }
 
 void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count)
@@ -26,7 +23,7 @@ void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *
     for (size_t i = 0; i < count; ++i) {
         if (!uses[i].buffer.mem)
             continue;
-        sbn_claim *claim = &claims->group->passes->claims[claims->count];
+        sbn_claim *claim = &claims->group->claims[claims->count];
         *claim = *whose;
         claim->use = uses[i];
         claim->order = claims->count++;
@@ -123,7 +120,7 @@ static const sbn_claim *find_reader(const sbn_claim *list, const sbn_claim *one,
  */
 int sbn__claims_check(const sbn_claims *claims, size_t *branch)
 {
-    sbn_claim *const list = claims->group->passes->claims;
+    sbn_claim *const list = claims->group->claims;
     const sbn_claim *const end = list + claims->count;
     const sbn_claim *reader = NULL, *earlier = NULL, *later = NULL;
     qsort(list, claims->count, sizeof *list, by_place);

@@ -6,7 +6,7 @@
 #ifndef SBN_PASS_PIPELINE_H
 #define SBN_PASS_PIPELINE_H
 
-#include "pass/pool.h"
+#include "pass/pass.h"
 
 /*
  * Decides which layer passes of a prepared pass are one launch; `at_once`: the caller ends the pass

@@ -1,5 +1,7 @@
 #include "pass/reduce.h"
 
+#include "device/launch_plan.h"
+
 /* From so many slices on, a command that adds them costs less than reading them one by one. */
 #define SLICES_TO_ADD 4
 

@@ -18,11 +18,6 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
     return needs;
 }
 
-int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
-{
-    return a->mem && a->mem == b->mem && a->offset == b->offset;
-}
-
 static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
 {
     return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&

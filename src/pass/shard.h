@@ -3,6 +3,7 @@
 #define SBN_PASS_SHARD_H
 
 #include "layer/batchnorm.h"
+#include "pass/use.h"
 
 /* An element of a checked array of shards. */
 static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
@@ -27,11 +28,11 @@ enum {
     SBN_READS_Y = 1024           /* in the place of x */
 };
 
+/* What a backward pass needs of a shard besides x. */
+#define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
+
 /* `needs` of a pass, and what the layer's fusion accesses besides. */
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
-
-/* 1 if both are the same range of a buffer. */
-int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b);
 
 /*
  * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`
@@ -40,17 +41,6 @@ int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b);
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
 
-/* A buffer that a call accesses. */
-typedef struct sbn_use {
-    const char *name;
-    sbn_buffer buffer;
-    size_t elements;
-    sbn_type type; /* of the elements */
-    int written;
-    int optional;
-    size_t rows, gap; /* of a view: rows of equal length, elements of others between them */
-} sbn_use;
-
 /*
  * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
  * are. An input that an output replaces is left out: the output stands for both.
@@ -58,29 +48,6 @@ typedef struct sbn_use {
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine);
-
-/* The bytes of a checked buffer that are accessed: the first, and the one behind the last. */
-size_t sbn__use_begin(const sbn_use *u);
-size_t sbn__use_end(const sbn_use *u);
-
-/*
- * Whether the ranges of two buffers, first to last element, meet; and whether elements do: rows of
- * the same pitch may interleave. Those of different pitches are taken to overlap; the note says
- * that.
- */
-int sbn__uses_meet(const sbn_use *a, const sbn_use *b);
-int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
-const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b);
-
-/*
- * Checks buffers of one replica: none may overlap one that is written. The shard gives the shape.
- */
-int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
-                    const sbn_replica *replica, const char *who);
-
-/* Checks a buffer of `elements` floats that a replica is to use. */
-int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
-                      const char *who, const char *name);
 
 /*
  * Gives the caller's event the replica's last command, and takes that over; NULL: there was no

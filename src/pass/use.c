@@ -1,8 +1,9 @@
-/* The buffers of a pass, each for itself and in pairs: size, context, and elements in common. */
+#include "pass/use.h"
+
 #include <stdio.h>
 
+#include "base/error.h"
 #include "base/type.h"
-#include "pass/shard.h"
 
 /* Checks a buffer and returns how many elements it holds. */
 static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const char *who,
@@ -69,6 +70,11 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
             u->name, extent(u), sbn__type_plural(u->type), u->buffer.offset, shape, pitch, held);
     }
     return SBN_SUCCESS;
+}
+
+int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
+{
+    return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
 size_t sbn__use_begin(const sbn_use *u)

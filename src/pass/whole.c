@@ -1,8 +1,9 @@
 #include "pass/whole.h"
 
 #include "device/sizes.h"
-#include "pass/backward.h"
-#include "pass/shard.h"
+#include "device/launch_plan.h"
+#include "device/launch_plan_whole.h"
+#include "pass/backward_launch.h"
 
 /* Of a layer pass, in one format: what both kernels are told of shape and scratch. */
 typedef struct whole_walk {

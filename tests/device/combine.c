@@ -3,7 +3,8 @@
  * of all kinds, in both formats and both forms of the kernels, must give the host's bits.
  */
 #include "device/combine.h"
-#include "device/device.h"
+#include "device/commands.h"
+#include "device/programs.h"
 #include "support/fixture.h"
 
 static fixture device;

@@ -135,8 +135,8 @@ no_faults 'the list of those refused is found, and calls no OpenCL' \
        grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
 # And the library asks it before it builds anything.
 no_faults 'build options are looked at' \
-    "$(grep -q 'build_options_check(program->options)' "$srcdir/src/device/program.c" ||
-        echo 'src/device/program.c does not ask')"
+    "$(grep -q 'build_options_check(program->options)' "$srcdir/src/device/build.c" ||
+        echo 'src/device/build.c does not ask')"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "device/commands.h"
 #include "exact/format.h"
 #include "group/group.h"
 

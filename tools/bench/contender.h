@@ -6,7 +6,7 @@
 #define TOOLS_BENCH_CONTENDER_H
 
 #include "device/opencl.h"
-#include "check/job.h"
+#include "check/collect.h"
 
 typedef enum bench_pass {
     BENCH_COPY,

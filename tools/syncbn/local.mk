@@ -35,6 +35,7 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
 	tools/syncbn/report_json.c \
+	tools/syncbn/report_json.h \
 	tools/syncbn/safe_text.c \
 	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \

@@ -1,11 +1,58 @@
-/* What a layer pass checks and allocates before anything is enqueued. */
+#include "pass/prepare.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "pass/invertible.h"
-#include "pass/layer_pass.h"
 #include "pass/shard.h"
+
+/* Fills the call, which names the layer pass in headers and sentences. */
+static void describe(sbn_layer_pass *layer_pass)
+{
+    const sbn_batchnorm *layer = layer_pass->layer;
+    const sbn_saved *read = layer_pass->kind->fills ? NULL : layer_pass->saved;
+    layer_pass->call = (sbn_call){
+        .operation = layer_pass->kind->operation,
+        .name = layer ? layer->name : "",
+        .code = layer_pass->kind->code,
+        .settings = layer ? &layer->settings : NULL,
+        .flags = layer_pass->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
+        .channels = layer ? (uint32_t)layer->channels : 0,
+        .saved = read ? read->pass : 0,
+        .saved_place = read ? read->place : 0,
+    };
+}
+
+static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
+{
+    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status && layer->group != group)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "layer: expected one of the first layer's group, got layer \"%s\" of another",
+            layer->name);
+    return status;
+}
+
+int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch)
+{
+    sbn_branch call = *branch;
+    int status = check_layer(call.layer, layer_pass->group);
+    layer_pass->layer = status ? NULL : call.layer;
+    if (layer_pass->layer)
+        ++layer_pass->layer->under_way;
+    layer_pass->kind = choose(&call, &status);
+    layer_pass->flags = call.flags;
+    layer_pass->place = 0;
+    if (!status) {
+        layer_pass->saved = call.saved;
+        ++layer_pass->saved->used;
+        layer_pass->saved->filling |= layer_pass->kind->fills;
+    }
+    describe(layer_pass);
+    return status;
+}
 
 void sbn__layer_pass_start(sbn_layer_pass *layer_pass)
 {
@@ -127,7 +174,10 @@ int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
     if (!status && !layer_pass->kind->fills)
         status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
     if (!status && layer_pass->kind->has_backward && layer_pass->layer->from_output)
-        status = sbn__check_invertible(layer_pass, shards);
+        /* The columns are not in use yet. */
+        status = sbn__check_invertible(layer_pass->layer, shards, layer_pass->shapes, operation,
+                                       (float *)layer_pass->columns[0],
+                                       (float *)layer_pass->columns[1]);
     if (!status)
         status = prepare_masks(layer_pass);
     layer_pass->own = 0;

@@ -1,7 +1,7 @@
-/* Writes the rows of the gradients' table from sums over the group or one replica. */
+#include "pass/gradients.h"
+
 #include <string.h>
 
-#include "pass/backward.h"
 #include "pass/sums.h"
 
 /* layer_pass->columns */

@@ -1,25 +1,15 @@
-#include "device/program.h"
+#include "device/build.h"
 
 #include <stdio.h>
 
-#include "device/binary.h"
-#include "device/build_options.h"
-#include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/binary.h"
+#include "device/build_options.h"
+#include "device/compiler_options.h"
 #include "device/program_text.h"
 #include "device/self_test.h"
 #include "device/self_test_storage.h"
-
-const sbn_format *sbn__forward_format(int format)
-{
-    return format == SBN_WIDE ? &sbn_wide : &sbn_forward_narrow;
-}
-
-const sbn_format *sbn__backward_format(int format)
-{
-    return format == SBN_WIDE ? &sbn_wide : &sbn_backward_narrow;
-}
 
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
 {
@@ -126,12 +116,6 @@ static int build_apply(sbn_program *program, int cache)
     sbn__error_clear();
     program->half_by_bits = 1;
     return build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
-}
-
-/* A residual alone changes whole passes, which the CPU form has. */
-int sbn__program_sums(const sbn_program *program)
-{
-    return program->form == SBN_FORM_CPU || !program->fusion || sbn__fusion_sums(program->fusion);
 }
 
 int sbn__program_build(sbn_program *program, int cache)

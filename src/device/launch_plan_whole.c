@@ -1,9 +1,6 @@
-/*
- * One launch of the CPU form whose work-groups each do the whole pass of some channels, so that step
- * 3 finds in a cache what step 1 has read.
- */
+#include "device/launch_plan_whole.h"
+
 #include "device/kernel_constants.h"
-#include "device/launch_plan.h"
 #include "device/launch_plan_cpu.h"
 #include "device/sizes.h"
 
