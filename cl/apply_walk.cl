@@ -1,5 +1,5 @@
 /*
- * CPU form, step 3: how the apply kernels map work-items to a tensor; src/device/launch_plan_cpu.c
+ * CPU form, step 3: how the apply kernels map work-items to a tensor; src/plan/cpu.c
  * chooses one of two ways. Both begin at the tensor's end, which the reduction has left in the
  * caches.
  *

@@ -137,7 +137,8 @@ faults() {
             return text + 0
         }
         BEGIN {
-            n = split("base exact device collective group layer pass model parallel mpi", names, " ")
+            n = split("base exact program device plan collective group layer tensor launch pass kinds model " \
+                      "parallel mpi", names, " ")
             for (i = 1; i <= n; ++i)
                 storey["src/" names[i]] = i
             storey["tools/check"] = 1
@@ -152,7 +153,7 @@ faults() {
         {
             line = uncommented($0)
         }
-        FILENAME ~ /^src\/(exact|collective)\// && line ~ /"device\/opencl\.h"/ {
+        FILENAME ~ /^src\/(exact|collective)\// && line ~ /"program\/opencl\.h"/ {
             fault("opencl", line)
         }
         line ~ /^ *# *include *"/ {
@@ -187,7 +188,7 @@ faults() {
             if (number(part[2]) > 1)
                 kernels[part[1]] = number(part[2])
         }
-        # Every name in src/; the numbers of src/device, which launches the kernels, but for lengths of
+        # Every name in src/; the numbers of src/program and src/plan, which the kernels are built and launched by, but for lengths of
         # arrays, and but for those that become -D; and the larger named ones of src/exact, which reads what kernels write.
         FILENAME ~ /^src\// {
             rest = line
@@ -198,7 +199,7 @@ faults() {
                 rest = substr(rest, RSTART + RLENGTH)
             }
             named = line ~ /^ *# *define +[A-Za-z0-9_]+ +[0-9]/ || line ~ /[A-Z][A-Z0-9_]+ *= *[0-9]/
-            if (FILENAME ~ /^src\/device\// && FILENAME !~ /kernel_constants\.c$/ || named && FILENAME ~ /^src\/exact\//) {
+            if (FILENAME ~ /^src\/(program|device|plan)\// && FILENAME !~ /kernel_constants\.c$/ || named && FILENAME ~ /^src\/exact\//) {
                 while (match(line, /(^|[^A-Za-z0-9_.\[])[0-9][0-9A-Fa-fxXuUlL]*/)) {
                     text = substr(line, RSTART, RLENGTH)
                     sub(/^[^0-9]/, "", text)
@@ -258,6 +259,8 @@ planted() {
 }
 planted up src/base/error.c '#include "device/device.h"'
 planted up src/layer/batchnorm.c '#include "pass/pass.h"'
+planted up src/tensor/use.c '#include "launch/layer_pass.h"'
+planted up src/pass/end.c '#include "kinds/forward.h"'
 planted up src/device/extra.h '# include "group/group.h"'
 planted up src/base/error.c '#include "error_that_is_not_there.h"'
 planted tools src/pass/pass.c '#include "check/job.h"'
@@ -268,7 +271,7 @@ planted tools examples/minimal.c '#include "base/error.h"'
 planted circle src/base/error.h '#include "layer/batchnorm.h"'
 planted circle tools/check/check.h '#include "bench/bench.h"'
 planted circle src/exact/format.h '#include "exact/statistics.h"'
-planted circle src/pass/shard.c '#include "pass/begin.h"'
+planted circle src/pass/pass.c '#include "pass/begin.h"'
 planted circle tools/check/job.c '#include "check/runner.h"'
 planted home src/exact/bigint.c 'int sbn__accumulator_length(void)'
 planted top src/stray.c 'int stray;'
@@ -278,10 +281,10 @@ planted mpi src/group/group.c '#include <mpi.h>'
 planted mpi tools/bench/bench.c '#include <syncbn-mpi.h>'
 planted opencl src/exact/big.c '#include <CL/cl.h>'
 planted opencl src/base/memory.c '    clReleaseMemObject(buffer);'
-planted opencl src/collective/ranks.c '#include "device/opencl.h"'
+planted opencl src/collective/ranks.c '#include "program/opencl.h"'
 # The numbers of this header are not those of any kernel yet.
 printf '%s\n' '#define SBN_PLANTED_ROWS 977' 'enum { SBN_PLANTED_LANES = 0x3d3u };' \
-    > "$work/tree/src/device/planted.h"
+    > "$work/tree/src/plan/planted.h"
 planted number cl/sum.cl '#define PLANTED_ROWS 978'
 planted number cl/sum.cl '#define PLANTED 0x3d1u /* 977 */'
 planted number cl/sum.cl '#define PLANTED 979'

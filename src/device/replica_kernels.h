@@ -5,9 +5,9 @@
 #ifndef SBN_DEVICE_REPLICA_KERNELS_H
 #define SBN_DEVICE_REPLICA_KERNELS_H
 
-#include "device/program.h"
+#include "program/program.h"
 
-/* Kernels of step 1, the CPU form's first: src/device/launch_plan_cpu.c and launch_plan_gpu.c say which is for what. */
+/* Kernels of step 1, the CPU form's first: src/plan/cpu.c and gpu.c say which is for what. */
 enum {
     SBN_REDUCE_NCHW,
     SBN_REDUCE_NHWC,

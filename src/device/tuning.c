@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/digest.h"
-#include "device/cache_folder.h"
-#include "device/identity.h"
+#include "program/cache_folder.h"
+#include "program/identity.h"
 
 static const char *const names[SBN_TUNED] = {"groups", "reduce", "slices", "apply", "cache"};
 

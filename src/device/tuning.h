@@ -8,7 +8,7 @@
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 typedef enum sbn_tuned {
     SBN_TUNED_GROUPS, /* work-groups that a compute unit is given */

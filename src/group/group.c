@@ -6,9 +6,9 @@
 
 #include "base/memory.h"
 #include "base/versioned_struct.h"
-#include "device/build.h"
-#include "device/cache_folder.h"
 #include "device/commands.h"
+#include "program/build.h"
+#include "program/cache_folder.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {

@@ -1,6 +1,6 @@
 #include "layer/coefficients.h"
 
-#include "device/kernel_constants.h"
+#include "program/kernel_constants.h"
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels)
 {

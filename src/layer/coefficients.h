@@ -1,6 +1,6 @@
 /*
  * A table of coefficients: what step 3 needs of each channel's statistics, as the kernels read it.
- * Rows, of all channels each (src/device/kernel_constants.h):
+ * Rows, of all channels each (src/program/kernel_constants.h):
  *
  *   SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW   the mean as the sum of two floats
  *   SBN_ROW_INVSTD                        1 / sqrt(var + eps)

@@ -1,8 +1,8 @@
 #include "layer/mask.h"
 
-#include "device/kernel_constants.h"
-#include "device/launch_plan.h"
-#include "device/sizes.h"
+#include "plan/launch_plan.h"
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
 
 /* The elements between which no two work-items of the apply kernel write a word: a sample's, ... */
 static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)

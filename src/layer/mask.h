@@ -7,7 +7,7 @@
 #define SBN_LAYER_MASK_H
 
 #include "device/commands.h"
-#include "device/shape.h"
+#include "plan/shape.h"
 
 typedef struct sbn_mask_rows {
     cl_ulong length, reciprocal; /* elements of a row; (2^64 - 1) / length */

@@ -1,12 +1,12 @@
 #include "pass/begin.h"
 
-#include "pass/combine.h"
 #include "pass/end.h"
 #include "pass/on_device.h"
-#include "pass/overlap.h"
 #include "pass/pipeline.h"
 #include "pass/pool.h"
-#include "pass/shard.h"
+#include "pass/progress.h"
+#include "tensor/overlap.h"
+#include "tensor/shard.h"
 
 /* Adds the layer's index to the sentence in calls of several layers. */
 static int of_branch(int status, size_t i, size_t count)

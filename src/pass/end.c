@@ -1,10 +1,10 @@
 #include "pass/end.h"
 
-#include "pass/combine.h"
 #include "pass/fallback.h"
 #include "pass/pipeline.h"
-#include "pass/shard.h"
 #include "pass/pool.h"
+#include "pass/progress.h"
+#include "tensor/shard.h"
 
 static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
 {

@@ -1,8 +1,8 @@
 #include "pass/on_device.h"
 
-#include "pass/device_combine.h"
-#include "pass/reduce.h"
-#include "pass/whole.h"
+#include "launch/combine.h"
+#include "launch/reduce.h"
+#include "launch/whole.h"
 #include "pass/pool.h"
 
 /* The host's turn in a pass comes later than what would be enqueued now. */

@@ -1,5 +1,5 @@
 /*
- * Passes that only enqueue: those of groups whose devices can combine (src/pass/device_combine.h),
+ * Passes that only enqueue: those of groups whose devices can combine (src/launch/combine.h),
  * where no other rank takes part and the host is not in the middle of another pass. Step 2 is
  * enqueued behind step 1 when the pass begins, which then is settled; step 3 follows when it ends.
  *

@@ -1,6 +1,6 @@
 /*
  * A pass: reduce on the devices, combine over replicas and ranks, apply. All kinds use one state
- * machine (src/pass/combine.h).
+ * machine (src/pass/progress.h).
  */
 #ifndef SBN_PASS_PASS_H
 #define SBN_PASS_PASS_H
@@ -8,7 +8,7 @@
 #include "collective/request.h"
 #include "pass/sums.h"
 
-/* Where a pass is in the state machine of src/pass/combine.h. */
+/* Where a pass is in the state machine of src/pass/progress.h. */
 typedef enum sbn_stage {
     SBN_STAGE_HEADER,
     SBN_STAGE_LOCAL,

@@ -1,7 +1,7 @@
 #include "pass/pipeline.h"
 
-#include "pass/reduce.h"
-#include "pass/whole.h"
+#include "launch/reduce.h"
+#include "launch/whole.h"
 
 void sbn__pipeline_plan(sbn_pass *pass, int at_once)
 {

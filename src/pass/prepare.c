@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "pass/invertible.h"
-#include "pass/shard.h"
+#include "tensor/invertible.h"
+#include "tensor/shard.h"
 
 /* Fills the call, which names the layer pass in headers and sentences. */
 static void describe(sbn_layer_pass *layer_pass)

@@ -2,7 +2,7 @@
 #ifndef SBN_PASS_PREPARE_H
 #define SBN_PASS_PREPARE_H
 
-#include "pass/layer_pass.h"
+#include "launch/layer_pass.h"
 
 /*
  * Chooses the kind of a layer's call and checks the call without its shards. *status is already set

@@ -9,7 +9,7 @@
 #ifndef SBN_PASS_SUMS_H
 #define SBN_PASS_SUMS_H
 
-#include "pass/layer_pass.h"
+#include "launch/layer_pass.h"
 
 /* Selects accumulators: those of the pending layer passes of a list, in a format. */
 typedef struct sbn_sums {

@@ -4,7 +4,7 @@
  */
 #include "device/combine.h"
 #include "device/commands.h"
-#include "device/programs.h"
+#include "program/programs.h"
 #include "support/fixture.h"
 
 static fixture device;

@@ -5,7 +5,7 @@
 #ifndef TESTS_DEVICE_COMBINE_H
 #define TESTS_DEVICE_COMBINE_H
 
-#include "device/kernel_constants.h"
+#include "program/kernel_constants.h"
 #include "exact/statistics.h"
 
 enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3 };

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "device/kernel_constants.h"
-#include "device/kernels.h"
+#include "program/kernel_constants.h"
+#include "program/kernels.h"
 #include "group/group.h"
-#include "pass/apply.h"
+#include "launch/apply.h"
 
 #include "support/address_space.h"
 #include "support/fixture.h"

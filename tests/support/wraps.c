@@ -1,5 +1,5 @@
-#include "device/opencl.h"
-#include "device/program_text.h"
+#include "program/opencl.h"
+#include "program/program_text.h"
 #include "support/wraps.h"
 
 #include <stdio.h>

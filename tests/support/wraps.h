@@ -9,7 +9,7 @@
 
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 /* Each function's number; their names are wraps_names[]. */
 enum {

@@ -5,7 +5,7 @@
 #ifndef TOOLS_BENCH_CONTENDER_H
 #define TOOLS_BENCH_CONTENDER_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "check/collect.h"
 
 typedef enum bench_pass {

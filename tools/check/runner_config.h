@@ -4,7 +4,7 @@
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "check/ranks.h"
 
 /* The size of a sentence, and the status of a write outside a buffer's contents. */

@@ -1,0 +1,99 @@
+#include "kinds/frozen_backward.h"
+
+#include "kinds/gradients.h"
+#include "launch/backward.h"
+#include "launch/forward.h"
+#include "tensor/shard.h"
+
+/*
+ * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
+ * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
+ * With a fusion the backward kernel does it.
+ */
+static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    sbn_shard shard = layer_pass->shards[r];
+    if (!layer_pass->on_device && sbn__backward_stores(layer_pass, r)) {
+        const int status = sbn__channel_table_write(&layer_pass->gradients, replica);
+        if (status)
+            return status;
+    }
+    if (!sbn__backward_applies(layer_pass, r))
+        return SBN_SUCCESS;
+    sbn__release_event(&layer_pass->last[r]);
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, &shard);
+    outputs.constant = 1;
+    if (sbn__backward_fusion(layer_pass, outputs))
+        return sbn__backward_launch(layer_pass, replica, 1, &layer_pass->last[r]);
+    sbn_shape shape = layer_pass->shapes[r];
+    shard.x = shard.dy;
+    shard.y = shard.dx;
+    shape.x_gap = shape.dy_gap;
+    shape.y_gap = shape.dx_gap;
+    return sbn__forward_launch(replica, layer_pass->layer, &shard, &shape,
+                               &layer_pass->saved->table, SBN_SCALE_ONLY, NULL,
+                               layer_pass->ready[r], &layer_pass->last[r]);
+}
+
+/* Only the gradients of weight and bias need sums: over the group, ... */
+static const sbn_layer_pass_kind global = {
+    .operation = "frozen backward",
+    .code = SBN_CODE_FROZEN_BACKWARD,
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
+    .least_count = 1,
+    .format = sbn__backward_format,
+    .reduce = sbn__backward_reduce,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
+    .apply = apply,
+    .store = sbn__backward_store,
+};
+
+/* ... over each replica alone, ... */
+static const sbn_layer_pass_kind local = {
+    .operation = "frozen backward",
+    .code = SBN_CODE_FROZEN_BACKWARD,
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
+    .local = 1,
+    .least_count = 1,
+    .format = sbn__backward_format,
+    .reduce = sbn__backward_reduce,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
+    .apply = apply,
+    .store = sbn__backward_store,
+};
+
+/* ... or neither gradient is wanted. */
+static const sbn_layer_pass_kind input = {
+    .operation = "frozen backward",
+    .code = SBN_CODE_FROZEN_BACKWARD,
+    .needs = SBN_BACKWARD_NEEDS,
+    .local = 1,
+    .write_coefficients = sbn__backward_write_coefficients,
+    .apply = apply,
+    .store = sbn__backward_store,
+};
+
+static int wants_gradients(const sbn_branch *branch)
+{
+    const sbn_batchnorm *layer = branch->layer;
+    const sbn_shard *shards = branch->shards;
+    const size_t replicas = layer->group->replica_count;
+    if (!layer->affine || !shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
+        return 0;
+    for (size_t r = 0; r < replicas; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        if (shard.weight_grad.mem || shard.bias_grad.mem)
+            return 1;
+    }
+    return 0;
+}
+
+const sbn_layer_pass_kind *sbn__frozen_kind(const sbn_branch *branch)
+{
+    if (branch->flags & SBN_GLOBAL_GRADIENTS && branch->layer->affine)
+        return &global;
+    return wants_gradients(branch) ? &local : &input;
+}

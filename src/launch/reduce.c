@@ -1,0 +1,153 @@
+#include "launch/reduce.h"
+
+#include "plan/launch_plan.h"
+
+/* From so many slices on, a command that adds them costs less than reading them one by one. */
+#define SLICES_TO_ADD 4
+
+/* Room for what the slices leave, and for their sum. */
+static int reserve(const sbn_layer_pass *layer_pass, sbn_replica *replica, const sbn_format *format,
+                   size_t slices)
+{
+    sbn_work *work = &layer_pass->work[replica->index];
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) *
+                         layer_pass->layer->channels;
+    const int status = sbn__reserve(replica, &work->accumulators, bytes);
+    return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
+}
+
+int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
+                        sbn_kernels **kernels)
+{
+    const sbn_group *group = layer->group;
+    const int own = views && replica->form == SBN_FORM_GPU;
+    *kernels = &replica->kernels[layer->type][sbn__variant_of(fusion, own)];
+    return own ? sbn__replica_load(replica, layer->type, fusion, own, group->build_options,
+                                   group->program_cache)
+               : SBN_SUCCESS;
+}
+
+int sbn__reduce_launch(const sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+                       sbn_kernel *kernel, sbn_argument *arguments, size_t count,
+                       const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+{
+    const sbn_shape *g = &layer_pass->shapes[replica->index];
+    const sbn_work *work = &layer_pass->work[replica->index];
+    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
+    const cl_uint plane = (cl_uint)g->plane;
+    const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
+    const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(samples),
+        SBN_ARG(channels),
+        SBN_ARG(plane),
+        SBN_ARG(g->blocks),
+        SBN_ARG(plan->strip),
+        SBN_ARG(plan->per_slice),
+        SBN_ARG(g->last_reciprocal),
+        SBN_ARG(work->reduced.mem),
+        SBN_ARG(work->repeats), /* of the wide format alone */
+    };
+    const sbn_argument of_gpu[SBN_SLICE_ARGUMENTS] = {
+        SBN_ARG(channels),           SBN_ARG(plane),
+        SBN_ARG(g->blocks),          SBN_ARG(g->channel_blocks),
+        SBN_ARG(plan->log2_strip),   SBN_ARG(plan->per_slice),
+        SBN_ARG(g->last_reciprocal), SBN_ARG(work->reduced.mem),
+        SBN_ARG(work->repeats),
+    };
+    const sbn_argument *own = replica->form == SBN_FORM_GPU ? of_gpu : of_cpu;
+    for (size_t i = 0; i < used; ++i)
+        arguments[count++] = own[i];
+    return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
+}
+
+int sbn__add_slices(const sbn_layer_pass *layer_pass, sbn_replica *replica,
+                    const sbn_format *format, const sbn_reduced from[4], cl_mem to,
+                    const sbn_wait *wait, cl_event *event)
+{
+    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
+    const cl_ulong total = (cl_ulong)per_channel * layer_pass->layer->channels;
+    const size_t each = replica->form == SBN_FORM_GPU ? SBN_GPU_SLICE_WORDS : SBN_ELEMENTWISE_ITEMS;
+    const size_t groups = (total + each - 1) / each;
+    sbn_argument arguments[2 * 4 + 3];
+    for (size_t i = 0; i < 4; ++i) {
+        arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
+        arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
+    }
+    arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
+    arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
+    arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
+    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
+                       wait, event);
+}
+
+int sbn__reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
+{
+    sbn_work *work = &layer_pass->work[replica->index];
+    const sbn_format *fixed = layer_pass->kind->format(format);
+    const sbn_shape *shape = &layer_pass->shapes[replica->index];
+    if (shape->values == 0)
+        return SBN_SUCCESS;
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, sbn__accumulator_length(fixed));
+    int status = reserve(layer_pass, replica, fixed, plan.slices);
+    if (status)
+        return status;
+    const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
+    work->reduced = (sbn_reduced){out, plan.slices};
+    work->repeats = NULL;
+    sbn_wait wait = {{NULL}, 0};
+    cl_event reduced = NULL, folded = NULL;
+    sbn__wait_add(&wait, layer_pass->ready[replica->index]);
+    /* Work of the narrow format in the same memory. */
+    sbn__wait_add(&wait, work->last);
+    status = layer_pass->kind->reduce(layer_pass, replica, format, &plan, &wait, &reduced);
+    if (!status && plan.slices > 1) {
+        const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
+        sbn_wait done = {{NULL}, 0};
+        sbn__wait_add(&done, reduced);
+        status = sbn__add_slices(layer_pass, replica, fixed, from, work->accumulators.mem, &done,
+                                 &folded);
+    }
+    if (reduced)
+        sbn__move_event(&work->last, folded ? &folded : &reduced);
+    sbn__release_event(&reduced);
+    sbn__release_event(&folded);
+    return status;
+}
+
+int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
+{
+    const sbn_format *fixed = layer_pass->kind->format(format);
+    const sbn_shape *shape = &layer_pass->shapes[replica->index];
+    const size_t length = sbn__accumulator_length(fixed);
+    sbn_work *work = &layer_pass->work[replica->index];
+    work->reduced.slices = 0;
+    if (shape->values == 0)
+        return SBN_SUCCESS;
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
+    int status = sbn__reserve(replica, &work->partial,
+                              sizeof(int64_t) * length * layer_pass->layer->channels * plan.slices);
+    if (status)
+        return status;
+    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
+    work->repeats = work->repeat.mem;
+    /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, layer_pass->ready[replica->index]);
+    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
+        sbn__wait_add(&wait, layer_pass->work[r].last);
+    status = layer_pass->kind->reduce(layer_pass, replica, format, &plan, &wait, &work->next);
+    if (status || replica->form != SBN_FORM_GPU || plan.slices < SLICES_TO_ADD)
+        return status;
+    /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
+    const cl_mem out = work->partial.mem;
+    const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
+    sbn_wait done = {{NULL}, 0};
+    cl_event added = NULL;
+    sbn__wait_add(&done, work->next);
+    status = sbn__add_slices(layer_pass, replica, fixed, from, out, &done, &added);
+    if (!status) {
+        sbn__move_event(&work->next, &added);
+        work->reduced.slices = 1;
+    }
+    return status;
+}

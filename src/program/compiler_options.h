@@ -1,0 +1,22 @@
+/* Options that some vendors' compilers need to keep enough work-items of the GPU form resident. */
+#ifndef SBN_PROGRAM_COMPILER_OPTIONS_H
+#define SBN_PROGRAM_COMPILER_OPTIONS_H
+
+#include "program/program.h"
+
+/*
+ * By a device's extensions, its smallest sub-group and the major number of its compute capability (0: it
+ * does not say).
+ */
+sbn_compiler sbn__compiler_by(const char *extensions, size_t least_sub_group, cl_uint capability);
+
+/* Of a device, for programs of a form. */
+int sbn__compiler_of(cl_device_id device, sbn_kernel_form form, sbn_compiler *compiler);
+
+/*
+ * The options for a program of program_text.h with a fusion; "" where there is nothing to ask for. `more`:
+ * the caller's options, of which a limit of registers holds.
+ */
+const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion, const char *more);
+
+#endif

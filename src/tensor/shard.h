@@ -1,0 +1,66 @@
+/* Checks of the caller's shards: every buffer that a pass will access. */
+#ifndef SBN_TENSOR_SHARD_H
+#define SBN_TENSOR_SHARD_H
+
+#include "layer/batchnorm.h"
+#include "tensor/use.h"
+
+/* An element of a checked array of shards. */
+static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
+{
+    sbn_shard shard;
+    sbn__struct_get(&shard, sizeof shard, shards, r);
+    return shard;
+}
+
+/* Which buffers a pass accesses. */
+enum {
+    SBN_NEEDS_X = 1,
+    SBN_NEEDS_Y = 2,
+    SBN_NEEDS_DY = 4,
+    SBN_MAY_DX = 8, /* mem may be NULL */
+    SBN_NEEDS_WEIGHT = 16,
+    SBN_NEEDS_BIAS = 32,
+    SBN_MAY_GRADIENTS = 64,
+    SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
+    SBN_NEEDS_RESIDUAL = 256,
+    SBN_MAY_RESIDUAL_GRAD = 512, /* mem may be NULL; it may be over dy */
+    SBN_READS_Y = 1024           /* in the place of x */
+};
+
+/* What a backward pass needs of a shard besides x. */
+#define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
+
+/* `needs` of a pass, and what the layer's fusion accesses besides. */
+unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
+
+/*
+ * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`
+ * begins the sentence.
+ */
+int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
+                      const char *operation, sbn_shape *shapes);
+
+/*
+ * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
+ * are. An input that an output replaces is left out: the output stands for both.
+ */
+#define SBN_MAX_USES 8
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
+                      int affine);
+
+/*
+ * Gives the caller's event the replica's last command, and takes that over; NULL: there was no
+ * command, and the event covers the wait list only.
+ */
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
+
+/* Sets *event to NULL until there is a command for it. `shards` may be NULL. */
+void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
+
+/*
+ * After an error: releases the events that were given to earlier replicas, and sets *event to NULL.
+ */
+void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
+
+#endif
