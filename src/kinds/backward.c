@@ -5,17 +5,17 @@
 #include "pass/begin.h"
 #include "tensor/shard.h"
 
-static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    const int applies = sbn__backward_applies(layer_pass, r);
+    const int applies = sbn__backward_applies(lp, r);
     int status = SBN_SUCCESS;
-    if (!layer_pass->on_device && (applies || sbn__backward_stores(layer_pass, r)))
-        status = sbn__channel_table_write(&layer_pass->gradients, replica);
+    if (!lp->on_device && (applies || sbn__backward_stores(lp, r)))
+        status = sbn__channel_table_write(&lp->gradients, replica);
     if (status || !applies)
         return status;
-    sbn__release_event(&layer_pass->last[r]);
-    return sbn__backward_launch(layer_pass, replica, 0, &layer_pass->last[r]);
+    sbn__release_event(&lp->last[r]);
+    return sbn__backward_launch(lp, replica, 0, &lp->last[r]);
 }
 
 static const sbn_layer_pass_kind backward = {

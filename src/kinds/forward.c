@@ -9,103 +9,96 @@
 
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-/* layer_pass->columns */
+/* lp->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int finish(sbn_layer_pass *layer_pass, const sbn_accumulators *accumulators)
+static int finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
-    const size_t channels = layer_pass->layer->channels;
-    double *mean = layer_pass->columns[MEAN], *var = layer_pass->columns[VAR];
-    double *invstd = layer_pass->columns[INVSTD];
-    unsigned char *repeat = layer_pass->repeat;
+    const size_t channels = lp->layer->channels;
+    double *mean = lp->columns[MEAN], *var = lp->columns[VAR];
+    double *invstd = lp->columns[INVSTD];
+    unsigned char *repeat = lp->repeat;
     const int wide = accumulators->format->wide;
-    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, layer_pass->count, mean, var);
-    sbn__invstd_of(var, channels, layer_pass->layer->eps, invstd);
+    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, lp->count, mean, var);
+    sbn__invstd_of(var, channels, lp->layer->eps, invstd);
     return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
 /* Copies the columns to the saved statistics, unless a device has saved its own. */
-static void save(sbn_layer_pass *layer_pass)
+static void save(sbn_layer_pass *lp)
 {
-    sbn_saved *saved = layer_pass->saved;
+    sbn_saved *saved = lp->saved;
     sbn_saved_moments *moments = saved->moments;
-    const size_t bytes = sizeof(double) * layer_pass->layer->channels;
+    const size_t bytes = sizeof(double) * lp->layer->channels;
     saved->filled = 1;
-    saved->frozen = layer_pass->kind->local;
-    saved->pass = layer_pass->call.number;
-    saved->place = layer_pass->place;
-    saved->count = layer_pass->count;
-    memcpy(saved->shapes, layer_pass->shapes,
-           sizeof *saved->shapes * layer_pass->group->replica_count);
-    moments->on_device = layer_pass->on_device;
-    moments->on_host = !layer_pass->on_device;
-    if (layer_pass->on_device)
+    saved->frozen = lp->kind->local;
+    saved->pass = lp->call.number;
+    saved->place = lp->place;
+    saved->count = lp->count;
+    memcpy(saved->shapes, lp->shapes, sizeof *saved->shapes * lp->group->replica_count);
+    moments->on_device = lp->on_device;
+    moments->on_host = !lp->on_device;
+    if (lp->on_device)
         return;
-    memcpy(moments->mean, layer_pass->columns[MEAN], bytes);
-    memcpy(moments->var, layer_pass->columns[VAR], bytes);
-    memcpy(moments->invstd, layer_pass->columns[INVSTD], bytes);
+    memcpy(moments->mean, lp->columns[MEAN], bytes);
+    memcpy(moments->var, lp->columns[VAR], bytes);
+    memcpy(moments->invstd, lp->columns[INVSTD], bytes);
 }
 
 /* Without values there was nothing to finish: mean and variance are 0. */
-static void commit(sbn_layer_pass *layer_pass)
+static void commit(sbn_layer_pass *lp)
 {
-    const size_t channels = layer_pass->layer->channels;
-    if (layer_pass->count == 0) {
-        memset(layer_pass->columns[MEAN], 0, sizeof(double) * channels);
-        memset(layer_pass->columns[VAR], 0, sizeof(double) * channels);
-        sbn__invstd_of(layer_pass->columns[VAR], channels, layer_pass->layer->eps,
-                       layer_pass->columns[INVSTD]);
+    const size_t channels = lp->layer->channels;
+    if (lp->count == 0) {
+        memset(lp->columns[MEAN], 0, sizeof(double) * channels);
+        memset(lp->columns[VAR], 0, sizeof(double) * channels);
+        sbn__invstd_of(lp->columns[VAR], channels, lp->layer->eps, lp->columns[INVSTD]);
     }
-    save(layer_pass);
+    save(lp);
 }
 
-static void commit_training(sbn_layer_pass *layer_pass)
+static void commit_training(sbn_layer_pass *lp)
 {
-    commit(layer_pass);
-    if (layer_pass->layer->tracks && layer_pass->count > 0 && !layer_pass->on_device &&
-        !(layer_pass->flags & SBN_KEEP_RUNNING_STATS))
-        sbn__batchnorm_track(layer_pass->layer, layer_pass->columns[MEAN], layer_pass->columns[VAR],
-                             layer_pass->count);
+    commit(lp);
+    if (lp->layer->tracks && lp->count > 0 && !lp->on_device &&
+        !(lp->flags & SBN_KEEP_RUNNING_STATS))
+        sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
 }
 
 /* With nothing to combine, the running statistics are saved as the pass's. */
-static void commit_frozen(sbn_layer_pass *layer_pass)
+static void commit_frozen(sbn_layer_pass *lp)
 {
-    const sbn_batchnorm *layer = layer_pass->layer;
+    const sbn_batchnorm *layer = lp->layer;
     for (size_t c = 0; c < layer->channels; ++c) {
-        layer_pass->columns[MEAN][c] = layer->running->mean[c];
-        layer_pass->columns[VAR][c] = layer->running->var[c];
+        lp->columns[MEAN][c] = layer->running->mean[c];
+        lp->columns[VAR][c] = layer->running->var[c];
     }
-    sbn__invstd_of(layer_pass->columns[VAR], layer->channels, layer->eps,
-                   layer_pass->columns[INVSTD]);
-    save(layer_pass);
+    sbn__invstd_of(lp->columns[VAR], layer->channels, layer->eps, lp->columns[INVSTD]);
+    save(lp);
 }
 
 /* The replicas share the table's host copy: it is written once. */
-static void write_coefficients(sbn_layer_pass *layer_pass)
+static void write_coefficients(sbn_layer_pass *lp)
 {
-    if (layer_pass->group->replica_count > 0)
-        sbn__coefficients_write(&layer_pass->saved->table, layer_pass->columns[MEAN],
-                                layer_pass->columns[INVSTD]);
+    if (lp->group->replica_count > 0)
+        sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
 }
 
-static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    sbn_channel_table *table = &layer_pass->saved->table;
-    if (layer_pass->shapes[r].elements == 0)
+    sbn_channel_table *table = &lp->saved->table;
+    if (lp->shapes[r].elements == 0)
         return SBN_SUCCESS;
-    const int status = layer_pass->on_device ? SBN_SUCCESS
-                                             : sbn__channel_table_write(table, replica);
+    const int status = lp->on_device ? SBN_SUCCESS : sbn__channel_table_write(table, replica);
     if (status)
         return status;
-    sbn_mask *mask = layer_pass->kind->has_backward ? &layer_pass->saved->masks[r] : NULL;
+    sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
-    sbn__release_event(&layer_pass->last[r]);
-    return sbn__forward_launch(replica, layer_pass->layer, &layer_pass->shards[r],
-                               &layer_pass->shapes[r], table, SBN_NORMALISE, mask,
-                               layer_pass->ready[r], &layer_pass->last[r]);
+    sbn__release_event(&lp->last[r]);
+    return sbn__forward_launch(replica, lp->layer, &lp->shards[r], &lp->shapes[r], table,
+                               SBN_NORMALISE, mask, lp->ready[r], &lp->last[r]);
 }
 
 static const sbn_layer_pass_kind training = {

@@ -10,30 +10,29 @@
  * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
  * With a fusion the backward kernel does it.
  */
-static int apply(sbn_layer_pass *layer_pass, sbn_replica *replica)
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    sbn_shard shard = layer_pass->shards[r];
-    if (!layer_pass->on_device && sbn__backward_stores(layer_pass, r)) {
-        const int status = sbn__channel_table_write(&layer_pass->gradients, replica);
+    sbn_shard shard = lp->shards[r];
+    if (!lp->on_device && sbn__backward_stores(lp, r)) {
+        const int status = sbn__channel_table_write(&lp->gradients, replica);
         if (status)
             return status;
     }
-    if (!sbn__backward_applies(layer_pass, r))
+    if (!sbn__backward_applies(lp, r))
         return SBN_SUCCESS;
-    sbn__release_event(&layer_pass->last[r]);
-    sbn_backward_outputs outputs = sbn__backward_outputs_of(layer_pass, &shard);
+    sbn__release_event(&lp->last[r]);
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
     outputs.constant = 1;
-    if (sbn__backward_fusion(layer_pass, outputs))
-        return sbn__backward_launch(layer_pass, replica, 1, &layer_pass->last[r]);
-    sbn_shape shape = layer_pass->shapes[r];
+    if (sbn__backward_fusion(lp, outputs))
+        return sbn__backward_launch(lp, replica, 1, &lp->last[r]);
+    sbn_shape shape = lp->shapes[r];
     shard.x = shard.dy;
     shard.y = shard.dx;
     shape.x_gap = shape.dy_gap;
     shape.y_gap = shape.dx_gap;
-    return sbn__forward_launch(replica, layer_pass->layer, &shard, &shape,
-                               &layer_pass->saved->table, SBN_SCALE_ONLY, NULL,
-                               layer_pass->ready[r], &layer_pass->last[r]);
+    return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
+                               SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
 }
 
 /* Only the gradients of weight and bias need sums: over the group, ... */

@@ -6,10 +6,9 @@
 /* That a kernel takes. */
 enum { SOURCES = 4, SOURCE_ARGUMENTS = 2 * SOURCES };
 
-int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, size_t replica)
+int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
 {
-    return layer_pass->kind->fills || layer_pass->shapes[replica].values > 0 ||
-           sbn__backward_stores(layer_pass, replica);
+    return lp->kind->fills || lp->shapes[replica].values > 0 || sbn__backward_stores(lp, replica);
 }
 
 static size_t collect(const sbn_work *work, size_t replicas, sbn_reduced *sources)
@@ -29,20 +28,20 @@ static void pad(sbn_reduced *sources, size_t count)
 }
 
 /* More sources than a kernel takes: this replica's device adds most of them up before. */
-static int add_up(sbn_layer_pass *layer_pass, sbn_replica *replica, const sbn_format *format,
+static int add_up(sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
                   sbn_reduced *sources, size_t count, sbn_wait *wait, cl_event *event)
 {
-    sbn_work *work = &layer_pass->work[replica->index];
+    sbn_work *work = &lp->work[replica->index];
     size_t at = 0;
     int status = SBN_SUCCESS;
     if (count > SOURCES)
         status = sbn__reserve(replica, &work->accumulators,
                               sizeof(int64_t) * sbn__accumulator_length(format) *
-                                  layer_pass->layer->channels);
+                                  lp->layer->channels);
     while (!status && count - at > SOURCES) {
         cl_event added;
-        status = sbn__add_slices(layer_pass, replica, format, sources + at, work->accumulators.mem,
-                                 wait, &added);
+        status = sbn__add_slices(lp, replica, format, sources + at, work->accumulators.mem, wait,
+                                 &added);
         if (status)
             break;
         sbn__move_event(event, &added);
@@ -135,27 +134,26 @@ static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, int format,
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
 }
 
-int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks)
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
 {
-    const size_t replicas = layer_pass->group->replica_count;
-    const sbn_format *fixed = layer_pass->kind->format(format);
-    sbn_work *work = &layer_pass->work[replica->index];
+    const size_t replicas = lp->group->replica_count;
+    const sbn_format *fixed = lp->kind->format(format);
+    sbn_work *work = &lp->work[replica->index];
     sbn_reduced sources[SBN_MAX_COMBINED + SOURCES];
-    const size_t count = collect(layer_pass->work, replicas, sources);
+    const size_t count = collect(lp->work, replicas, sources);
     cl_event added = NULL, combined = NULL;
     sbn_wait wait = {{NULL}, 0};
     for (size_t r = 0; r < replicas; ++r)
-        sbn__wait_add(&wait, layer_pass->work[r].last);
-    int status = sbn__reserve(replica, &work->repeat, layer_pass->layer->channels);
-    if (!status && layer_pass->kind->fills)
-        status = sbn__saved_moments_reserve(layer_pass->saved->moments, replica);
+        sbn__wait_add(&wait, lp->work[r].last);
+    int status = sbn__reserve(replica, &work->repeat, lp->layer->channels);
+    if (!status && lp->kind->fills)
+        status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
-        status = add_up(layer_pass, replica, fixed, sources, count, &wait, &added);
+        status = add_up(lp, replica, fixed, sources, count, &wait, &added);
     if (!status)
-        status = layer_pass->kind->fills
-                     ? launch_forward(layer_pass, replica, format, tracks, sources, &wait,
-                                      &combined)
-                     : launch_backward(layer_pass, replica, format, sources, &wait, &combined);
+        status = lp->kind->fills
+                     ? launch_forward(lp, replica, format, tracks, sources, &wait, &combined)
+                     : launch_backward(lp, replica, format, sources, &wait, &combined);
     sbn__release_event(&added);
     if (combined)
         sbn__move_event(&work->next, &combined);

@@ -12,12 +12,12 @@
 #include "launch/layer_pass.h"
 
 /* Is there work for a replica: does it have values, or need results? */
-int sbn__device_combine_concerns(const sbn_layer_pass *layer_pass, size_t replica);
+int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
 
 /*
  * Enqueues the combining on a replica, in a format, of what all replicas' reductions have left. With
  * `tracks` it updates the running statistics. Its event is the replica's next one.
  */
-int sbn__device_combine(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks);
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
 
 #endif

@@ -4,18 +4,18 @@
 #include "launch/fusion.h"
 #include "launch/reduce.h"
 
-int sbn__forward_reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
-    const sbn_shard *shard = &layer_pass->shards[replica->index];
+    const sbn_shard *shard = &lp->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
-    const sbn_shape *g = &layer_pass->shapes[replica->index];
+    const sbn_shape *g = &lp->shapes[replica->index];
     sbn_argument arguments[3 + SBN_SLICE_ARGUMENTS] = {SBN_ARG(shard->x.mem), SBN_ARG(x_offset),
                                                        SBN_ARG(g->x_gap)};
     sbn_kernels *kernels;
-    const int status = sbn__reduce_kernels(layer_pass->layer, replica, 0, g->x_gap != 0, &kernels);
+    const int status = sbn__reduce_kernels(lp->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
-                  : sbn__reduce_launch(layer_pass, replica, format,
+                  : sbn__reduce_launch(lp, replica, format,
                                        &kernels->forward_reduce[plan->reduction][format], arguments,
                                        3, plan, wait, event);
 }

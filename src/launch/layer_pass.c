@@ -2,75 +2,73 @@
 
 #include "base/memory.h"
 
-int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass)
+int sbn__layer_pass_is_joined(const sbn_layer_pass *lp)
 {
-    return !layer_pass->kind->local &&
-           sbn__communicator_is_joined(&layer_pass->group->communicator);
+    return !lp->kind->local && sbn__communicator_is_joined(&lp->group->communicator);
 }
 
-int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass)
+int sbn__layer_pass_has_peers(const sbn_layer_pass *lp)
 {
-    return sbn__layer_pass_is_joined(layer_pass) || layer_pass->group->replica_count > 1;
+    return sbn__layer_pass_is_joined(lp) || lp->group->replica_count > 1;
 }
 
-void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass)
+void sbn__layer_pass_destroy(sbn_layer_pass *lp)
 {
-    const size_t replicas = layer_pass->group->replica_count;
-    if (layer_pass->work)
-        sbn__work_close(layer_pass->work, replicas);
+    const size_t replicas = lp->group->replica_count;
+    if (lp->work)
+        sbn__work_close(lp->work, replicas);
     for (size_t r = 0; r < replicas; ++r) {
-        if (layer_pass->ready)
-            sbn__release_event(&layer_pass->ready[r]);
-        if (layer_pass->last)
-            sbn__release_event(&layer_pass->last[r]);
+        if (lp->ready)
+            sbn__release_event(&lp->ready[r]);
+        if (lp->last)
+            sbn__release_event(&lp->last[r]);
     }
-    sbn__channel_table_destroy(&layer_pass->gradients);
-    sbn__free(layer_pass->shards);
-    sbn__free(layer_pass->shapes);
-    sbn__free(layer_pass->ready);
-    sbn__free(layer_pass->last);
-    sbn__free(layer_pass->work);
-    sbn__free(layer_pass->repeat);
+    sbn__channel_table_destroy(&lp->gradients);
+    sbn__free(lp->shards);
+    sbn__free(lp->shapes);
+    sbn__free(lp->ready);
+    sbn__free(lp->last);
+    sbn__free(lp->work);
+    sbn__free(lp->repeat);
     for (int i = 0; i < SBN_COLUMNS; ++i)
-        sbn__free(layer_pass->columns[i]);
-    sbn__free(layer_pass);
+        sbn__free(lp->columns[i]);
+    sbn__free(lp);
 }
 
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
 {
-    sbn_layer_pass *layer_pass = sbn__allocate(sizeof *layer_pass);
-    if (!layer_pass)
+    sbn_layer_pass *lp = sbn__allocate(sizeof *lp);
+    if (!lp)
         return NULL;
     const size_t replicas = group->replica_count;
-    layer_pass->group = group;
-    layer_pass->shards = sbn__allocate(sizeof *layer_pass->shards * replicas);
-    layer_pass->shapes = sbn__allocate(sizeof *layer_pass->shapes * replicas);
-    layer_pass->ready = sbn__allocate(sizeof *layer_pass->ready * replicas);
-    layer_pass->last = sbn__allocate(sizeof *layer_pass->last * replicas);
-    layer_pass->work = sbn__allocate(sizeof *layer_pass->work * replicas);
-    if (layer_pass->shards && layer_pass->shapes && layer_pass->ready && layer_pass->last &&
-        layer_pass->work)
-        return layer_pass;
-    sbn__layer_pass_destroy(layer_pass);
+    lp->group = group;
+    lp->shards = sbn__allocate(sizeof *lp->shards * replicas);
+    lp->shapes = sbn__allocate(sizeof *lp->shapes * replicas);
+    lp->ready = sbn__allocate(sizeof *lp->ready * replicas);
+    lp->last = sbn__allocate(sizeof *lp->last * replicas);
+    lp->work = sbn__allocate(sizeof *lp->work * replicas);
+    if (lp->shards && lp->shapes && lp->ready && lp->last && lp->work)
+        return lp;
+    sbn__layer_pass_destroy(lp);
     return NULL;
 }
 
-void sbn__layer_pass_release(sbn_layer_pass *layer_pass)
+void sbn__layer_pass_release(sbn_layer_pass *lp)
 {
-    sbn_saved *saved = layer_pass->saved;
+    sbn_saved *saved = lp->saved;
     if (saved) {
         --saved->used;
-        saved->filling = saved->filling && !layer_pass->kind->fills;
+        saved->filling = saved->filling && !lp->kind->fills;
     }
-    if (layer_pass->layer)
-        --layer_pass->layer->under_way;
-    layer_pass->saved = NULL;
-    layer_pass->layer = NULL;
+    if (lp->layer)
+        --lp->layer->under_way;
+    lp->saved = NULL;
+    lp->layer = NULL;
 }
 
-int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica)
+int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
-    const cl_event last = layer_pass->last[replica->index];
+    const cl_event last = lp->last[replica->index];
     int done;
     return last ? sbn__event_done(replica, last, &done) : SBN_SUCCESS;
 }

@@ -24,26 +24,26 @@ typedef struct sbn_layer_pass_kind {
     uint64_t least_count; /* values per channel below which the pass is an error */
     const sbn_format *(*format)(int format);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
-    int (*reduce)(sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
-                  const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+    int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, int format, const sbn_reduce_plan *plan,
+                  const sbn_wait *wait, cl_event *event);
     /*
      * Computes what step 3 needs from the group's accumulators: for all channels in the
-     * narrow format, for those of layer_pass->repeat in the wide one. In the narrow format it
-     * fills layer_pass->repeat and returns whether any channel needs the wide format.
+     * narrow format, for those of lp->repeat in the wide one. In the narrow format it
+     * fills lp->repeat and returns whether any channel needs the wide format.
      */
-    int (*finish)(sbn_layer_pass *layer_pass, const sbn_accumulators *accumulators);
+    int (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
     /* Writes the table on the host; apply then enqueues step 3 for each replica. */
-    void (*write_coefficients)(sbn_layer_pass *layer_pass);
-    int (*apply)(sbn_layer_pass *layer_pass, sbn_replica *replica);
+    void (*write_coefficients)(sbn_layer_pass *lp);
+    int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/launch/whole.h. NULL: never. */
-    int (*whole)(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks,
-                 sbn_wait *wait, cl_event *event);
+    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks, sbn_wait *wait,
+                 cl_event *event);
     /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
-    int (*store)(sbn_layer_pass *layer_pass, sbn_replica *replica);
+    int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
     /*
      * Keeps what outlives the pass, when all of it is combined, in the order passes began. Or NULL.
      */
-    void (*commit)(sbn_layer_pass *layer_pass);
+    void (*commit)(sbn_layer_pass *lp);
 } sbn_layer_pass_kind;
 
 #define SBN_COLUMNS 4
@@ -83,16 +83,16 @@ struct sbn_layer_pass {
 };
 
 /* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
-int sbn__layer_pass_check_last(const sbn_layer_pass *layer_pass, const sbn_replica *replica);
+int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica);
 
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
-int sbn__layer_pass_is_joined(const sbn_layer_pass *layer_pass);
-int sbn__layer_pass_has_peers(const sbn_layer_pass *layer_pass);
+int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);
+int sbn__layer_pass_has_peers(const sbn_layer_pass *lp);
 
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
-void sbn__layer_pass_destroy(sbn_layer_pass *layer_pass);
+void sbn__layer_pass_destroy(sbn_layer_pass *lp);
 
 /* Releases its layer and saved statistics; its memory is kept. */
-void sbn__layer_pass_release(sbn_layer_pass *layer_pass);
+void sbn__layer_pass_release(sbn_layer_pass *lp);
 
 #endif

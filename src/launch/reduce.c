@@ -6,12 +6,11 @@
 #define SLICES_TO_ADD 4
 
 /* Room for what the slices leave, and for their sum. */
-static int reserve(const sbn_layer_pass *layer_pass, sbn_replica *replica, const sbn_format *format,
+static int reserve(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
                    size_t slices)
 {
-    sbn_work *work = &layer_pass->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) *
-                         layer_pass->layer->channels;
+    sbn_work *work = &lp->work[replica->index];
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) * lp->layer->channels;
     const int status = sbn__reserve(replica, &work->accumulators, bytes);
     return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
 }
@@ -27,12 +26,12 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
                : SBN_SUCCESS;
 }
 
-int sbn__reduce_launch(const sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int format,
                        sbn_kernel *kernel, sbn_argument *arguments, size_t count,
                        const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
-    const sbn_shape *g = &layer_pass->shapes[replica->index];
-    const sbn_work *work = &layer_pass->work[replica->index];
+    const sbn_shape *g = &lp->shapes[replica->index];
+    const sbn_work *work = &lp->work[replica->index];
     const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
     const cl_uint plane = (cl_uint)g->plane;
     const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
@@ -60,12 +59,11 @@ int sbn__reduce_launch(const sbn_layer_pass *layer_pass, sbn_replica *replica, i
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
-int sbn__add_slices(const sbn_layer_pass *layer_pass, sbn_replica *replica,
-                    const sbn_format *format, const sbn_reduced from[4], cl_mem to,
-                    const sbn_wait *wait, cl_event *event)
+int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
+                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event)
 {
     const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
-    const cl_ulong total = (cl_ulong)per_channel * layer_pass->layer->channels;
+    const cl_ulong total = (cl_ulong)per_channel * lp->layer->channels;
     const size_t each = replica->form == SBN_FORM_GPU ? SBN_GPU_SLICE_WORDS : SBN_ELEMENTWISE_ITEMS;
     const size_t groups = (total + each - 1) / each;
     sbn_argument arguments[2 * 4 + 3];
@@ -80,15 +78,15 @@ int sbn__add_slices(const sbn_layer_pass *layer_pass, sbn_replica *replica,
                        wait, event);
 }
 
-int sbn__reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
+int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
-    sbn_work *work = &layer_pass->work[replica->index];
-    const sbn_format *fixed = layer_pass->kind->format(format);
-    const sbn_shape *shape = &layer_pass->shapes[replica->index];
+    sbn_work *work = &lp->work[replica->index];
+    const sbn_format *fixed = lp->kind->format(format);
+    const sbn_shape *shape = &lp->shapes[replica->index];
     if (shape->values == 0)
         return SBN_SUCCESS;
     const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, sbn__accumulator_length(fixed));
-    int status = reserve(layer_pass, replica, fixed, plan.slices);
+    int status = reserve(lp, replica, fixed, plan.slices);
     if (status)
         return status;
     const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
@@ -96,16 +94,15 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
     work->repeats = NULL;
     sbn_wait wait = {{NULL}, 0};
     cl_event reduced = NULL, folded = NULL;
-    sbn__wait_add(&wait, layer_pass->ready[replica->index]);
+    sbn__wait_add(&wait, lp->ready[replica->index]);
     /* Work of the narrow format in the same memory. */
     sbn__wait_add(&wait, work->last);
-    status = layer_pass->kind->reduce(layer_pass, replica, format, &plan, &wait, &reduced);
+    status = lp->kind->reduce(lp, replica, format, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {
         const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
         sbn_wait done = {{NULL}, 0};
         sbn__wait_add(&done, reduced);
-        status = sbn__add_slices(layer_pass, replica, fixed, from, work->accumulators.mem, &done,
-                                 &folded);
+        status = sbn__add_slices(lp, replica, fixed, from, work->accumulators.mem, &done, &folded);
     }
     if (reduced)
         sbn__move_event(&work->last, folded ? &folded : &reduced);
@@ -114,28 +111,28 @@ int sbn__reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
     return status;
 }
 
-int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
+int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
-    const sbn_format *fixed = layer_pass->kind->format(format);
-    const sbn_shape *shape = &layer_pass->shapes[replica->index];
+    const sbn_format *fixed = lp->kind->format(format);
+    const sbn_shape *shape = &lp->shapes[replica->index];
     const size_t length = sbn__accumulator_length(fixed);
-    sbn_work *work = &layer_pass->work[replica->index];
+    sbn_work *work = &lp->work[replica->index];
     work->reduced.slices = 0;
     if (shape->values == 0)
         return SBN_SUCCESS;
     const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
     int status = sbn__reserve(replica, &work->partial,
-                              sizeof(int64_t) * length * layer_pass->layer->channels * plan.slices);
+                              sizeof(int64_t) * length * lp->layer->channels * plan.slices);
     if (status)
         return status;
     work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
     work->repeats = work->repeat.mem;
     /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
     sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, layer_pass->ready[replica->index]);
-    for (size_t r = 0; r < layer_pass->group->replica_count; ++r)
-        sbn__wait_add(&wait, layer_pass->work[r].last);
-    status = layer_pass->kind->reduce(layer_pass, replica, format, &plan, &wait, &work->next);
+    sbn__wait_add(&wait, lp->ready[replica->index]);
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        sbn__wait_add(&wait, lp->work[r].last);
+    status = lp->kind->reduce(lp, replica, format, &plan, &wait, &work->next);
     if (status || replica->form != SBN_FORM_GPU || plan.slices < SLICES_TO_ADD)
         return status;
     /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
@@ -144,7 +141,7 @@ int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_replica *replica, int 
     sbn_wait done = {{NULL}, 0};
     cl_event added = NULL;
     sbn__wait_add(&done, work->next);
-    status = sbn__add_slices(layer_pass, replica, fixed, from, out, &done, &added);
+    status = sbn__add_slices(lp, replica, fixed, from, out, &done, &added);
     if (!status) {
         sbn__move_event(&work->next, &added);
         work->reduced.slices = 1;

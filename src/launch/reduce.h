@@ -15,22 +15,21 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
                         sbn_kernels **kernels);
 
 /* Enqueues a reduction in a format, into the replica's `reduced`. */
-int sbn__reduce_launch(const sbn_layer_pass *layer_pass, sbn_replica *replica, int format,
+int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int format,
                        sbn_kernel *kernel, sbn_argument *arguments, size_t count,
                        const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
 
 /* Enqueues the reduction on a replica in a format; an empty shard needs none. */
-int sbn__reduce(sbn_layer_pass *layer_pass, sbn_replica *replica, int format);
+int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format);
 
 /*
  * The same where devices combine: what each slice has left stays apart. In the wide format only
  * channels that the narrow one has asked to repeat. Its event is the replica's next one.
  */
-int sbn__reduce_on_device(sbn_layer_pass *layer_pass, sbn_replica *replica, int format);
+int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format);
 
 /* Adds up to four replicas' accumulators of a format; `to` may be one of them. */
-int sbn__add_slices(const sbn_layer_pass *layer_pass, sbn_replica *replica,
-                    const sbn_format *format, const sbn_reduced from[4], cl_mem to,
-                    const sbn_wait *wait, cl_event *event);
+int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
+                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event);
 
 #endif

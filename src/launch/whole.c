@@ -22,14 +22,13 @@ typedef struct whole_walk {
 
 enum { WALK_ARGUMENT_COUNT = 11 };
 
-size_t sbn__whole_strip(const sbn_layer_pass *layer_pass)
+size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
-    const sbn_group *group = layer_pass->group;
-    if (!layer_pass->on_device || group->replica_count != 1)
+    const sbn_group *group = lp->group;
+    if (!lp->on_device || group->replica_count != 1)
         return 0;
-    const size_t tensors = layer_pass->kind->fills && !layer_pass->layer->residual ? 1 : 2;
-    return layer_pass->kind->whole ? sbn__plan_whole(layer_pass->shapes, group->replicas, tensors)
-                                   : 0;
+    const size_t tensors = lp->kind->fills && !lp->layer->residual ? 1 : 2;
+    return lp->kind->whole ? sbn__plan_whole(lp->shapes, group->replicas, tensors) : 0;
 }
 
 static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica, int format)

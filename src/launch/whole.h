@@ -10,18 +10,18 @@
 #include "launch/layer_pass.h"
 
 /* Channels of a work-group, or 0: the steps are launched apart. */
-size_t sbn__whole_strip(const sbn_layer_pass *layer_pass);
+size_t sbn__whole_strip(const sbn_layer_pass *lp);
 
 /*
  * Enqueues the pass in a format; `tracks` with the wide one. Its event is the replica's next one,
  * and that of step 3.
  */
-int sbn__whole(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks);
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
 
 /* Of the layer pass's kind. */
-int sbn__whole_forward(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks,
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                        sbn_wait *wait, cl_event *event);
-int sbn__whole_backward(sbn_layer_pass *layer_pass, sbn_replica *replica, int format, int tracks,
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                         sbn_wait *wait, cl_event *event);
 
 #endif

@@ -33,11 +33,11 @@ static int check_failed(const sbn_pass *pass)
 static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
                               size_t count, const sbn_result *results)
 {
-    sbn_layer_pass *layer_pass = pass->layer_passes;
-    for (size_t i = 0; i < count; ++i, layer_pass = layer_pass->next) {
+    sbn_layer_pass *lp = pass->layer_passes;
+    for (size_t i = 0; i < count; ++i, lp = lp->next) {
         const sbn_branch branch = branch_at(branches, i);
-        const int status = sbn__layer_pass_open(layer_pass, choose, &branch);
-        sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
+        const int status = sbn__layer_pass_open(lp, choose, &branch);
+        sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
     sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));
     sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
@@ -45,10 +45,10 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
 
 static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, size_t count)
 {
-    sbn_layer_pass *layer_pass = pass->layer_passes;
-    for (size_t i = 0; i < count && !pass->error; ++i, layer_pass = layer_pass->next) {
-        const int status = sbn__layer_pass_prepare(layer_pass, branch_at(branches, i).shards);
-        sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
+    sbn_layer_pass *lp = pass->layer_passes;
+    for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next) {
+        const int status = sbn__layer_pass_prepare(lp, branch_at(branches, i).shards);
+        sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
 }
 
@@ -57,20 +57,19 @@ static void check_apart(sbn_pass *pass, size_t count)
 {
     sbn_claims claims;
     size_t branch = 0;
-    const sbn_layer_pass *layer_pass = pass->layer_passes;
+    const sbn_layer_pass *lp = pass->layer_passes;
     if (pass->error || count * pass->group->replica_count < 2)
         return;
     int status = sbn__claims_start(&claims, pass->group, count);
-    for (size_t i = 0; i < count && !status; ++i, layer_pass = layer_pass->next)
-        sbn__claims_add_shards(&claims, layer_pass->layer, i, layer_pass->shards,
-                               layer_pass->shapes, layer_pass->kind->needs, layer_pass->flags,
-                               layer_pass->kind->operation);
+    for (size_t i = 0; i < count && !status; ++i, lp = lp->next)
+        sbn__claims_add_shards(&claims, lp->layer, i, lp->shards, lp->shapes, lp->kind->needs,
+                               lp->flags, lp->kind->operation);
     if (!status)
         status = sbn__claims_check(&claims, &branch);
-    layer_pass = pass->layer_passes;
+    lp = pass->layer_passes;
     for (size_t i = 0; i < branch; ++i)
-        layer_pass = layer_pass->next;
-    sbn__pass_error(pass, layer_pass, of_branch(status, branch, count));
+        lp = lp->next;
+    sbn__pass_error(pass, lp, of_branch(status, branch, count));
 }
 
 /* A call counts once, however many layers it has. */
@@ -79,10 +78,9 @@ static void number_layer_passes(sbn_pass *pass)
     if (sbn__pass_is_local(pass))
         return;
     uint32_t place = 0;
-    for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        layer_pass->call.number = pass->group->communicator.calls;
-        layer_pass->place = layer_pass->kind->local ? 0 : place++;
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        lp->call.number = pass->group->communicator.calls;
+        lp->place = lp->kind->local ? 0 : place++;
     }
     ++pass->group->communicator.calls;
 }

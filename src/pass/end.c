@@ -116,17 +116,15 @@ int sbn__pass_check_results(const sbn_result *results, size_t count)
 static int give_results(const sbn_pass *pass, sbn_result *results)
 {
     size_t count = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next)
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         ++count;
     const int status = sbn__pass_check_results(results, count);
     if (!results || status)
         return status;
     size_t i = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        sbn_result result = layer_pass->result;
-        result.count = layer_pass->count;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        sbn_result result = lp->result;
+        result.count = lp->count;
         sbn__struct_put(results, i++, &result, sizeof result);
     }
     return SBN_SUCCESS;

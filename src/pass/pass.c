@@ -4,12 +4,12 @@
 
 #include "base/digest.h"
 
-void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status)
+void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 {
     if (!status || pass->error)
         return;
     pass->error = status;
-    pass->culprit = layer_pass;
+    pass->culprit = lp;
     snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
 }
 

@@ -40,7 +40,7 @@ struct sbn_pass {
  * Keeps an error of this rank in a layer pass, with the last sentence, unless the pass has one
  * already. Ignores SBN_SUCCESS.
  */
-void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status);
+void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status);
 
 /* 1 if any layer pass is combined with other ranks; 1 if all are of kinds that never are. */
 int sbn__pass_is_joined(const sbn_pass *pass);

@@ -8,16 +8,16 @@
 #include "tensor/shard.h"
 
 /* Fills the call, which names the layer pass in headers and sentences. */
-static void describe(sbn_layer_pass *layer_pass)
+static void describe(sbn_layer_pass *lp)
 {
-    const sbn_batchnorm *layer = layer_pass->layer;
-    const sbn_saved *read = layer_pass->kind->fills ? NULL : layer_pass->saved;
-    layer_pass->call = (sbn_call){
-        .operation = layer_pass->kind->operation,
+    const sbn_batchnorm *layer = lp->layer;
+    const sbn_saved *read = lp->kind->fills ? NULL : lp->saved;
+    lp->call = (sbn_call){
+        .operation = lp->kind->operation,
         .name = layer ? layer->name : "",
-        .code = layer_pass->kind->code,
+        .code = lp->kind->code,
         .settings = layer ? &layer->settings : NULL,
-        .flags = layer_pass->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
+        .flags = lp->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
         .channels = layer ? (uint32_t)layer->channels : 0,
         .saved = read ? read->pass : 0,
         .saved_place = read ? read->place : 0,
@@ -35,67 +35,66 @@ static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
     return status;
 }
 
-int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch)
+int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch)
 {
     sbn_branch call = *branch;
-    int status = check_layer(call.layer, layer_pass->group);
-    layer_pass->layer = status ? NULL : call.layer;
-    if (layer_pass->layer)
-        ++layer_pass->layer->under_way;
-    layer_pass->kind = choose(&call, &status);
-    layer_pass->flags = call.flags;
-    layer_pass->place = 0;
+    int status = check_layer(call.layer, lp->group);
+    lp->layer = status ? NULL : call.layer;
+    if (lp->layer)
+        ++lp->layer->under_way;
+    lp->kind = choose(&call, &status);
+    lp->flags = call.flags;
+    lp->place = 0;
     if (!status) {
-        layer_pass->saved = call.saved;
-        ++layer_pass->saved->used;
-        layer_pass->saved->filling |= layer_pass->kind->fills;
+        lp->saved = call.saved;
+        ++lp->saved->used;
+        lp->saved->filling |= lp->kind->fills;
     }
-    describe(layer_pass);
+    describe(lp);
     return status;
 }
 
-void sbn__layer_pass_start(sbn_layer_pass *layer_pass)
+void sbn__layer_pass_start(sbn_layer_pass *lp)
 {
-    layer_pass->pending = layer_pass->kind->reduce != NULL;
-    layer_pass->count = layer_pass->own;
-    layer_pass->result = (sbn_result){sizeof layer_pass->result, 0,
-                                      !layer_pass->group->communicator.alone, 0};
-    memset(layer_pass->repeat, 0, layer_pass->layer->channels);
+    lp->pending = lp->kind->reduce != NULL;
+    lp->count = lp->own;
+    lp->result = (sbn_result){sizeof lp->result, 0, !lp->group->communicator.alone, 0};
+    memset(lp->repeat, 0, lp->layer->channels);
 }
 
-static int prepare_channels(sbn_layer_pass *layer_pass)
+static int prepare_channels(sbn_layer_pass *lp)
 {
-    const size_t channels = layer_pass->layer->channels;
-    const sbn_group *group = layer_pass->group;
-    if (layer_pass->channels_size >= channels)
+    const size_t channels = lp->layer->channels;
+    const sbn_group *group = lp->group;
+    if (lp->channels_size >= channels)
         return SBN_SUCCESS;
-    layer_pass->channels_size = 0;
-    sbn__free(layer_pass->repeat);
-    layer_pass->repeat = sbn__allocate(channels);
-    int made = layer_pass->repeat != NULL;
+    lp->channels_size = 0;
+    sbn__free(lp->repeat);
+    lp->repeat = sbn__allocate(channels);
+    int made = lp->repeat != NULL;
     for (int i = 0; i < SBN_COLUMNS; ++i) {
-        sbn__free(layer_pass->columns[i]);
-        layer_pass->columns[i] = sbn__allocate(sizeof(double) * channels);
-        made = made && layer_pass->columns[i];
+        sbn__free(lp->columns[i]);
+        lp->columns[i] = sbn__allocate(sizeof(double) * channels);
+        made = made && lp->columns[i];
     }
     if (!made)
         return sbn__fail_memory("the channels of a pass");
-    sbn__channel_table_destroy(&layer_pass->gradients);
-    const int status = sbn__channel_table_create(&layer_pass->gradients, group->replicas,
+    sbn__channel_table_destroy(&lp->gradients);
+    const int status = sbn__channel_table_create(&lp->gradients, group->replicas,
                                                  group->replica_count, SBN_GRADIENT_ROWS, channels,
                                                  0);
     if (status == SBN_SUCCESS)
-        layer_pass->channels_size = channels;
+        lp->channels_size = channels;
     return status;
 }
 
 /* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
-static int check_enqueued(sbn_layer_pass *layer_pass)
+static int check_enqueued(sbn_layer_pass *lp)
 {
-    const sbn_group *group = layer_pass->group;
+    const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && layer_pass->enqueued; ++r) {
-        cl_event *last = &layer_pass->work[r].last;
+    for (size_t r = 0; r < group->replica_count && lp->enqueued; ++r) {
+        cl_event *last = &lp->work[r].last;
         cl_int state = CL_COMPLETE;
         const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
                                 : SBN_SUCCESS;
@@ -106,8 +105,7 @@ static int check_enqueued(sbn_layer_pass *layer_pass)
                            : sbn__fail(state,
                                        "%s of layer \"%s\", which had only been enqueued, has "
                                        "failed on the device of replica %zu: %s",
-                                       layer_pass->enqueued, layer_pass->enqueued_of, r,
-                                       sbn_strerror(state));
+                                       lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
         if (!asked)
             sbn__release_event(last);
     }
@@ -115,94 +113,90 @@ static int check_enqueued(sbn_layer_pass *layer_pass)
 }
 
 /* Makes the working memory large enough. */
-static int prepare_memory(sbn_layer_pass *layer_pass)
+static int prepare_memory(sbn_layer_pass *lp)
 {
-    const size_t replicas = layer_pass->group->replica_count;
+    const size_t replicas = lp->group->replica_count;
     for (size_t r = 0; r < replicas; ++r) {
-        sbn__release_event(&layer_pass->ready[r]);
-        sbn__release_event(&layer_pass->last[r]);
+        sbn__release_event(&lp->ready[r]);
+        sbn__release_event(&lp->last[r]);
     }
-    int status = prepare_channels(layer_pass);
-    layer_pass->gradients.channels = layer_pass->layer->channels;
+    int status = prepare_channels(lp);
+    lp->gradients.channels = lp->layer->channels;
     return status;
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
-static int prepare_host(sbn_layer_pass *layer_pass)
+static int prepare_host(sbn_layer_pass *lp)
 {
-    const size_t replicas = layer_pass->group->replica_count;
-    const sbn_batchnorm *layer = layer_pass->layer;
+    const size_t replicas = lp->group->replica_count;
+    const sbn_batchnorm *layer = lp->layer;
     float *host;
-    sbn__work_wait(layer_pass->work, replicas);
-    int status = check_enqueued(layer_pass);
-    sbn__work_clear(layer_pass->work, replicas);
-    layer_pass->enqueued = NULL;
+    sbn__work_wait(lp->work, replicas);
+    int status = check_enqueued(lp);
+    sbn__work_clear(lp->work, replicas);
+    lp->enqueued = NULL;
     for (size_t r = 0; r < replicas && !status; ++r)
-        status = sbn__channel_table_host(&layer_pass->gradients, r, &host);
-    if (!status && layer_pass->kind->fills && replicas > 0)
-        status = sbn__channel_table_host(&layer_pass->saved->table, 0, &host);
-    if (!status && layer_pass->kind->fills && layer->tracks)
+        status = sbn__channel_table_host(&lp->gradients, r, &host);
+    if (!status && lp->kind->fills && replicas > 0)
+        status = sbn__channel_table_host(&lp->saved->table, 0, &host);
+    if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (!status && !layer_pass->kind->fills && layer_pass->kind->reduce)
-        status = sbn__saved_read(layer_pass->saved);
+    if (!status && !lp->kind->fills && lp->kind->reduce)
+        status = sbn__saved_read(lp->saved);
     return status;
 }
 
 /* A mask is not touched before the pass writes it: this one may still fail. */
-static int prepare_masks(sbn_layer_pass *layer_pass)
+static int prepare_masks(sbn_layer_pass *lp)
 {
-    const sbn_group *group = layer_pass->group;
+    const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
-    if (!layer_pass->kind->has_backward || !sbn__is_masked(layer_pass->layer))
+    if (!lp->kind->has_backward || !sbn__is_masked(lp->layer))
         return status;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__mask_prepare(&layer_pass->saved->masks[r], &group->replicas[r],
-                                   &layer_pass->shapes[r]);
+        status = sbn__mask_prepare(&lp->saved->masks[r], &group->replicas[r], &lp->shapes[r]);
     return status;
 }
 
-int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards)
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards)
 {
-    const sbn_group *group = layer_pass->group;
-    const char *operation = layer_pass->kind->operation;
-    int status = check_enqueued(layer_pass);
+    const sbn_group *group = lp->group;
+    const char *operation = lp->kind->operation;
+    int status = check_enqueued(lp);
     if (!status)
-        status = prepare_memory(layer_pass);
+        status = prepare_memory(lp);
     if (!status)
-        status = sbn__check_shards(layer_pass->layer, shards, layer_pass->kind->needs, operation,
-                                   layer_pass->shapes);
-    if (!status && !layer_pass->kind->fills)
-        status = sbn__check_same_shapes(layer_pass->saved, layer_pass->shapes, operation);
-    if (!status && layer_pass->kind->has_backward && layer_pass->layer->from_output)
+        status = sbn__check_shards(lp->layer, shards, lp->kind->needs, operation, lp->shapes);
+    if (!status && !lp->kind->fills)
+        status = sbn__check_same_shapes(lp->saved, lp->shapes, operation);
+    if (!status && lp->kind->has_backward && lp->layer->from_output)
         /* The columns are not in use yet. */
-        status = sbn__check_invertible(layer_pass->layer, shards, layer_pass->shapes, operation,
-                                       (float *)layer_pass->columns[0],
-                                       (float *)layer_pass->columns[1]);
+        status = sbn__check_invertible(lp->layer, shards, lp->shapes, operation,
+                                       (float *)lp->columns[0], (float *)lp->columns[1]);
     if (!status)
-        status = prepare_masks(layer_pass);
-    layer_pass->own = 0;
+        status = prepare_masks(lp);
+    lp->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        layer_pass->own += layer_pass->shapes[r].values;
+        lp->own += lp->shapes[r].values;
     /* No values: there is nothing to enqueue, and zeros come from the host. */
-    layer_pass->on_device = layer_pass->on_device && layer_pass->own > 0;
-    if (!status && !layer_pass->on_device)
-        status = prepare_host(layer_pass);
+    lp->on_device = lp->on_device && lp->own > 0;
+    if (!status && !lp->on_device)
+        status = prepare_host(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        sbn_shard *shard = &layer_pass->shards[r];
+        sbn_shard *shard = &lp->shards[r];
         *shard = sbn__shard_at(shards, r);
-        if (layer_pass->layer->from_output && !layer_pass->kind->fills)
+        if (lp->layer->from_output && !lp->kind->fills)
             shard->x = shard->y;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
-                                 &layer_pass->ready[r]);
+                                 &lp->ready[r]);
     }
     if (status)
         return status;
-    if (layer_pass->on_device) {
-        layer_pass->enqueued = operation;
-        snprintf(layer_pass->enqueued_of, sizeof layer_pass->enqueued_of, "%s",
-                 layer_pass->layer->name);
+    if (lp->on_device) {
+        lp->enqueued = operation;
+        snprintf(lp->enqueued_of, sizeof lp->enqueued_of, "%s", lp->layer->name);
     }
-    sbn__layer_pass_start(layer_pass);
+    sbn__layer_pass_start(lp);
     return SBN_SUCCESS;
 }

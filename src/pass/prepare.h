@@ -14,12 +14,12 @@ typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
  * Chooses the kind, fills the call, and marks the saved statistics as used unless there is an
  * error.
  */
-int sbn__layer_pass_open(sbn_layer_pass *layer_pass, sbn__choose *choose, const sbn_branch *branch);
+int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch);
 
 /* Resets what is combined. */
-void sbn__layer_pass_start(sbn_layer_pass *layer_pass);
+void sbn__layer_pass_start(sbn_layer_pass *lp);
 
 /* Checks the shards and copies them; nothing but markers is enqueued. */
-int sbn__layer_pass_prepare(sbn_layer_pass *layer_pass, const sbn_shard *shards);
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards);
 
 #endif

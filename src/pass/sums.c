@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-static size_t words_of(const sbn_sums *sums, const sbn_layer_pass *layer_pass)
+static size_t words_of(const sbn_sums *sums, const sbn_layer_pass *lp)
 {
-    return sbn__accumulator_length(layer_pass->kind->format(sums->format)) *
-           layer_pass->layer->channels;
+    return sbn__accumulator_length(lp->kind->format(sums->format)) * lp->layer->channels;
 }
 
 size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
@@ -25,13 +24,12 @@ size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
     return used;
 }
 
-int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_replica *replica, int format)
+int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
-    sbn_work *work = &layer_pass->work[replica->index];
-    const sbn_format *shape = layer_pass->kind->format(format);
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) *
-                         layer_pass->layer->channels;
-    if (layer_pass->shapes[replica->index].values == 0)
+    sbn_work *work = &lp->work[replica->index];
+    const sbn_format *shape = lp->kind->format(format);
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * lp->layer->channels;
+    if (lp->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
     sbn_wait wait = {{NULL}, 0};
     cl_event read = NULL;
@@ -44,14 +42,14 @@ int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_replica *replica, int f
     return status ? status : sbn__flush(replica);
 }
 
-int sbn__sums_arrived(const sbn_layer_pass *layer_pass, int *done)
+int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
 {
-    const sbn_group *group = layer_pass->group;
+    const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
     *done = 1;
     for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
-        if (layer_pass->work[r].last)
-            status = sbn__event_done(&group->replicas[r], layer_pass->work[r].last, done);
+        if (lp->work[r].last)
+            status = sbn__event_done(&group->replicas[r], lp->work[r].last, done);
     return status;
 }
 
@@ -89,17 +87,15 @@ void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
     }
 }
 
-sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *layer_pass,
-                              const int64_t *words)
+sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words)
 {
-    const sbn_format *format = layer_pass->kind->format(sums->format);
-    return sbn__layer_pass_has_peers(layer_pass)
-               ? sbn__accumulators_at(words + layer_pass->at + 1, format)
-               : sbn__sums_of_replica(layer_pass, 0, format);
+    const sbn_format *format = lp->kind->format(sums->format);
+    return sbn__layer_pass_has_peers(lp) ? sbn__accumulators_at(words + lp->at + 1, format)
+                                         : sbn__sums_of_replica(lp, 0, format);
 }
 
-sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *layer_pass, size_t replica,
+sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format)
 {
-    return sbn__accumulators_at(layer_pass->work[replica].on_host.at, format);
+    return sbn__accumulators_at(lp->work[replica].on_host.at, format);
 }
