@@ -149,18 +149,18 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/end.h \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
-	src/pass/on_device.c \
-	src/pass/on_device.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
-	src/pass/pipeline.c \
-	src/pass/pipeline.h \
 	src/pass/pool.c \
 	src/pass/pool.h \
 	src/pass/prepare.c \
 	src/pass/prepare.h \
 	src/pass/progress.c \
 	src/pass/progress.h \
+	src/pass/start.c \
+	src/pass/start.h \
+	src/pass/steps.c \
+	src/pass/steps.h \
 	src/pass/sums.c \
 	src/pass/sums.h \
 	src/kinds/backward.c \

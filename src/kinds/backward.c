@@ -5,17 +5,19 @@
 #include "pass/begin.h"
 #include "tensor/shard.h"
 
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return sbn__backward_applies(lp, replica) || sbn__backward_stores(lp, replica) ? &lp->gradients
+                                                                                   : NULL;
+}
+
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const size_t r = replica->index;
-    const int applies = sbn__backward_applies(lp, r);
-    int status = SBN_SUCCESS;
-    if (!lp->on_device && (applies || sbn__backward_stores(lp, r)))
-        status = sbn__channel_table_write(&lp->gradients, replica);
-    if (status || !applies)
-        return status;
-    sbn__release_event(&lp->last[r]);
-    return sbn__backward_launch(lp, replica, 0, &lp->last[r]);
+    cl_event *last = &lp->last[replica->index];
+    if (!sbn__backward_applies(lp, replica->index))
+        return SBN_SUCCESS;
+    sbn__release_event(last);
+    return sbn__backward_launch(lp, replica, 0, last);
 }
 
 static const sbn_layer_pass_kind backward = {
@@ -27,6 +29,7 @@ static const sbn_layer_pass_kind backward = {
     .reduce = sbn__backward_reduce,
     .finish = sbn__backward_finish,
     .write_coefficients = sbn__backward_write_coefficients,
+    .table = table_of,
     .apply = apply,
     .whole = sbn__whole_backward,
     .store = sbn__backward_store,

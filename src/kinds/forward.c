@@ -24,22 +24,11 @@ static int finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
     return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
 }
 
-/* Copies the columns to the saved statistics, unless a device has saved its own. */
-static void save(sbn_layer_pass *lp)
+/* Copies the columns to the saved statistics. */
+static void save(const sbn_layer_pass *lp)
 {
-    sbn_saved *saved = lp->saved;
-    sbn_saved_moments *moments = saved->moments;
+    const sbn_saved_moments *moments = lp->saved->moments;
     const size_t bytes = sizeof(double) * lp->layer->channels;
-    saved->filled = 1;
-    saved->frozen = lp->kind->local;
-    saved->pass = lp->call.number;
-    saved->place = lp->place;
-    saved->count = lp->count;
-    memcpy(saved->shapes, lp->shapes, sizeof *saved->shapes * lp->group->replica_count);
-    moments->on_device = lp->on_device;
-    moments->on_host = !lp->on_device;
-    if (lp->on_device)
-        return;
     memcpy(moments->mean, lp->columns[MEAN], bytes);
     memcpy(moments->var, lp->columns[VAR], bytes);
     memcpy(moments->invstd, lp->columns[INVSTD], bytes);
@@ -60,8 +49,7 @@ static void commit(sbn_layer_pass *lp)
 static void commit_training(sbn_layer_pass *lp)
 {
     commit(lp);
-    if (lp->layer->tracks && lp->count > 0 && !lp->on_device &&
-        !(lp->flags & SBN_KEEP_RUNNING_STATS))
+    if (sbn__layer_pass_tracks(lp))
         sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
 }
 
@@ -84,15 +72,17 @@ static void write_coefficients(sbn_layer_pass *lp)
         sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
 }
 
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return lp->shapes[replica].elements > 0 ? &lp->saved->table : NULL;
+}
+
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &lp->saved->table;
     if (lp->shapes[r].elements == 0)
         return SBN_SUCCESS;
-    const int status = lp->on_device ? SBN_SUCCESS : sbn__channel_table_write(table, replica);
-    if (status)
-        return status;
     sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
@@ -113,6 +103,7 @@ static const sbn_layer_pass_kind training = {
     .reduce = sbn__forward_reduce,
     .finish = finish,
     .write_coefficients = write_coefficients,
+    .table = table_of,
     .apply = apply,
     .whole = sbn__whole_forward,
     .commit = commit_training,
@@ -128,6 +119,7 @@ static const sbn_layer_pass_kind evaluation = {
     .reduce = sbn__forward_reduce,
     .finish = finish,
     .write_coefficients = write_coefficients,
+    .table = table_of,
     .apply = apply,
     .whole = sbn__whole_forward,
     .commit = commit,
@@ -141,6 +133,7 @@ static const sbn_layer_pass_kind frozen = {
     .fills = 1,
     .has_backward = 1,
     .write_coefficients = write_coefficients,
+    .table = table_of,
     .apply = apply,
     .commit = commit_frozen,
 };

@@ -5,6 +5,11 @@
 #include "launch/forward.h"
 #include "tensor/shard.h"
 
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return sbn__backward_stores(lp, replica) ? &lp->gradients : NULL;
+}
+
 /*
  * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
  * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
@@ -14,11 +19,6 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_shard shard = lp->shards[r];
-    if (!lp->on_device && sbn__backward_stores(lp, r)) {
-        const int status = sbn__channel_table_write(&lp->gradients, replica);
-        if (status)
-            return status;
-    }
     if (!sbn__backward_applies(lp, r))
         return SBN_SUCCESS;
     sbn__release_event(&lp->last[r]);
@@ -45,6 +45,7 @@ static const sbn_layer_pass_kind global = {
     .reduce = sbn__backward_reduce,
     .finish = sbn__backward_finish,
     .write_coefficients = sbn__backward_write_coefficients,
+    .table = table_of,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -60,6 +61,7 @@ static const sbn_layer_pass_kind local = {
     .reduce = sbn__backward_reduce,
     .finish = sbn__backward_finish,
     .write_coefficients = sbn__backward_write_coefficients,
+    .table = table_of,
     .apply = apply,
     .store = sbn__backward_store,
 };
@@ -71,6 +73,7 @@ static const sbn_layer_pass_kind input = {
     .needs = SBN_BACKWARD_NEEDS,
     .local = 1,
     .write_coefficients = sbn__backward_write_coefficients,
+    .table = table_of,
     .apply = apply,
     .store = sbn__backward_store,
 };

@@ -1,6 +1,7 @@
 #include "launch/apply.h"
 
 #include "plan/launch_plan.h"
+#include "program/kernel_constants.h"
 
 int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
                       sbn_argument *arguments, size_t count, const sbn_wait *wait, cl_event *event)
@@ -16,9 +17,9 @@ int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const
                                       SBN_ARG(plan.per_work_group)};
     const sbn_argument *const walks[SBN_WALKS] =
         {[SBN_WALK_FLAT] = of_rows, [SBN_WALK_ROWS] = of_rows, [SBN_WALK_PLANES] = of_planes};
-    /* The GPU form has no non-temporal stores. */
     const size_t more[SBN_WALKS] = {[SBN_WALK_FLAT] = 5,
-                                    [SBN_WALK_ROWS] = replica->form == SBN_FORM_GPU ? 4 : 5,
+                                    [SBN_WALK_ROWS] =
+                                        (size_t)sbn__form_sizes(replica->form)->row_arguments,
                                     [SBN_WALK_PLANES] = 3};
     for (size_t i = 0; i < more[plan.walk]; ++i)
         arguments[count + i] = walks[plan.walk][i];

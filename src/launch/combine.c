@@ -59,8 +59,8 @@ static int add_up(sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *fo
 static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
                   size_t count, size_t channels, const sbn_wait *wait, cl_event *event)
 {
-    const size_t span = (size_t)sbn__combine_items(replica->form) *
-                        (size_t)sbn__combine_span(replica->form);
+    const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
+    const size_t span = (size_t)sizes->combine_items * (size_t)sizes->combine_span;
     const size_t work_groups = (channels + span - 1) / span;
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
@@ -96,6 +96,8 @@ static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, 
     };
     const int continues = format == SBN_WIDE;
     int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
+    /* What was saved is overwritten. */
+    lp->saved->filled = 0;
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)

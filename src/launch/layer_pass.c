@@ -72,3 +72,32 @@ int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *repl
     int done;
     return last ? sbn__event_done(replica, last, &done) : SBN_SUCCESS;
 }
+
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && lp->enqueued; ++r) {
+        cl_event *last = &lp->work[r].last;
+        cl_int state = CL_COMPLETE;
+        const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
+                                : SBN_SUCCESS;
+        if (!asked && state >= 0)
+            continue;
+        if (!status)
+            status = asked ? asked
+                           : sbn__fail(state,
+                                       "%s of layer \"%s\", which had only been enqueued, has "
+                                       "failed on the device of replica %zu: %s",
+                                       lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
+        if (!asked)
+            sbn__release_event(last);
+    }
+    return status;
+}
+
+int sbn__layer_pass_tracks(const sbn_layer_pass *lp)
+{
+    return lp->kind->tracks && lp->layer->tracks && lp->count > 0 &&
+           !(lp->flags & SBN_KEEP_RUNNING_STATS);
+}

@@ -32,17 +32,18 @@ typedef struct sbn_layer_pass_kind {
      * fills lp->repeat and returns whether any channel needs the wide format.
      */
     int (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
-    /* Writes the table on the host; apply then enqueues step 3 for each replica. */
+    /* Writes the table on the host, where that combines. */
     void (*write_coefficients)(sbn_layer_pass *lp);
+    /* The table that step 3 of a replica reads; NULL: it reads none. */
+    sbn_channel_table *(*table)(sbn_layer_pass *lp, size_t replica);
+    /* Enqueues step 3 of a replica. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/launch/whole.h. NULL: never. */
     int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks, sbn_wait *wait,
                  cl_event *event);
     /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
     int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
-    /*
-     * Keeps what outlives the pass, when all of it is combined, in the order passes began. Or NULL.
-     */
+    /* Keeps the statistics that the host has combined. Or NULL. */
     void (*commit)(sbn_layer_pass *lp);
 } sbn_layer_pass_kind;
 
@@ -52,6 +53,7 @@ struct sbn_layer_pass {
     sbn_layer_pass *next; /* of the pass, in the order of the call; or idle */
     sbn_group *group;
     const sbn_layer_pass_kind *kind;
+    const struct sbn_steps *steps; /* who combines: src/pass/steps.h */
     sbn_batchnorm *layer;
     sbn_saved *saved;
     unsigned flags;
@@ -65,10 +67,9 @@ struct sbn_layer_pass {
     uint64_t own;   /* values per channel of this rank */
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
-    int on_device;  /* the devices combine its accumulators, not the host */
-    size_t whole; /* channels of a work-group that does the whole pass of them; 0: separate steps */
-    int pending;  /* its accumulators are to be combined, or combined once more */
-    size_t at;    /* where they stand among the words of the pass: src/pass/sums.h */
+    size_t strip;   /* channels of a work-group, where one launch does all steps */
+    int pending;    /* its accumulators are to be combined, or combined once more */
+    size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
     /*
      * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.
@@ -85,9 +86,15 @@ struct sbn_layer_pass {
 /* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
 int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica);
 
+/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
+
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);
 int sbn__layer_pass_has_peers(const sbn_layer_pass *lp);
+
+/* 1 if it updates the running statistics. */
+int sbn__layer_pass_tracks(const sbn_layer_pass *lp);
 
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
 void sbn__layer_pass_destroy(sbn_layer_pass *lp);

@@ -2,9 +2,6 @@
 
 #include "plan/launch_plan.h"
 
-/* From so many slices on, a command that adds them costs less than reading them one by one. */
-#define SLICES_TO_ADD 4
-
 /* Room for what the slices leave, and for their sum. */
 static int reserve(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
                    size_t slices)
@@ -19,7 +16,7 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
                         sbn_kernels **kernels)
 {
     const sbn_group *group = layer->group;
-    const int own = views && replica->form == SBN_FORM_GPU;
+    const int own = views && sbn__form_sizes(replica->form)->own_views;
     *kernels = &replica->kernels[layer->type][sbn__variant_of(fusion, own)];
     return own ? sbn__replica_load(replica, layer->type, fusion, own, group->build_options,
                                    group->program_cache)
@@ -53,9 +50,9 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int forma
         SBN_ARG(g->last_reciprocal), SBN_ARG(work->reduced.mem),
         SBN_ARG(work->repeats),
     };
-    const sbn_argument *own = replica->form == SBN_FORM_GPU ? of_gpu : of_cpu;
+    const sbn_argument *const own[] = {[SBN_FORM_CPU] = of_cpu, [SBN_FORM_GPU] = of_gpu};
     for (size_t i = 0; i < used; ++i)
-        arguments[count++] = own[i];
+        arguments[count++] = own[replica->form][i];
     return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
 }
 
@@ -64,7 +61,7 @@ int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_fo
 {
     const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
     const cl_ulong total = (cl_ulong)per_channel * lp->layer->channels;
-    const size_t each = replica->form == SBN_FORM_GPU ? SBN_GPU_SLICE_WORDS : SBN_ELEMENTWISE_ITEMS;
+    const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
     const size_t groups = (total + each - 1) / each;
     sbn_argument arguments[2 * 4 + 3];
     for (size_t i = 0; i < 4; ++i) {
@@ -133,7 +130,7 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
     for (size_t r = 0; r < lp->group->replica_count; ++r)
         sbn__wait_add(&wait, lp->work[r].last);
     status = lp->kind->reduce(lp, replica, format, &plan, &wait, &work->next);
-    if (status || replica->form != SBN_FORM_GPU || plan.slices < SLICES_TO_ADD)
+    if (status || !plan.adds_slices)
         return status;
     /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
     const cl_mem out = work->partial.mem;

@@ -25,7 +25,7 @@ enum { WALK_ARGUMENT_COUNT = 11 };
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
     const sbn_group *group = lp->group;
-    if (!lp->on_device || group->replica_count != 1)
+    if (group->replica_count != 1)
         return 0;
     const size_t tensors = lp->kind->fills && !lp->layer->residual ? 1 : 2;
     return lp->kind->whole ? sbn__plan_whole(lp->shapes, group->replicas, tensors) : 0;
@@ -44,7 +44,7 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
         .channels = (cl_uint)g->channels,
         .plane = (cl_uint)g->plane,
         .blocks = g->blocks,
-        .strip = (cl_uint)lp->whole,
+        .strip = (cl_uint)lp->strip,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
         .accumulators = work->partial.mem,
@@ -59,7 +59,7 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
                   const sbn_argument *arguments, size_t count, const sbn_wait *wait,
                   cl_event *event)
 {
-    const size_t work_groups = sbn__ceil_div(lp->layer->channels, lp->whole);
+    const size_t work_groups = sbn__ceil_div(lp->layer->channels, lp->strip);
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 

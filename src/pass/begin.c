@@ -1,10 +1,9 @@
 #include "pass/begin.h"
 
 #include "pass/end.h"
-#include "pass/on_device.h"
-#include "pass/pipeline.h"
 #include "pass/pool.h"
 #include "pass/progress.h"
+#include "pass/start.h"
 #include "tensor/overlap.h"
 #include "tensor/shard.h"
 
@@ -43,11 +42,40 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
     sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
 }
 
-static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, size_t count)
+/* The host's turn in a pass comes later than what would be enqueued now. */
+static int host_is_busy(const sbn_group *group)
 {
+    const sbn_pass_pool *pool = group->passes;
+    for (size_t i = 0; i < pool->count; ++i)
+        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
+            return 1;
+    return 0;
+}
+
+/* 1 if the devices combine whatever is to be combined. */
+static int devices_combine(const sbn_pass *pass)
+{
+    int can = !pass->error && pass->group->combines && !sbn__pass_is_joined(pass) &&
+              !host_is_busy(pass->group),
+        some = 0;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next) {
+        some |= lp->kind->reduce != NULL;
+        /* A backward pass reads what the forward pass has left there. */
+        can = !lp->kind->reduce || lp->kind->fills || lp->saved->moments->on_device;
+    }
+    return can && some;
+}
+
+/* Layers of a call may add up gradients in one buffer: only one alone is made at once. */
+static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, size_t count,
+                                 int at_once)
+{
+    const int devices = devices_combine(pass);
     sbn_layer_pass *lp = pass->layer_passes;
+    pass->start = devices ? sbn__start_on_devices : sbn__start_on_host;
     for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next) {
-        const int status = sbn__layer_pass_prepare(lp, branch_at(branches, i).shards);
+        const int status = sbn__layer_pass_prepare(lp, branch_at(branches, i).shards, devices,
+                                                   at_once && count == 1);
         sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
 }
@@ -90,16 +118,14 @@ static int launch(sbn_pass *pass)
 {
     sbn__pass_enter(pass);
     if (!sbn__pass_is_joined(pass)) {
-        sbn__combine_start(pass);
+        sbn__pass_start_alone(pass);
         if (pass->stage == SBN_STAGE_LOCAL)
-            sbn__pipeline_start(pass);
-        if (pass->stage == SBN_STAGE_LOCAL && pass->on_device && !pass->error)
-            sbn__on_device_combine(pass);
+            pass->start(pass);
         return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
     }
     if (!pass->error)
-        sbn__pipeline_start(pass);
-    sbn__combine_start(pass);
+        pass->start(pass);
+    sbn__progress_join(pass);
     if (pass->error)
         sbn__pass_wait(pass);
     return pass->error;
@@ -175,11 +201,8 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
     if (!pass->error || told)
         number_layer_passes(pass);
-    sbn__on_device_choose(pass);
-    prepare_layer_passes(pass, branches, count);
+    prepare_layer_passes(pass, branches, count, at_once);
     check_apart(pass, count);
-    if (!pass->error)
-        sbn__pipeline_plan(pass, at_once);
     status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;

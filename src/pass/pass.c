@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/digest.h"
+#include "pass/steps.h"
 
 void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 {
@@ -66,8 +67,7 @@ int sbn__pass_has_pending(const sbn_pass *pass)
 void sbn__pass_conclude(sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        if (lp->kind->commit)
-            lp->kind->commit(lp);
+        lp->steps->commit(lp);
     sbn__pass_settle(pass, SBN_SUCCESS);
 }
 

@@ -25,7 +25,7 @@ struct sbn_pass {
 
     sbn_stage stage;
     int format;                    /* of its pending layer passes */
-    int on_device;                 /* the devices combine whatever is to be combined */
+    void (*start)(sbn_pass *pass); /* enqueues step 1, of src/pass/start.h */
     int error;                     /* this rank's error, which the others are told */
     const sbn_layer_pass *culprit; /* the layer pass with the error */
     sbn_request header, sums, mismatch;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "pass/steps.h"
 #include "tensor/invertible.h"
 #include "tensor/shard.h"
 
@@ -56,7 +57,7 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_bran
 
 void sbn__layer_pass_start(sbn_layer_pass *lp)
 {
-    lp->pending = lp->kind->reduce != NULL;
+    lp->pending = lp->steps->reduce[SBN_NARROW] != NULL;
     lp->count = lp->own;
     lp->result = (sbn_result){sizeof lp->result, 0, !lp->group->communicator.alone, 0};
     memset(lp->repeat, 0, lp->layer->channels);
@@ -88,30 +89,6 @@ static int prepare_channels(sbn_layer_pass *lp)
     return status;
 }
 
-/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
-static int check_enqueued(sbn_layer_pass *lp)
-{
-    const sbn_group *group = lp->group;
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && lp->enqueued; ++r) {
-        cl_event *last = &lp->work[r].last;
-        cl_int state = CL_COMPLETE;
-        const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
-                                : SBN_SUCCESS;
-        if (!asked && state >= 0)
-            continue;
-        if (!status)
-            status = asked ? asked
-                           : sbn__fail(state,
-                                       "%s of layer \"%s\", which had only been enqueued, has "
-                                       "failed on the device of replica %zu: %s",
-                                       lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
-        if (!asked)
-            sbn__release_event(last);
-    }
-    return status;
-}
-
 /* Makes the working memory large enough. */
 static int prepare_memory(sbn_layer_pass *lp)
 {
@@ -122,27 +99,6 @@ static int prepare_memory(sbn_layer_pass *lp)
     }
     int status = prepare_channels(lp);
     lp->gradients.channels = lp->layer->channels;
-    return status;
-}
-
-/* The host is to write tables, and to read running statistics or update them. */
-static int prepare_host(sbn_layer_pass *lp)
-{
-    const size_t replicas = lp->group->replica_count;
-    const sbn_batchnorm *layer = lp->layer;
-    float *host;
-    sbn__work_wait(lp->work, replicas);
-    int status = check_enqueued(lp);
-    sbn__work_clear(lp->work, replicas);
-    lp->enqueued = NULL;
-    for (size_t r = 0; r < replicas && !status; ++r)
-        status = sbn__channel_table_host(&lp->gradients, r, &host);
-    if (!status && lp->kind->fills && replicas > 0)
-        status = sbn__channel_table_host(&lp->saved->table, 0, &host);
-    if (!status && lp->kind->fills && layer->tracks)
-        status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (!status && !lp->kind->fills && lp->kind->reduce)
-        status = sbn__saved_read(lp->saved);
     return status;
 }
 
@@ -158,11 +114,11 @@ static int prepare_masks(sbn_layer_pass *lp)
     return status;
 }
 
-int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards)
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
     const char *operation = lp->kind->operation;
-    int status = check_enqueued(lp);
+    int status = sbn__layer_pass_check_enqueued(lp);
     if (!status)
         status = prepare_memory(lp);
     if (!status)
@@ -178,10 +134,9 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards)
     lp->own = 0;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         lp->own += lp->shapes[r].values;
-    /* No values: there is nothing to enqueue, and zeros come from the host. */
-    lp->on_device = lp->on_device && lp->own > 0;
-    if (!status && !lp->on_device)
-        status = prepare_host(lp);
+    lp->steps = sbn__steps_of(lp, devices, at_once);
+    if (!status && lp->steps->prepare)
+        status = lp->steps->prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
         *shard = sbn__shard_at(shards, r);
@@ -191,12 +146,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
                                  &lp->ready[r]);
     }
-    if (status)
-        return status;
-    if (lp->on_device) {
-        lp->enqueued = operation;
-        snprintf(lp->enqueued_of, sizeof lp->enqueued_of, "%s", lp->layer->name);
-    }
-    sbn__layer_pass_start(lp);
-    return SBN_SUCCESS;
+    if (!status)
+        sbn__layer_pass_start(lp);
+    return status;
 }

@@ -19,7 +19,10 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_bran
 /* Resets what is combined. */
 void sbn__layer_pass_start(sbn_layer_pass *lp);
 
-/* Checks the shards and copies them; nothing but markers is enqueued. */
-int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards);
+/*
+ * Checks the shards, copies them and chooses the steps, by `devices` and `at_once` as in
+ * src/pass/steps.h; nothing but markers is enqueued.
+ */
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int devices, int at_once);
 
 #endif

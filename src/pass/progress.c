@@ -4,7 +4,7 @@
 
 #include "collective/mismatch.h"
 #include "pass/fallback.h"
-#include "pass/pipeline.h"
+#include "pass/start.h"
 #include "pass/pool.h"
 
 static void start(sbn_pass *pass, sbn_request *request, int tag, size_t count, sbn_stage stage)
@@ -34,12 +34,8 @@ static void die_of_memory(sbn_pass *pass)
                         sbn__communicator_die_of_memory(&pass->group->communicator, name));
 }
 
-void sbn__combine_start(sbn_pass *pass)
+void sbn__progress_join(sbn_pass *pass)
 {
-    if (!sbn__pass_is_joined(pass)) {
-        sbn__pass_start_alone(pass);
-        return;
-    }
     sbn__header_fill(pass->header.words, pass->error, pass->layer_passes->call.number,
                      (uint32_t)pass->sent, sbn__pass_digest(pass));
     start(pass, &pass->header, SBN_TAG_HEADER, SBN_HEADER_WORDS, SBN_STAGE_HEADER);
@@ -83,7 +79,7 @@ static void finish_sums(sbn_pass *pass)
     if (sbn__pass_has_pending(pass)) {
         pass->format = SBN_WIDE;
         pass->stage = SBN_STAGE_LOCAL;
-        sbn__pipeline_start(pass);
+        sbn__start_on_host(pass);
     } else {
         sbn__pass_conclude(pass);
     }
@@ -121,7 +117,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
     const int sends = pass->sent > 1;
-    if (!sbn__pipeline_arrived(pass))
+    if (!sbn__start_arrived(pass))
         return;
     if (!sends && pass->error) {
         fail_alone(pass);
@@ -190,7 +186,7 @@ static void progress(sbn_pass *pass, int oldest, int may_send)
     } while (pass->stage != stage);
 }
 
-void sbn__combine_progress(sbn_group *group)
+void sbn__progress(sbn_group *group)
 {
     const sbn_pass_pool *pool = group->passes;
     int oldest = 1, may_send = 1;

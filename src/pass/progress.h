@@ -16,10 +16,10 @@
 
 #include "pass/pass.h"
 
-/* Starts a pass whose reduction is enqueued, or whose error is in pass->error. */
-void sbn__combine_start(sbn_pass *pass);
+/* Starts the header of a joined pass whose reduction is enqueued, or whose error is kept in it. */
+void sbn__progress_join(sbn_pass *pass);
 
 /* Advances every pass of the group without blocking, in the order they began. */
-void sbn__combine_progress(sbn_group *group);
+void sbn__progress(sbn_group *group);
 
 #endif

@@ -31,6 +31,9 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Work-groups of 256 items that a compute unit of NVIDIA or AMD holds, at most 8, about half. */
 #define WORK_GROUPS_PER_UNIT 4
 
+/* From so many slices on, a command that adds them costs less than reading them one by one. */
+#define SLICES_TO_ADD 4
+
 /* Accumulators of slices: 2 % of a tensor, or what caches hold. */
 static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size_t)1 << 20};
 
@@ -108,6 +111,7 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
         .strip = (cl_uint)strip,
         .log2_strip = log2_strip,
         .slices = (cl_uint)slices,
+        .adds_slices = slices >= SLICES_TO_ADD,
         .per_slice = (cl_uint)per_slice,
     };
 }

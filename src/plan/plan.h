@@ -15,6 +15,7 @@ typedef struct sbn_reduce_plan {
     cl_uint strip;      /* channels of a work-group; GPU form: a power of two, ... */
     cl_uint log2_strip; /* ... of this exponent */
     cl_uint slices;     /* each writes accumulators of its own, which are added later */
+    int adds_slices;    /* where devices combine: by a command, before the one that combines */
     /* CPU form: samples of a slice, or blocks (cl/reduce_nchw.cl, cl/reduce_nhwc.cl); GPU: blocks. */
     cl_uint per_slice;
 } sbn_reduce_plan;

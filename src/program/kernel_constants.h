@@ -63,17 +63,24 @@ typedef struct sbn_kernel_sizes {
     int nhwc_strip; /* channels of a work-group */
     int tile_items; /* work-items of a work-group: apply */
     int tile;       /* elements of a row whose coefficients a work-group keeps */
-    int combine_items; /* work-items of a work-group: combine */
-    int combine_span;  /* channels of each of them */
 } sbn_kernel_sizes;
 
 const sbn_kernel_sizes *sbn__kernel_sizes(void);
 
-/* Work-items of a work-group that combines, and channels of each of them. */
-int sbn__combine_items(sbn_kernel_form form);
-int sbn__combine_span(sbn_kernel_form form);
+/* In what the two forms' kernels differ for those who launch them. */
+typedef struct sbn_form_sizes {
+    int combine_items; /* work-items of a work-group that combines */
+    int combine_span;  /* channels of each of them */
+    int mask_bits;     /* elements that a word of a mask has bits for (cl/fusion.cl) */
+    int mask_word;     /* its bytes */
+    int slice_words;   /* int64s of a work-group that adds slices */
+    int row_arguments; /* of a walk over rows: the GPU form has no non-temporal stores */
+    int own_views;     /* 1: reductions of views are programs of their own */
+    int self_test_items;
+} sbn_form_sizes;
 
-/* Elements that a word of a mask has bits for, and its bytes: cl/fusion.cl. */
+const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form);
+
 int sbn__mask_bits(sbn_kernel_form form);
 int sbn__mask_word(sbn_kernel_form form);
 

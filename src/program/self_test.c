@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/kernel_constants.h"
 #include "program/self_test_rules.h"
 
 /* What the test has on the device; every part may be missing. */
@@ -75,7 +76,7 @@ static cl_int run_on_device(on_device *d, sbn_self_test_data *t, sbn_kernel_form
                      {sizeof terms, &terms},
                      {sizeof(cl_mem), &d->real_results},
                      {sizeof(cl_mem), &d->integer_results}};
-    const size_t items = form == SBN_FORM_CPU ? 1 : SBN_SELF_TEST_CASES;
+    const size_t items = (size_t)sbn__form_sizes(form)->self_test_items;
     cl_int code = CL_SUCCESS;
     for (cl_uint i = 0; i < sizeof arguments / sizeof *arguments && code == CL_SUCCESS; ++i)
         code = clSetKernelArg(d->kernel, i, arguments[i].size, arguments[i].value);

@@ -34,8 +34,9 @@ static void set(cl_kernel kernel, const sbn_argument *arguments, size_t count)
 
 static void launch(cl_kernel kernel, sbn_kernel_form form)
 {
-    const size_t span = (size_t)(sbn__combine_items(form) * sbn__combine_span(form));
-    const size_t local = (size_t)sbn__combine_items(form);
+    const sbn_form_sizes *sizes = sbn__form_sizes(form);
+    const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
+    const size_t local = (size_t)sizes->combine_items;
     const size_t global = (CHANNELS + span - 1) / span * local;
     must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
 }
