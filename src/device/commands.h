@@ -75,7 +75,7 @@ typedef struct sbn_device_buffer {
 int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
 
 /*
- * The same in memory of the host: for what every layer keeps and kernels touch once a pass, so that it
+ * Reserves memory of the host, for what every layer keeps and kernels touch once a pass, so that it
  * takes no device memory.
  */
 int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);

@@ -19,7 +19,7 @@ enum {
 };
 /* Kernels that differ by sbn_layout have an array of them. */
 enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
-/* How apply kernels go over a tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+/* Apply kernels walk over a tensor in one of these ways: cl/apply_walk.cl, cl/gpu/apply.cl. */
 enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
 /* A kernel with the work-group size it was built for. */
@@ -37,7 +37,7 @@ typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    /* By layout. CPU form, on devices with doubles. */
+    /* The CPU form has these by layout, on devices with doubles. */
     sbn_kernel forward_whole[SBN_LAYOUTS][SBN_FORMATS], backward_whole[SBN_LAYOUTS][SBN_FORMATS];
 } sbn_kernels;
 
@@ -52,10 +52,10 @@ typedef struct sbn_sum_kernels {
 const char *sbn__reduction_name(int reduction, int is_backward);
 const char *sbn__walk_name(int walk, int is_backward);
 
-/* Of programs with a fusion, only those that differ by it. */
+/* Programs with a fusion have only the kernels that differ by it. */
 int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);
-/* From the programs of any type. */
+/* The programs may be those of any type. */
 int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program);
 void sbn__sum_kernels_release(sbn_sum_kernels *kernels);
 

@@ -53,7 +53,7 @@ static void commit_training(sbn_layer_pass *lp)
         sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
 }
 
-/* With nothing to combine, the running statistics are saved as the pass's. */
+/* Constant statistics: nothing is combined, and the running statistics are saved as the pass's. */
 static void commit_frozen(sbn_layer_pass *lp)
 {
     const sbn_batchnorm *layer = lp->layer;

@@ -35,7 +35,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
                                SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
 }
 
-/* Only the gradients of weight and bias need sums: over the group, ... */
+/* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,
@@ -50,7 +50,7 @@ static const sbn_layer_pass_kind global = {
     .store = sbn__backward_store,
 };
 
-/* ... over each replica alone, ... */
+/* They need sums over each replica alone. */
 static const sbn_layer_pass_kind local = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,
@@ -66,7 +66,7 @@ static const sbn_layer_pass_kind local = {
     .store = sbn__backward_store,
 };
 
-/* ... or neither gradient is wanted. */
+/* Neither gradient is wanted: nothing needs sums. */
 static const sbn_layer_pass_kind input = {
     .operation = "frozen backward",
     .code = SBN_CODE_FROZEN_BACKWARD,

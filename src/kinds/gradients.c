@@ -43,7 +43,7 @@ static void put_own_gradients(const sbn_layer_pass *lp, size_t replica, const sb
     put_gradients(lp, replica, only, dy, dy_xmu);
 }
 
-/* What dx needs; equal for all replicas. */
+/* Writes what dx needs, which is equal for all replicas. */
 static void put_means(const sbn_layer_pass *lp, const double *dy, const double *dy_xmu)
 {
     const sbn_saved_moments *saved = lp->saved->moments;

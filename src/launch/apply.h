@@ -8,7 +8,7 @@
 #include "device/commands.h"
 #include "plan/shape.h"
 
-/* How many arguments the walk adds; `arguments` must have room for them after `count`. */
+/* The walk adds so many arguments; `arguments` must have room for them after `count`. */
 #define SBN_WALK_ARGUMENTS 5
 
 /* Enqueues the kernel of the planned walk over a tensor. */

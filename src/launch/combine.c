@@ -3,7 +3,7 @@
 #include "launch/backward.h"
 #include "launch/reduce.h"
 
-/* That a kernel takes. */
+/* A kernel takes so many sources, with two arguments each. */
 enum { SOURCES = 4, SOURCE_ARGUMENTS = 2 * SOURCES };
 
 int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
@@ -83,7 +83,7 @@ static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, 
     const cl_uint tracks = (cl_uint)tracking;
     const cl_ulong count = lp->count;
     const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
-    /* Where nothing is tracked any buffer will do: the kernel does not look. */
+    /* The kernel does not access this buffer where it tracks nothing; any will do. */
     const cl_mem updated = tracking ? running->device.mem : moments;
     const cl_double weight = tracking ? sbn__batchnorm_weight(layer) : 0.0;
     const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
@@ -96,7 +96,7 @@ static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, 
     };
     const int continues = format == SBN_WIDE;
     int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
-    /* What was saved is overwritten. */
+    /* The device overwrites what was saved. */
     lp->saved->filled = 0;
     if (tracking)
         sbn__wait_add(wait, running->last);

@@ -4,10 +4,10 @@
 
 #include "layer/batchnorm.h"
 
-/* How many arguments each function adds at most; `arguments` must have room for them. */
+/* Each function adds at most so many arguments; `arguments` must have room for them. */
 enum { SBN_FORWARD_FUSION = 8, SBN_BACKWARD_ACTIVATION = 10, SBN_BACKWARD_FUSION = 12 };
 
-/* What the arguments point to. */
+/* The arguments point to these. */
 typedef struct sbn_fusion {
     cl_float slope;
     cl_mem weight, bias, tensor, mask;

@@ -57,6 +57,7 @@ struct sbn_layer_pass {
     sbn_batchnorm *layer;
     sbn_saved *saved;
     unsigned flags;
+    const sbn_shard *given; /* by the caller, who must keep them until they are copied */
     sbn_shard *shards;
     sbn_shape *shapes;
     cl_event *ready; /* per replica: after the caller's wait list */

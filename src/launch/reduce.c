@@ -132,7 +132,10 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
     status = lp->kind->reduce(lp, replica, format, &plan, &wait, &work->next);
     if (status || !plan.adds_slices)
         return status;
-    /* In place: the kernel that combines has a work-item for a channel, too few for many slices. */
+    /*
+     * The sum replaces the slices: the kernel that combines has a work-item for a channel, too few
+     * for many slices.
+     */
     const cl_mem out = work->partial.mem;
     const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
     sbn_wait done = {{NULL}, 0};

@@ -4,7 +4,7 @@
 
 #include "launch/layer_pass.h"
 
-/* How many arguments the slices add; `arguments` must have room for them after `count`. */
+/* The slices add so many arguments; `arguments` must have room for them after `count`. */
 #define SBN_SLICE_ARGUMENTS 9
 
 /*
@@ -23,8 +23,9 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int forma
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format);
 
 /*
- * The same where devices combine: what each slice has left stays apart. In the wide format only
- * channels that the narrow one has asked to repeat. Its event is the replica's next one.
+ * Enqueues the reduction where devices combine: what each slice has left stays apart. In the wide
+ * format it reduces only channels that the narrow one has asked to repeat. Its event is the
+ * replica's next one.
  */
 int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format);
 

@@ -5,7 +5,7 @@
 #include "plan/sizes.h"
 #include "plan/whole.h"
 
-/* Of a layer pass, in one format: what both kernels are told of shape and scratch. */
+/* Both kernels are told this of a layer pass's shape and scratch, in one format. */
 typedef struct whole_walk {
     cl_uint samples, channels, plane, blocks, strip;
     cl_float last_reciprocal;
@@ -75,7 +75,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
-    /* In the wide format, from what the narrow one has left: that must not have failed. */
+    /* The wide format continues what the narrow one has left, which must not have failed. */
     const size_t continues = format == SBN_WIDE;
     whole_walk walk;
     int status = fill_walk(&walk, lp, replica, format);
@@ -86,7 +86,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     if (status)
         return status;
     const cl_mem coefficients = table->device[r].mem, moments = lp->saved->moments->device[r].mem;
-    /* In the place of what is not there any buffer will do: the kernel does not look. */
+    /* The kernel does not access buffers that are not there; any will do in their place. */
     const cl_mem weight = affine ? shard->weight.mem : coefficients;
     const cl_mem bias = affine ? shard->bias.mem : coefficients;
     const cl_mem updated = tracking ? running->device.mem : moments;
@@ -147,7 +147,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, in
         return status;
     const cl_mem coefficients = statistics->device[r].mem, gradients = table->device[r].mem;
     const cl_mem moments = lp->saved->moments->device[r].mem;
-    /* In the place of what is not there any buffer will do: the kernel does not look. */
+    /* The kernel does not access buffers that are not there; any will do in their place. */
     const cl_mem weight = affine ? shard->weight.mem : coefficients;
     const cl_mem dx = has_dx ? shard->dx.mem : gradients;
     const cl_mem weight_grad = has_weight_grad ? shard->weight_grad.mem : gradients;
@@ -200,7 +200,7 @@ int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, lp->ready[r]);
     sbn__wait_add(&wait, work->last);
-    /* What was saved is overwritten. */
+    /* The device overwrites what was saved. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
     int status = lp->kind->whole(lp, replica, format, tracks, &wait, &enqueued);

@@ -18,7 +18,7 @@ size_t sbn__whole_strip(const sbn_layer_pass *lp);
  */
 int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
 
-/* Of the layer pass's kind. */
+/* These are functions of the layer pass's kind. */
 int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                        sbn_wait *wait, cl_event *event);
 int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,

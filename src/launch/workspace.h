@@ -7,13 +7,13 @@
 
 #include "device/staging.h"
 
-/* What a reduction has left: in the place of the partial ones of a format, or added up. */
+/* A reduction has left these accumulators: of each slice, or added up. */
 typedef struct sbn_reduced {
     cl_mem mem;
     cl_uint slices; /* 0: none */
 } sbn_reduced;
 
-/* Of one replica. */
+/* The working memory of one replica. */
 typedef struct sbn_work {
     sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
     sbn_staging on_host;                     /* a copy of them, where the host combines */
@@ -30,7 +30,7 @@ void sbn__work_step(sbn_work *work, size_t replicas);
 /* Blocks until the commands that use the memory are over, or have failed. */
 void sbn__work_wait(const sbn_work *work, size_t replicas);
 
-/* The same; then the memory is free for another pass. */
+/* Waits for them; then the memory is free for another pass. */
 void sbn__work_clear(sbn_work *work, size_t replicas);
 
 /* Waits, too, and releases what the structs hold. */

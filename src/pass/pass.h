@@ -8,7 +8,7 @@
 #include "collective/request.h"
 #include "pass/sums.h"
 
-/* Where a pass is in the state machine of src/pass/progress.h. */
+/* A pass is at one of these stages of the state machine of src/pass/progress.h. */
 typedef enum sbn_stage {
     SBN_STAGE_HEADER,
     SBN_STAGE_LOCAL,

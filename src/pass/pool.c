@@ -61,7 +61,9 @@ static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass *
     return SBN_SUCCESS;
 }
 
-/* In the same order, so that the next call of as many layers finds memory of the right sizes. */
+/*
+ * They keep their order, so that the next call of as many layers finds memory of the right sizes.
+ */
 static void release_layer_passes(sbn_pass_pool *pool, sbn_layer_pass *layer_passes)
 {
     sbn_layer_pass **end = &layer_passes;

@@ -45,6 +45,7 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_bran
         ++lp->layer->under_way;
     lp->kind = choose(&call, &status);
     lp->flags = call.flags;
+    lp->given = call.shards;
     lp->place = 0;
     if (!status) {
         lp->saved = call.saved;
@@ -114,7 +115,7 @@ static int prepare_masks(sbn_layer_pass *lp)
     return status;
 }
 
-int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int devices, int at_once)
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
     const char *operation = lp->kind->operation;
@@ -122,12 +123,14 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int dev
     if (!status)
         status = prepare_memory(lp);
     if (!status)
-        status = sbn__check_shards(lp->layer, shards, lp->kind->needs, operation, lp->shapes);
+        status = sbn__check_shards(lp->layer, lp->given, lp->kind->needs, operation, lp->shapes);
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        lp->shards[r] = sbn__shard_at(lp->given, r);
     if (!status && !lp->kind->fills)
         status = sbn__check_same_shapes(lp->saved, lp->shapes, operation);
     if (!status && lp->kind->has_backward && lp->layer->from_output)
         /* The columns are not in use yet. */
-        status = sbn__check_invertible(lp->layer, shards, lp->shapes, operation,
+        status = sbn__check_invertible(lp->layer, lp->shards, lp->shapes, operation,
                                        (float *)lp->columns[0], (float *)lp->columns[1]);
     if (!status)
         status = prepare_masks(lp);
@@ -139,7 +142,6 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int dev
         status = lp->steps->prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
-        *shard = sbn__shard_at(shards, r);
         if (lp->layer->from_output && !lp->kind->fills)
             shard->x = shard->y;
         if (shard->num_wait > 0)

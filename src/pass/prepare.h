@@ -23,6 +23,6 @@ void sbn__layer_pass_start(sbn_layer_pass *lp);
  * Checks the shards, copies them and chooses the steps, by `devices` and `at_once` as in
  * src/pass/steps.h; nothing but markers is enqueued.
  */
-int sbn__layer_pass_prepare(sbn_layer_pass *lp, const sbn_shard *shards, int devices, int at_once);
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once);
 
 #endif

@@ -5,8 +5,8 @@
 #include "program/kernel_constants.h"
 
 /*
- * What the host may choose, unless it is tuned; src/program/kernel_constants.c has what the kernels are
- * compiled for. Sizes are in elements.
+ * The host chooses these, unless they are tuned; src/program/kernel_constants.c has what the
+ * kernels are compiled for. Sizes are in elements.
  */
 typedef struct cpu_numbers {
     size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
@@ -78,7 +78,7 @@ sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
     const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
     const size_t strips = sbn__ceil_div(shape->channels, strip);
-    /* What slices are made of: samples, or blocks of all samples; and the elements of one. */
+    /* Slices are made of samples, or of blocks of all samples; `elements` is the size of one. */
     const int by_samples = nchw && strip > 1;
     const size_t units = by_samples ? shape->samples : shape->channel_blocks;
     const size_t elements = strip *

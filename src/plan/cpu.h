@@ -12,7 +12,7 @@ sbn_apply_plan sbn__plan_apply_cpu(const sbn_shape *shape, const sbn_replica *re
 #define SBN_CACHE_LINE 16
 
 /*
- * Whether apply kernels walk over the elements in the order of memory. Planes may begin at any
+ * 1 if apply kernels walk over the elements in the order of memory. Planes may begin at any
  * element: a vector may span two of them, but not three.
  */
 int sbn__walks_flat(const sbn_shape *shape);

@@ -8,7 +8,7 @@
  * leaves accumulators that must be written, read and added.
  */
 
-/* What a kernel of step 1 takes. */
+/* The sizes that a kernel of step 1 takes. */
 typedef struct gpu_reduction {
     size_t most_strip;  /* channels of a work-group, at most */
     size_t at_once;     /* blocks that its items take at once */
@@ -31,7 +31,7 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* Work-groups of 256 items that a compute unit of NVIDIA or AMD holds, at most 8, about half. */
 #define WORK_GROUPS_PER_UNIT 4
 
-/* From so many slices on, a command that adds them costs less than reading them one by one. */
+/* A command that adds so many slices or more costs less than reading them one by one. */
 #define SLICES_TO_ADD 4
 
 /* Accumulators of slices: 2 % of a tensor, or what caches hold. */

@@ -50,7 +50,7 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
     const size_t blocks = plane / SBN_BLOCK + (plane % SBN_BLOCK != 0);
     size_t channel_blocks = blocks;
     fits = multiply(&channel_blocks, shard->shape[0]) && fits;
-    /* Where there are no elements the other extents may be any. */
+    /* Without elements the other extents may be any. */
     if (!empty && (!fits || plane > INT32_MAX || shard->shape[0] > INT32_MAX ||
                    channel_blocks > SBN_MAX_BLOCKS))
         return sbn__fail(

@@ -42,11 +42,11 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name, name, NULL);
     size_t size = 0;
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-    char *whole = size > 0 ? sbn__allocate(size) : NULL;
-    if (whole && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, whole, NULL) ==
-                     CL_SUCCESS)
-        snprintf(log, sizeof log, "%s", whole);
-    sbn__free(whole);
+    char *text = size > 0 ? sbn__allocate(size) : NULL;
+    if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
+                    CL_SUCCESS)
+        snprintf(log, sizeof log, "%s", text);
+    sbn__free(text);
     return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
                      sbn_strerror(code), log);
 }
@@ -105,7 +105,10 @@ static void release_program(cl_program *program)
     *program = NULL;
 }
 
-/* Twice where the driver's functions for halves do not pass the self-test, or do not compile. */
+/*
+ * Builds a second time where the driver's functions for halves do not pass the self-test, or do not
+ * compile.
+ */
 static int build_apply(sbn_program *program, int cache)
 {
     const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of a temporary file. */
+/* The name of a temporary file has at most so many characters. */
 #define NAME_SIZE 64
 
 /* 1 if only this user can have written it. */

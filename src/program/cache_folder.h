@@ -15,7 +15,7 @@
  * folder, an empty name, or a folder that others own or can write to.
  */
 int sbn__cache_open(const char *folder);
-/* The same without making it. */
+/* Opens the folder without making it. */
 int sbn__cache_find(const char *folder);
 void sbn__cache_close(int folder);
 

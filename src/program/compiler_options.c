@@ -29,7 +29,7 @@ _Static_assert(3 * SBN_GPU_ITEMS * 80 <= 65536 && 2 * SBN_GPU_ITEMS * 128 <= 655
  */
 static const char sub_groups16[] = "-D SUB_GROUP=16";
 
-/* Whether a list of names, apart by spaces, has one. */
+/* 1 if a list of names, apart by spaces, has this one. */
 static int has_name(const char *list, const char *name)
 {
     const size_t length = strlen(name);

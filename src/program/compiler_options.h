@@ -5,12 +5,12 @@
 #include "program/program.h"
 
 /*
- * By a device's extensions, its smallest sub-group and the major number of its compute capability (0: it
- * does not say).
+ * Chooses by a device's extensions, its smallest sub-group and the major number of its compute
+ * capability (0: it does not say).
  */
 sbn_compiler sbn__compiler_by(const char *extensions, size_t least_sub_group, cl_uint capability);
 
-/* Of a device, for programs of a form. */
+/* Finds the compiler of a device, for programs of a form. */
 int sbn__compiler_of(cl_device_id device, sbn_kernel_form form, sbn_compiler *compiler);
 
 /*

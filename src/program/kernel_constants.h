@@ -67,7 +67,7 @@ typedef struct sbn_kernel_sizes {
 
 const sbn_kernel_sizes *sbn__kernel_sizes(void);
 
-/* In what the two forms' kernels differ for those who launch them. */
+/* The two forms differ in this for those who launch their kernels. */
 typedef struct sbn_form_sizes {
     int combine_items; /* work-items of a work-group that combines */
     int combine_span;  /* channels of each of them */

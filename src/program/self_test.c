@@ -5,7 +5,7 @@
 #include "program/kernel_constants.h"
 #include "program/self_test_rules.h"
 
-/* What the test has on the device; every part may be missing. */
+/* The test has this on the device; every part may be missing. */
 typedef struct on_device {
     cl_command_queue queue;
     cl_kernel kernel;

@@ -4,7 +4,7 @@
 
 #include "program/program.h"
 
-/* As sbn__self_test; nothing is to be tested where elements are floats. */
+/* Does the same as sbn__self_test for a type's loads and stores; floats need no test. */
 int sbn__self_test_storage(const sbn_program *program);
 
 #endif

@@ -70,13 +70,13 @@ int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; layer->affine && r < layer->group->replica_count && !status; ++r) {
-        const sbn_shard shard = sbn__shard_at(shards, r);
+        const sbn_shard *shard = &shards[r];
         sbn_replica *replica = &layer->group->replicas[r];
         if (shapes[r].elements == 0)
             continue;
-        status = read_floats(replica, &shard.weight, &shard, layer->channels, weight);
+        status = read_floats(replica, &shard->weight, shard, layer->channels, weight);
         if (!status)
-            status = read_floats(replica, &shard.bias, &shard, layer->channels, bias);
+            status = read_floats(replica, &shard->bias, shard, layer->channels, bias);
         if (!status)
             status = check(layer, r, weight, bias, operation);
     }

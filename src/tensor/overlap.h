@@ -41,7 +41,7 @@ void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size
  */
 int sbn__claims_check(const sbn_claims *claims, size_t *branch);
 
-/* The whole check for a call of one layer with checked shards. */
+/* Does all of this for a call of one layer with checked shards. */
 int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
                      unsigned needs, const char *operation);
 

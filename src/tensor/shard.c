@@ -18,69 +18,6 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
     return needs;
 }
 
-static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
-           shape->x_gap == shape->y_gap;
-}
-
-static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
-           shape->dy_gap == shape->dx_gap;
-}
-
-static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
-                      cl_uint gap, int written, int optional)
-{
-    return (sbn_use){name,    *buffer,  shape->elements, shape->type,
-                     written, optional, shape->rows,     gap};
-}
-
-/* The residual is dense, as its gradient. */
-static int is_residual_grad_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return needs & SBN_MAY_RESIDUAL_GRAD &&
-           sbn__is_same_buffer(&shard->dy, &shard->residual_grad) && shape->dy_gap == 0;
-}
-
-size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
-                      int affine)
-{
-    const size_t whole = shape->elements, channels = shape->channels;
-    const int replaces_x = is_y_over_x(shard, shape, needs);
-    const int replaces_dy = is_dx_over_dy(shard, shape, needs) ||
-                            is_residual_grad_over_dy(shard, shape, needs);
-    size_t count = 0;
-    if (whole > 0) {
-        if (needs & SBN_NEEDS_X && !replaces_x)
-            uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
-        if (needs & SBN_READS_Y)
-            uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
-        if (needs & SBN_NEEDS_RESIDUAL)
-            uses[count++] = (sbn_use){"residual", shard->residual, whole, shape->type, 0, 0, 1, 0};
-        if (needs & SBN_NEEDS_Y)
-            uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
-        if (needs & SBN_NEEDS_DY && !replaces_dy)
-            uses[count++] = tensor("dy", &shard->dy, shape, shape->dy_gap, 0, 0);
-        if (needs & SBN_MAY_DX)
-            uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
-        if (needs & SBN_MAY_RESIDUAL_GRAD)
-            uses[count++] =
-                (sbn_use){"residual_grad", shard->residual_grad, whole, shape->type, 1, 1, 1, 0};
-        if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0};
-        if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0};
-    }
-    /* An empty shard has gradients too: zeros, or those of the group. */
-    if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0};
-        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0};
-    }
-    return count;
-}
-
 /* A layer in one dimension also accepts tensors without one. */
 static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, const char *who)
 {
@@ -110,7 +47,7 @@ static int set_gap(cl_uint *gap, const sbn_shape *shape, size_t pitch, const cha
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s: %s: expected 0 or at least the %zu elements of a %s, got %zu", who,
                          name, shape->row, row, pitch);
-    /* Of a single row the pitch does not matter. */
+    /* The pitch of a single row does not matter. */
     if (shape->rows == 1)
         return SBN_SUCCESS;
     if (pitch - shape->row > MOST_GAP || pitch > ((size_t)1 << 56) / shape->rows)
@@ -169,8 +106,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
             status = set_gaps(&shapes[r], shard, needs, who);
         if (status)
             return status;
-        shapes[r].in_place = is_y_over_x(shard, &shapes[r], needs) ||
-                             is_dx_over_dy(shard, &shapes[r], needs);
+        shapes[r].in_place = sbn__is_in_place(shard, &shapes[r], needs);
         shapes[r].samples_apart = sbn__is_masked(layer) &&
                                   sbn__mask_is_padded(&shapes[r], group->replicas[r].form);
         sbn_use uses[SBN_MAX_USES];

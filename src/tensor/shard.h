@@ -13,22 +13,7 @@ static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
     return shard;
 }
 
-/* Which buffers a pass accesses. */
-enum {
-    SBN_NEEDS_X = 1,
-    SBN_NEEDS_Y = 2,
-    SBN_NEEDS_DY = 4,
-    SBN_MAY_DX = 8, /* mem may be NULL */
-    SBN_NEEDS_WEIGHT = 16,
-    SBN_NEEDS_BIAS = 32,
-    SBN_MAY_GRADIENTS = 64,
-    SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
-    SBN_NEEDS_RESIDUAL = 256,
-    SBN_MAY_RESIDUAL_GRAD = 512, /* mem may be NULL; it may be over dy */
-    SBN_READS_Y = 1024           /* in the place of x */
-};
-
-/* What a backward pass needs of a shard besides x. */
+/* A backward pass needs this of a shard besides x. */
 #define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
 
 /* `needs` of a pass, and what the layer's fusion accesses besides. */
@@ -40,14 +25,6 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
  */
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
-
-/*
- * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
- * are. An input that an output replaces is left out: the output stands for both.
- */
-#define SBN_MAX_USES 8
-size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
-                      int affine);
 
 /*
  * Gives the caller's event the replica's last command, and takes that over; NULL: there was no

@@ -5,6 +5,80 @@
 #include "base/error.h"
 #include "base/type.h"
 
+int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
+{
+    return a->mem && a->mem == b->mem && a->offset == b->offset;
+}
+
+static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
+           shape->x_gap == shape->y_gap;
+}
+
+static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
+           shape->dy_gap == shape->dx_gap;
+}
+
+int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return is_y_over_x(shard, shape, needs) || is_dx_over_dy(shard, shape, needs);
+}
+
+static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
+                      cl_uint gap, int written, int optional)
+{
+    return (sbn_use){name,    *buffer,  shape->elements, shape->type,
+                     written, optional, shape->rows,     gap};
+}
+
+/* The residual is dense, as its gradient. */
+static int is_residual_grad_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_RESIDUAL_GRAD &&
+           sbn__is_same_buffer(&shard->dy, &shard->residual_grad) && shape->dy_gap == 0;
+}
+
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
+                      int affine)
+{
+    const size_t elements = shape->elements, channels = shape->channels;
+    const int replaces_x = is_y_over_x(shard, shape, needs);
+    const int replaces_dy = is_dx_over_dy(shard, shape, needs) ||
+                            is_residual_grad_over_dy(shard, shape, needs);
+    size_t count = 0;
+    if (elements > 0) {
+        if (needs & SBN_NEEDS_X && !replaces_x)
+            uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
+        if (needs & SBN_READS_Y)
+            uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
+        if (needs & SBN_NEEDS_RESIDUAL)
+            uses[count++] = (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1,
+                                      0};
+        if (needs & SBN_NEEDS_Y)
+            uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
+        if (needs & SBN_NEEDS_DY && !replaces_dy)
+            uses[count++] = tensor("dy", &shard->dy, shape, shape->dy_gap, 0, 0);
+        if (needs & SBN_MAY_DX)
+            uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
+        if (needs & SBN_MAY_RESIDUAL_GRAD)
+            uses[count++] =
+                (sbn_use){"residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0};
+        if (affine && needs & SBN_NEEDS_WEIGHT)
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0};
+        if (affine && needs & SBN_NEEDS_BIAS)
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0};
+    }
+    /* An empty shard has gradients too: zeros, or those of the group. */
+    if (affine && needs & SBN_MAY_GRADIENTS) {
+        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0};
+    }
+    return count;
+}
+
 /* Checks a buffer and returns how many elements it holds. */
 static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const char *who,
                    const char *name, size_t *held)
@@ -72,11 +146,6 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
     return SBN_SUCCESS;
 }
 
-int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
-{
-    return a->mem && a->mem == b->mem && a->offset == b->offset;
-}
-
 size_t sbn__use_begin(const sbn_use *u)
 {
     return u->buffer.offset * sbn__type_size(u->type);
@@ -110,14 +179,14 @@ static size_t run_in_bytes(const sbn_use *u)
     return (u->gap > 0 ? u->elements / u->rows : u->elements) * sbn__type_size(u->type);
 }
 
-/* Whether the rows of each lie within the gaps of the other. */
+/* 1 if the rows of each lie within the gaps of the other. */
 static int interleave(const sbn_use *a, const sbn_use *b)
 {
     const size_t pitch = pitch_in_bytes(pitch_in_bytes(a) > 0 ? a : b);
     const size_t at_a = sbn__use_begin(a), at_b = sbn__use_begin(b);
     if (pitch == 0 || pitches_differ(a, b))
         return 0;
-    /* From a row of a to the next row of b. */
+    /* The bytes from a row of a to the next row of b. */
     const size_t apart = at_b >= at_a ? (at_b - at_a) % pitch
                                       : (pitch - (at_a - at_b) % pitch) % pitch;
     return run_in_bytes(a) <= apart && run_in_bytes(b) <= pitch - apart;
