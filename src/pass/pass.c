@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/digest.h"
-#include "pass/steps.h"
 
 void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 {
@@ -62,23 +61,6 @@ int sbn__pass_has_pending(const sbn_pass *pass)
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         pending = pending || lp->pending;
     return pending;
-}
-
-void sbn__pass_conclude(sbn_pass *pass)
-{
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        lp->steps->commit(lp);
-    sbn__pass_settle(pass, SBN_SUCCESS);
-}
-
-void sbn__pass_start_alone(sbn_pass *pass)
-{
-    if (!sbn__pass_accept_counts(pass))
-        return;
-    if (sbn__pass_has_pending(pass))
-        pass->stage = SBN_STAGE_LOCAL;
-    else
-        sbn__pass_conclude(pass);
 }
 
 uint64_t sbn__pass_digest(const sbn_pass *pass)

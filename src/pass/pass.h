@@ -64,12 +64,6 @@ int sbn__pass_accept_counts(sbn_pass *pass);
 /* 1 if anything is left to combine. */
 int sbn__pass_has_pending(const sbn_pass *pass);
 
-/* All layer passes are combined: updates what outlives them. */
-void sbn__pass_conclude(sbn_pass *pass);
-
-/* Moves a pass of this rank alone, whose counts are known, on to LOCAL, or settles it. */
-void sbn__pass_start_alone(sbn_pass *pass);
-
 /* A digest of all its calls in which other ranks take part. */
 uint64_t sbn__pass_digest(const sbn_pass *pass);
 

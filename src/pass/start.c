@@ -5,6 +5,23 @@
 #include "launch/combine.h"
 #include "pass/steps.h"
 
+void sbn__pass_conclude(sbn_pass *pass)
+{
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        lp->steps->commit(lp);
+    sbn__pass_settle(pass, SBN_SUCCESS);
+}
+
+void sbn__pass_start_alone(sbn_pass *pass)
+{
+    if (!sbn__pass_accept_counts(pass))
+        return;
+    if (sbn__pass_has_pending(pass))
+        pass->stage = SBN_STAGE_LOCAL;
+    else
+        sbn__pass_conclude(pass);
+}
+
 typedef int step(sbn_layer_pass *lp, sbn_replica *replica, int format);
 
 /* Takes a step of all pending layer passes, on all replicas. */

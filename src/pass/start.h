@@ -11,6 +11,12 @@
 
 #include "pass/pass.h"
 
+/* All layer passes are combined: updates what outlives them, and settles the pass. */
+void sbn__pass_conclude(sbn_pass *pass);
+
+/* Moves a pass of this rank alone, whose counts are known, on to LOCAL, or settles it. */
+void sbn__pass_start_alone(sbn_pass *pass);
+
 /* Enqueues step 1 of the pending layer passes. Errors are kept in the pass. */
 void sbn__start_on_host(sbn_pass *pass);
 
