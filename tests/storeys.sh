@@ -175,7 +175,7 @@ faults() {
             name = substr(line, RSTART, RLENGTH - 1)
             if (FILENAME ~ /\.h$/)
                 declared[name] = FILENAME
-            else if (folder(FILENAME) !~ /^src\/(layer|model|parallel|mpi)$/)
+            else
                 defined[FILENAME, name] = 1
         }
         FILENAME ~ /^src\// {
