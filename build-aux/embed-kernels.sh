@@ -2,7 +2,7 @@
 # embed-kernels.sh SRCDIR FILE...
 #
 # Writes to standard output a C file that defines, for each SRCDIR/FILE, its text
-# as a NUL-terminated array, and the table of them that src/device/kernels.h declares.
+# as a NUL-terminated array, and the table of them that src/program/kernels.h declares.
 # Arrays of characters, since C99 promises only 4095 characters in a string literal.
 set -eu
 
@@ -10,7 +10,7 @@ srcdir=$1
 shift
 
 echo '/* Generated from cl/ by embed-kernels.sh; do not edit. */'
-echo '#include "device/kernels.h"'
+echo '#include "program/kernels.h"'
 
 number=0
 for file in "$@"; do

@@ -8,8 +8,8 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
                                global stored *pdx, ulong begin, ulong end, ulong run_length,
                                uint at, uint within, uint channels, uint plane,
                                global const float *coefficients, global const float *gradients,
-                               uint total, global const float *weight, uint affine, ulong ahead,
-                               ulong ahead_count, uint non_temporal BACKWARD_FUSION)
+                               uint total, global const float *weight, uint affine,
+                               uint non_temporal BACKWARD_FUSION)
 {
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
     float mean = BACKWARD_MEAN(total, at);
@@ -23,8 +23,6 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
         const ulong stop = min(end, plane_end);
         if (skips_caches)
             for (; i + WIDTH <= stop; i += WIDTH) {
-                prefetch_ahead(px, i, ahead, ahead_count);
-                prefetch_ahead(pdy, i, ahead, ahead_count);
                 const real x = load_elements(px + i), dy = load_elements(pdy + i);
                 const real v = BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, WIDTH);
                 STORE_NON_TEMPORAL(v, pdx + i);
@@ -72,27 +70,25 @@ kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void backward_apply_flat(global const stored *restrict x, ulong x_offset, uint x_gap,
                          global const stored *dy, ulong dy_offset, uint dy_gap,
                          global stored *dx, ulong dx_offset, uint dx_gap,
-                         global const float *restrict tables,
-                         global const float *restrict gradient_tables,
+                         global const float *restrict coefficients,
+                         global const float *restrict gradients,
                          global const float *restrict weights, ulong weight_offset,
                            uint affine BACKWARD_FUSION_PARAMETERS,
-                         uint channels, uint first, uint total, uint plane, ulong run_length,
-                         ulong ahead, ulong ahead_count, uint range,
+                         uint channels, uint plane, ulong run_length, uint range,
                          uint non_temporal)
 {
-    const ulong run = flat_run(first, total, plane);
+    const ulong run = flat_run(channels, plane);
     const ulong begin = flat_begin(range), end = min(run_length, begin + range);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
     global const stored *px = x + x_offset + run + flat_sample() * x_gap;
     global const stored *pdy = dy + dy_offset + run + flat_sample() * dy_gap;
-    global const float *coefficients = tables + first, *gradients = gradient_tables + first;
-    global const float *weight = weights + weight_offset + first;
+    global const float *weight = weights + weight_offset;
     global stored *pdx = dx + dx_offset + run + flat_sample() * dx_gap;
-    BACKWARD_FUSION_OF(run, first)
+    BACKWARD_FUSION_OF(run, 0)
     backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
-                       coefficients, gradients, total, weight, affine, ahead, ahead_count,
+                       coefficients, gradients, channels, weight, affine,
                        non_temporal OWN_FUSION);
 }
 

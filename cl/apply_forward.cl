@@ -12,8 +12,7 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
                               ulong run_length, uint at, uint within, uint channels, uint plane,
                               global const float *coefficients, uint total,
                               global const float *weight, global const float *bias, uint affine,
-                              uint scale_only, ulong ahead, ulong ahead_count,
-                              uint non_temporal FORWARD_FUSION)
+                              uint scale_only, uint non_temporal FORWARD_FUSION)
 {
     const uint skips_caches = is_non_temporal(py + begin, non_temporal);
     float mean = apply_mean(coefficients, scale_only, total, at);
@@ -24,7 +23,6 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
         const ulong stop = min(end, plane_end);
         if (skips_caches)
             for (; i + WIDTH <= stop; i += WIDTH) {
-                prefetch_ahead(px, i, ahead, ahead_count);
                 const real d = load_elements(px + i) - mean;
                 STORE_NON_TEMPORAL(FINISHED(fma((real)a, d, (real)b), i, WIDTH), py + i);
             }
@@ -61,28 +59,24 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
 void forward_apply_flat(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                        ulong y_offset, uint y_gap, global const float *restrict tables,
+                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
                         global const float *restrict weights, ulong weight_offset,
                         global const float *restrict biases, ulong bias_offset, uint affine,
                         uint scale_only FORWARD_FUSION_PARAMETERS,
-                        uint channels, uint first, uint total, uint plane,
-                        ulong run_length, ulong ahead, ulong ahead_count, uint range,
+                        uint channels, uint plane, ulong run_length, uint range,
                         uint non_temporal)
 {
-    const ulong run = flat_run(first, total, plane);
+    const ulong run = flat_run(channels, plane);
     const ulong begin = flat_begin(range), end = min(run_length, begin + range);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
     global const stored *px = x + x_offset + run + flat_sample() * x_gap;
-    global const float *coefficients = tables + first;
-    global const float *weight = weights + weight_offset + first;
-    global const float *bias = biases + bias_offset + first;
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     global stored *py = y + y_offset + run + flat_sample() * y_gap;
     FORWARD_FUSION_OF(run)
     forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
-                      total, weight, bias, affine, scale_only, ahead, ahead_count,
-                      non_temporal FUSION);
+                      channels, weight, bias, affine, scale_only, non_temporal FUSION);
 }
 
 /* Of the rows from `begin` to before `end`, the `count` <= TILE elements from `tile` on. */

@@ -1,17 +1,12 @@
 /*
- * CPU form, step 3: how the apply kernels map work-items to a tensor; src/device/launch_plan.c
+ * CPU form, step 3: how the apply kernels map work-items to a tensor; src/plan/cpu.c
  * chooses one of two ways. Both begin at the tensor's end, which the reduction has left in the
  * caches.
  *
- * Flat (channels first): a launch covers `channels` of the tensor's `total` channels, from `first`
- * on. If these are all channels, and no tensor has gaps, the tensor is one run; otherwise each
- * sample has a run of `run_length` elements. Work-group (g, s) takes `range` neighbouring elements
- * of run s, across planes. A vector may reach from one plane into the next, so planes have at least
- * WIDTH elements.
- *
- * `ahead`: while the result of element i of a run is stored non-temporally, the cache line of
- * element i + ahead is prefetched, for i below `ahead_count`. These are the channels that are
- * reduced next, so that memory is read while it is written.
+ * Flat (channels first): if no tensor has gaps, the tensor is one run; otherwise each sample has a
+ * run of `run_length` elements. Work-group (g, s) takes `range` neighbouring elements of run s,
+ * across planes. A vector may reach from one plane into the next, so planes have at least WIDTH
+ * elements.
  *
  * Rows (channels last, and small planes): the tensor has `rows` rows of channels x plane elements;
  * element i of a row belongs to channel i / plane. plane is 1 if channels are last. A work-group
@@ -23,13 +18,6 @@
  * `non_temporal`: stores leave the caches alone, where compiler and address allow (storage.cl).
  * This is faster for tensors that are larger than the caches.
  */
-
-/* Prefetches for element i of the run at p. */
-static void prefetch_ahead(global const stored *p, ulong i, ulong ahead, ulong ahead_count)
-{
-    if (i < ahead_count)
-        PREFETCH(p + i + ahead);
-}
 
 /*
  * The channel of an element of a row, and its index in the plane; then those of the next element.
@@ -54,9 +42,9 @@ static ulong flat_sample(void)
 }
 
 /* Where the work-group's run begins in the tensor, and where its range begins in the run. */
-static ulong flat_run(uint first, uint total, uint plane)
+static ulong flat_run(uint channels, uint plane)
 {
-    return (flat_sample() * total + first) * plane;
+    return flat_sample() * channels * plane;
 }
 
 static ulong flat_begin(uint range)

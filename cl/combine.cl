@@ -6,8 +6,8 @@
  * that do not fit; in the wide format those channels only.
  *
  * There are up to four sources, one per replica, each with `slices` accumulators of each of
- * `channels` channels. `repeat` has a byte per channel. The other arrays have rows of `total`
- * channels, in which these begin at `first`:
+ * `channels` channels. `repeat` has a byte per channel. The other arrays have rows of a number per
+ * channel:
  *
  *   coefficients  the table of src/layer/coefficients.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD

@@ -2,20 +2,21 @@
 #if COMBINES
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
-static void put_gradients(uint c, uint some, uint total, double n, words clamped, doubles invstd,
-                          doubles dy, doubles dy_xmu, doubles own_dy, doubles own_scaled,
-                          global float *gradients)
+static void put_gradients(uint c, uint some, uint channels, double n, words clamped,
+                          doubles invstd, doubles dy, doubles dy_xmu, doubles own_dy,
+                          doubles own_scaled, global float *gradients)
 {
     const doubles mean_dy = divide_exactly(dy, n), invvar = invstd * invstd;
     const doubles scaled = invvar * dy_xmu;
     /* Where dy is not finite k is NaN, of which dx is NaN. */
     const words is_constant = clamped & TRUTH(fabs(dy) < (doubles)INFINITY);
     const doubles k = choose_double(is_constant, 0.0, divide_exactly(scaled, n));
-    store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, total) + c, some);
-    store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, total) + c, some);
-    store_floats(upper_float(k), gradients + table_row(ROW_K, total) + c, some);
-    store_floats(upper_float(own_scaled), gradients + table_row(ROW_WEIGHT_GRAD, total) + c, some);
-    store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, total) + c, some);
+    store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, channels) + c, some);
+    store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, channels) + c, some);
+    store_floats(upper_float(k), gradients + table_row(ROW_K, channels) + c, some);
+    store_floats(upper_float(own_scaled), gradients + table_row(ROW_WEIGHT_GRAD, channels) + c,
+                 some);
+    store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, channels) + c, some);
 }
 
 /*
@@ -23,21 +24,20 @@ static void put_gradients(uint c, uint some, uint total, double n, words clamped
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
 static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                             uint channels, uint first, uint total, global uchar *repeat,
-                             ulong count, double eps, uint clamps, global const double *moments,
-                             global float *gradients, global const long *own, uint own_slices,
-                             uint is_own)
+                             uint channels, global uchar *repeat, ulong count, double eps,
+                             uint clamps, global const double *moments, global float *gradients,
+                             global const long *own, uint own_slices, uint is_own)
 {
     for (uint c = begin; c < end; c += ABREAST) {
-        const uint some = min((uint)ABREAST, end - c), at = first + c;
+        const uint some = min((uint)ABREAST, end - c);
         signed_words limbs[BACKWARD_LENGTH - 1];
         words flags;
         doubles sum, product;
         if (WIDE && !repeat[c])
             continue;
-        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, total) + at, some);
-        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, total) + at, some);
-        const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, total) + at, some);
+        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
+        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + c, some);
+        const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, channels) + c, some);
         ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
                     slices2, from3, slices3);
         backward_sums_of(limbs, &sum, &product);
@@ -56,7 +56,7 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
             own_dy = sum_dy_of(sum, flags);
             own_scaled = sum_dy_xmu_of(sum, product, flags, mean) * invstd;
         }
-        put_gradients(at, some, total, convert_double(count),
+        put_gradients(c, some, channels, convert_double(count),
                       clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
                       gradients);
     }
@@ -64,17 +64,16 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
 
 #if PLAIN
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels, uint first,
-                      uint total, global uchar *restrict repeat, ulong count, double eps,
-                      uint clamps, global const double *restrict moments,
-                      global float *restrict gradients, global const long *restrict own,
-                      uint own_slices, uint is_own)
+void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
+                      global uchar *restrict repeat, ulong count, double eps, uint clamps,
+                      global const double *restrict moments, global float *restrict gradients,
+                      global const long *restrict own, uint own_slices, uint is_own)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
     combine_backward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
-                     channels, first, total, repeat, count, eps, clamps, moments, gradients, own,
-                     own_slices, is_own);
+                     channels, repeat, count, eps, clamps, moments, gradients, own, own_slices,
+                     is_own);
 }
 #endif
 #endif

@@ -11,7 +11,7 @@
  * lanes that a work-item has, or one value of each of its WIDTH blocks.
  *
  * Sizes, flags and rows of tables are macros that the library defines when it builds a program:
- * src/exact/format.c and src/device/kernel_constants.c.
+ * src/exact/format.c and src/program/kernel_constants.c.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64

@@ -4,7 +4,7 @@
  *   z = a (x - mean) + b + residual,  y = act(z)
  *
  * and in the backward pass the gradient of z, and of the residual, in the place of dy. RESIDUAL,
- * RELU and LEAKY_RELU come from src/device/program_text.c: 1 of what the program is for, else 0. A
+ * RELU and LEAKY_RELU come from src/program/program_text.c: 1 of what the program is for, else 0. A
  * program without any of them is as if this file, fusion_forward.cl and fusion_backward.cl were not
  * there.
  *

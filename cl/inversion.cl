@@ -1,5 +1,5 @@
 /*
- * The backward pass from the output (FROM_OUTPUT, which comes from src/device/program_text.c): the
+ * The backward pass from the output (FROM_OUTPUT, which comes from src/program/program_text.c): the
  * tensor in the place of x is y, which the forward pass has written, perhaps over x. With
  *
  *   z = y > 0 ? y : y / slope     (identity: z = y),     z = a (x - mean) + b

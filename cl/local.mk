@@ -1,5 +1,5 @@
 # Kernels, embedded into the library as byte arrays. The order here is the order
-# of the table in src/device/kernels.h.
+# of the table in src/program/kernels.h.
 KERNELS = \
 	cl/common.cl \
 	cl/pivots.cl \

@@ -121,8 +121,8 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
 
 #if PASS_REDUCES
 kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
-void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uint channels,
-                       uint plane, uint blocks, uint strip, uint per_slice, float last_reciprocal,
+void PASS(reduce_nchw)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
+                       uint strip, uint per_slice, float last_reciprocal,
                        global long *restrict partial REPEAT_ARGUMENT)
 {
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
@@ -130,8 +130,8 @@ void PASS(reduce_nchw)(PASS_ARGUMENTS, uint first, uint total, uint samples, uin
     if (NONE_REPEATS(c, strip_channels))
         return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(total, (ulong)total * plane, samples);
-    PASS(sum_planes)(&tensors, first + c, strip_channels, total, plane, blocks, single, begin, stop,
+    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)channels * plane, samples);
+    PASS(sum_planes)(&tensors, c, strip_channels, channels, plane, blocks, single, begin, stop,
                      last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
 #endif

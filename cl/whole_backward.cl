@@ -38,7 +38,7 @@ void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap
                         strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
 #endif
     combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
-                     c + width, channels, 0, channels, repeat, count, eps, clamps, moments,
+                     c + width, channels, repeat, count, eps, clamps, moments,
                      gradients, accumulators, 0, 0);
     if (WIDE)
         store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
@@ -62,7 +62,7 @@ void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap
                            dy + dy_offset + run + (s - 1) * dy_gap,
                            dx + dx_offset + run + (s - 1) * dx_gap, 0, size,
                            size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
-                           weights + weight_offset + c, affine, 0, 0, non_temporal OWN_FUSION);
+                           weights + weight_offset + c, affine, non_temporal OWN_FUSION);
     }
 #endif
 }

@@ -35,7 +35,7 @@ void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global s
                            strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
 #endif
         combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
-                        c + width, channels, 0, channels, repeat, count, eps, clamps, coefficients,
+                        c + width, channels, repeat, count, eps, clamps, coefficients,
                         moments);
         const bool applies = WIDE || none_repeats(repeat, c, width);
 #if LAST
@@ -53,7 +53,7 @@ void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global s
             forward_apply_run(x + x_offset + run + (s - 1) * x_gap,
                               y + y_offset + run + (s - 1) * y_gap, 0, size, size, 0, 0, width,
                               plane, coefficients + c, channels, weights + weight_offset + c,
-                              biases + bias_offset + c, affine, 0, 0, 0, non_temporal FUSION);
+                              biases + bias_offset + c, affine, 0, non_temporal FUSION);
         }
 #endif
     }

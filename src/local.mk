@@ -29,53 +29,60 @@ libsyncbn_core_la_SOURCES = \
 	src/exact/int192.h \
 	src/exact/statistics.c \
 	src/exact/statistics.h \
-	src/device/binary.c \
-	src/device/binary.h \
-	src/device/build_options.c \
-	src/device/build_options.h \
-	src/device/cache.c \
-	src/device/cache.h \
-	src/device/cache_folder.c \
-	src/device/cache_folder.h \
+	src/program/binary.c \
+	src/program/binary.h \
+	src/program/build.c \
+	src/program/build.h \
+	src/program/build_options.c \
+	src/program/build_options.h \
+	src/program/cache.c \
+	src/program/cache.h \
+	src/program/cache_folder.c \
+	src/program/cache_folder.h \
+	src/program/compiler_options.c \
+	src/program/compiler_options.h \
+	src/program/identity.c \
+	src/program/identity.h \
+	src/program/kernel_constants.c \
+	src/program/kernel_constants.h \
+	src/program/kernels.h \
+	src/program/opencl.h \
+	src/program/program.h \
+	src/program/program_text.c \
+	src/program/program_text.h \
+	src/program/programs.c \
+	src/program/programs.h \
+	src/program/self_test.c \
+	src/program/self_test.h \
+	src/program/self_test_rules.c \
+	src/program/self_test_rules.h \
+	src/program/self_test_storage.c \
+	src/program/self_test_storage.h \
 	src/device/channel_table.c \
 	src/device/channel_table.h \
 	src/device/commands.c \
-	src/device/compiler_options.c \
-	src/device/compiler_options.h \
+	src/device/commands.h \
 	src/device/device.c \
 	src/device/device.h \
-	src/device/identity.c \
-	src/device/identity.h \
-	src/device/kernel_constants.c \
-	src/device/kernel_constants.h \
-	src/device/kernels.h \
-	src/device/launch_plan.c \
-	src/device/launch_plan.h \
-	src/device/launch_plan_channels.c \
-	src/device/launch_plan_cpu.h \
-	src/device/launch_plan_gpu.c \
-	src/device/opencl.h \
-	src/device/program.c \
-	src/device/program.h \
-	src/device/program_text.c \
-	src/device/program_text.h \
-	src/device/programs.c \
 	src/device/replica_kernels.c \
-	src/device/self_test.c \
-	src/device/self_test.h \
-	src/device/self_test_rules.c \
-	src/device/self_test_rules.h \
-	src/device/self_test_storage.c \
-	src/device/self_test_storage.h \
-	src/device/shape.c \
-	src/device/shape.h \
-	src/device/sizes.h \
-	src/device/slices.c \
-	src/device/slices.h \
+	src/device/replica_kernels.h \
 	src/device/staging.c \
 	src/device/staging.h \
 	src/device/tuning.c \
 	src/device/tuning.h \
+	src/plan/cpu.c \
+	src/plan/cpu.h \
+	src/plan/gpu.c \
+	src/plan/gpu.h \
+	src/plan/launch_plan.c \
+	src/plan/launch_plan.h \
+	src/plan/plan.c \
+	src/plan/plan.h \
+	src/plan/shape.c \
+	src/plan/shape.h \
+	src/plan/sizes.h \
+	src/plan/whole.c \
+	src/plan/whole.h \
 	src/collective/agreement.c \
 	src/collective/agreement.h \
 	src/collective/communicator.c \
@@ -108,56 +115,63 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/saved.c \
 	src/layer/set_group.c \
 	src/layer/training_mode.c \
-	src/pass/apply.c \
-	src/pass/apply.h \
-	src/pass/backward.c \
-	src/pass/backward.h \
-	src/pass/combine.c \
-	src/pass/combine.h \
-	src/pass/describe.c \
-	src/pass/describe.h \
-	src/pass/device_combine.c \
-	src/pass/device_combine.h \
+	src/tensor/invertible.c \
+	src/tensor/invertible.h \
+	src/tensor/overlap.c \
+	src/tensor/overlap.h \
+	src/tensor/shard.c \
+	src/tensor/shard.h \
+	src/tensor/use.c \
+	src/tensor/use.h \
+	src/launch/apply.c \
+	src/launch/apply.h \
+	src/launch/backward.c \
+	src/launch/backward.h \
+	src/launch/combine.c \
+	src/launch/combine.h \
+	src/launch/forward.c \
+	src/launch/forward.h \
+	src/launch/fusion.c \
+	src/launch/fusion.h \
+	src/launch/layer_pass.c \
+	src/launch/layer_pass.h \
+	src/launch/reduce.c \
+	src/launch/reduce.h \
+	src/launch/running_table.c \
+	src/launch/running_table.h \
+	src/launch/whole.c \
+	src/launch/whole.h \
+	src/launch/workspace.c \
+	src/launch/workspace.h \
+	src/pass/begin.c \
+	src/pass/begin.h \
 	src/pass/end.c \
 	src/pass/end.h \
-	src/pass/evaluate.c \
 	src/pass/fallback.c \
 	src/pass/fallback.h \
-	src/pass/fold.c \
-	src/pass/forward.c \
-	src/pass/forward.h \
-	src/pass/frozen_backward.c \
-	src/pass/fusion.c \
-	src/pass/fusion.h \
-	src/pass/invertible.c \
-	src/pass/invertible.h \
-	src/pass/layer_pass.c \
-	src/pass/layer_pass.h \
-	src/pass/layer_pass_prepare.c \
-	src/pass/on_device.c \
-	src/pass/on_device.h \
-	src/pass/whole.c \
-	src/pass/whole.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
-	src/pass/overlap.c \
-	src/pass/overlap.h \
-	src/pass/pipeline.c \
-	src/pass/pipeline.h \
 	src/pass/pool.c \
 	src/pass/pool.h \
-	src/pass/reduce.c \
-	src/pass/reduce.h \
-	src/pass/settle.c \
-	src/pass/settle.h \
-	src/pass/shard.c \
-	src/pass/shard.h \
+	src/pass/prepare.c \
+	src/pass/prepare.h \
+	src/pass/progress.c \
+	src/pass/progress.h \
+	src/pass/start.c \
+	src/pass/start.h \
+	src/pass/steps.c \
+	src/pass/steps.h \
 	src/pass/sums.c \
 	src/pass/sums.h \
-	src/pass/use.c \
-	src/pass/weight_gradients.c \
-	src/pass/workspace.c \
-	src/pass/workspace.h \
+	src/kinds/backward.c \
+	src/kinds/evaluate.c \
+	src/kinds/fold.c \
+	src/kinds/forward.c \
+	src/kinds/forward.h \
+	src/kinds/frozen_backward.c \
+	src/kinds/frozen_backward.h \
+	src/kinds/gradients.c \
+	src/kinds/gradients.h \
 	src/model/checkpoint.c \
 	src/model/checkpoint.h \
 	src/model/checkpoint_load.c \

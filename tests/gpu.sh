@@ -371,7 +371,7 @@ else
 fi
 step bench syncbn bench --json "$out/bench.json" "$@"
 say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
-# Other limits of NVIDIA's registers than src/device/compiler_options.c has, which no GPU has judged.
+# Other limits of NVIDIA's registers than src/program/compiler_options.c has, which no GPU has judged.
 if grep -q NVIDIA "$out/devices.txt"; then
     for limit in 64 80 128 255; do
         step "bench_$limit" syncbn bench --build-options "-cl-nv-maxrregcount=$limit" \

@@ -5,7 +5,9 @@
 #   up          a file of src/ includes only its own folder and the folders before it
 #   tools       src/ includes nothing of tools/ and tests/; tools/ nothing of tests/; check comes
 #               before bench and bench before syncbn; examples/ includes public headers and its own
-#   circle      neither folders nor headers include each other in a circle
+#   circle      neither folders nor files, a header and the C file of its name taken together, include
+#               each other in a circle
+#   home        what a header declares, the C file of its name defines
 #   top         no file lies directly in src/, but for local.mk
 #   once        a collective is started in one place, and the clock is read in one place
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
@@ -49,6 +51,10 @@ faults() {
             split(file, part, "/")
             return part[1] "/" part[2]
         }
+        function stem(file) {
+            sub(/\.[^.]*$/, "", file)
+            return file
+        }
         function top(file) {
             return substr(file, 1, index(file, "/") - 1)
         }
@@ -87,8 +93,8 @@ faults() {
                 fault("tools", "includes " to)
             if (folder(FILENAME) != folder(to) && top(FILENAME) != "examples")
                 edge["folders", folder(FILENAME), folder(to)] = 1
-            if (FILENAME ~ /\.h$/ && FILENAME != to)
-                edge["headers", FILENAME, to] = 1
+            if (stem(FILENAME) != stem(to) && top(FILENAME) != "examples")
+                edge["files", stem(FILENAME), stem(to)] = 1
         }
         # What stays when all that nothing includes, and all that includes nothing, is taken away
         # again and again.
@@ -131,7 +137,8 @@ faults() {
             return text + 0
         }
         BEGIN {
-            n = split("base exact device collective group layer pass model parallel mpi", names, " ")
+            n = split("base exact program device plan collective group layer tensor launch pass kinds model " \
+                      "parallel mpi", names, " ")
             for (i = 1; i <= n; ++i)
                 storey["src/" names[i]] = i
             storey["tools/check"] = 1
@@ -146,7 +153,7 @@ faults() {
         {
             line = uncommented($0)
         }
-        FILENAME ~ /^src\/(exact|collective)\// && line ~ /"device\/opencl\.h"/ {
+        FILENAME ~ /^src\/(exact|collective)\// && line ~ /"program\/opencl\.h"/ {
             fault("opencl", line)
         }
         line ~ /^ *# *include *"/ {
@@ -162,6 +169,15 @@ faults() {
         (line ~ /<CL\// || line ~ /(^|[^A-Za-z0-9_])(cl_[a-z]|cl[A-Z])/) {
             fault("opencl", line)
         }
+        # A function at the beginning of a line: headers declare it, C files define it.
+        FILENAME ~ /^src\// && line ~ /^[a-z]/ && line !~ /^(static|typedef|extern) / && \
+        match(line, /sbn__[a-z0-9_]+\(/) {
+            name = substr(line, RSTART, RLENGTH - 1)
+            if (FILENAME ~ /\.h$/)
+                declared[name] = FILENAME
+            else
+                defined[FILENAME, name] = 1
+        }
         FILENAME ~ /^src\// {
             starts += gsub(/transport(->|\.)start\(/, "&", line)
             clocks += gsub(/(^|[^A-Za-z0-9_])clock_gettime *\(/, "&", line)
@@ -172,7 +188,7 @@ faults() {
             if (number(part[2]) > 1)
                 kernels[part[1]] = number(part[2])
         }
-        # Every name in src/; the numbers of src/device, which launches the kernels, but for lengths of
+        # Every name in src/; the numbers of src/program and src/plan, which the kernels are built and launched by, but for lengths of
         # arrays, and but for those that become -D; and the larger named ones of src/exact, which reads what kernels write.
         FILENAME ~ /^src\// {
             rest = line
@@ -183,7 +199,7 @@ faults() {
                 rest = substr(rest, RSTART + RLENGTH)
             }
             named = line ~ /^ *# *define +[A-Za-z0-9_]+ +[0-9]/ || line ~ /[A-Z][A-Z0-9_]+ *= *[0-9]/
-            if (FILENAME ~ /^src\/device\// && FILENAME !~ /kernel_constants\.c$/ || named && FILENAME ~ /^src\/exact\//) {
+            if (FILENAME ~ /^src\/(program|device|plan)\// && FILENAME !~ /kernel_constants\.c$/ || named && FILENAME ~ /^src\/exact\//) {
                 while (match(line, /(^|[^A-Za-z0-9_.\[])[0-9][0-9A-Fa-fxXuUlL]*/)) {
                     text = substr(line, RSTART, RLENGTH)
                     sub(/^[^0-9]/, "", text)
@@ -206,14 +222,19 @@ faults() {
                     print "number: " valued[kernels[name]] ": " kernels[name] \
                         " is also spelled in cl/, as " name
             }
+            for (key in defined) {
+                split(key, part, SUBSEP)
+                if (stem(declared[part[2]]) != stem(part[1]))
+                    print "home: " part[1] ": " part[2] " is declared in " declared[part[2]]
+            }
             circles("folders")
-            circles("headers")
+            circles("files")
         }' $(cat "$work/files")
     )
 }
 
 all=$(faults "$srcdir")
-for rule in up tools circle top once mpi opencl number; do
+for rule in up tools circle home top once mpi opencl number; do
     no_faults "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
 done
 files=$(wc -l < "$work/files")
@@ -238,6 +259,8 @@ planted() {
 }
 planted up src/base/error.c '#include "device/device.h"'
 planted up src/layer/batchnorm.c '#include "pass/pass.h"'
+planted up src/tensor/use.c '#include "launch/layer_pass.h"'
+planted up src/pass/end.c '#include "kinds/forward.h"'
 planted up src/device/extra.h '# include "group/group.h"'
 planted up src/base/error.c '#include "error_that_is_not_there.h"'
 planted tools src/pass/pass.c '#include "check/job.h"'
@@ -248,6 +271,9 @@ planted tools examples/minimal.c '#include "base/error.h"'
 planted circle src/base/error.h '#include "layer/batchnorm.h"'
 planted circle tools/check/check.h '#include "bench/bench.h"'
 planted circle src/exact/format.h '#include "exact/statistics.h"'
+planted circle src/pass/pass.c '#include "pass/begin.h"'
+planted circle tools/check/job.c '#include "check/runner.h"'
+planted home src/exact/bigint.c 'int sbn__accumulator_length(void)'
 planted top src/stray.c 'int stray;'
 planted once src/pass/pass.c '    transport->start(context);'
 planted once src/pass/pass.c '    clock_gettime(CLOCK_MONOTONIC, &now);'
@@ -255,10 +281,10 @@ planted mpi src/group/group.c '#include <mpi.h>'
 planted mpi tools/bench/bench.c '#include <syncbn-mpi.h>'
 planted opencl src/exact/big.c '#include <CL/cl.h>'
 planted opencl src/base/memory.c '    clReleaseMemObject(buffer);'
-planted opencl src/collective/ranks.c '#include "device/opencl.h"'
+planted opencl src/collective/ranks.c '#include "program/opencl.h"'
 # The numbers of this header are not those of any kernel yet.
 printf '%s\n' '#define SBN_PLANTED_ROWS 977' 'enum { SBN_PLANTED_LANES = 0x3d3u };' \
-    > "$work/tree/src/device/planted.h"
+    > "$work/tree/src/plan/planted.h"
 planted number cl/sum.cl '#define PLANTED_ROWS 978'
 planted number cl/sum.cl '#define PLANTED 0x3d1u /* 977 */'
 planted number cl/sum.cl '#define PLANTED 979'

@@ -1,5 +1,5 @@
 /*
- * GPU form, step 3: how the apply kernels map work-items to a tensor; src/device/launch_plan_gpu.c
+ * GPU form, step 3: how the apply kernels map work-items to a tensor; src/plan/gpu.c
  * chooses one of two ways. Work-groups have APPLY_ITEMS work-items. A work-item reads coefficients
  * before elements and issues VECTORS loads before its first store. Both ways begin at the tensor's
  * end, which the reduction has left in the caches.

@@ -8,7 +8,7 @@
  */
 #define UNROLL _Pragma("unroll")
 
-/* Work-items of a sub-group, where the compiler is to be told (src/device/compiler_options.c). */
+/* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP
 #define OF_SUB_GROUP __attribute__((intel_reqd_sub_group_size(SUB_GROUP)))
 #else

@@ -115,18 +115,16 @@ int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replic
     return status ? status : sbn__channel_table_touched(table, replica, event);
 }
 
-int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
-                             size_t channels)
+int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica)
 {
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    int status = sbn__channel_table_wait_to_write(table, replica, first > 0, &wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, 0, &wait);
     if (!status)
-        status = sbn__write_columns(replica, table->device[r].mem,
-                                    sbn__channel_table_rows(table, r), table->rows,
-                                    sizeof(float) * table->channels, sizeof(float) * first,
-                                    sizeof(float) * channels, &wait, &event);
+        status = sbn__write(replica, table->device[r].mem,
+                            sizeof(float) * table->rows * table->channels,
+                            sbn__channel_table_rows(table, r), &wait, &event);
     if (status != SBN_SUCCESS)
         return status;
     status = sbn__channel_table_wrote(table, replica, event);

@@ -26,15 +26,13 @@ void sbn__channel_table_destroy(sbn_channel_table *table);
 /* The host copy of a replica. There is none where there are no replicas. */
 float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 
-/* The same, free to be overwritten: waits for writes still under way. */
+/*
+ * Returns the host copy of a replica, free to be overwritten: it waits for writes still under way.
+ */
 int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host);
 
-/*
- * Enqueues the copy of `channels` channels of all rows, from `first` on, from a replica's host copy
- * to its device. If `first` is not 0, the write of the channels before must have succeeded.
- */
-int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica, size_t first,
-                             size_t channels);
+/* Enqueues the copy of a replica's host copy to its device. */
+int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);
 
 /*
  * Adds to `wait` what a command that reads the device's copy must wait for: the last command,
@@ -47,8 +45,8 @@ int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *repl
                                cl_event event);
 
 /*
- * The same for a command of the device itself that writes the copy: what it must wait for, and that
- * it is enqueued. If it `continues` what earlier commands have written, those must not have failed.
+ * Do the same for a command of the device that writes the copy. If it `continues` what earlier
+ * commands have written, those must not have failed.
  */
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
                                      int continues, sbn_wait *wait);

@@ -1,6 +1,6 @@
-/* Commands on a replica's queue, their events, and the buffers that they work on. */
+#include "device/commands.h"
+
 #include "base/memory.h"
-#include "device/device.h"
 
 void sbn__wait_add(sbn_wait *wait, cl_event event)
 {
@@ -43,21 +43,13 @@ int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const
     return SBN_SUCCESS;
 }
 
-int sbn__write_columns(sbn_replica *replica, cl_mem buffer, const void *in, size_t rows,
-                       size_t pitch, size_t offset, size_t size, const sbn_wait *wait,
-                       cl_event *event)
+int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
+               const sbn_wait *wait, cl_event *event)
 {
-    const size_t origin[] = {offset, 0, 0}, region[] = {size, rows, 1};
-    const int whole = size == pitch;
-    const cl_int code = whole
-                            ? clEnqueueWriteBuffer(replica->queue, buffer, CL_FALSE, 0, rows * size,
-                                                   in, wait->count, list_of(wait), event)
-                            : clEnqueueWriteBufferRect(replica->queue, buffer, CL_FALSE, origin,
-                                                       origin, region, pitch, 0, pitch, 0, in,
-                                                       wait->count, list_of(wait), event);
+    const cl_int code = clEnqueueWriteBuffer(replica->queue, buffer, CL_FALSE, 0, size, in,
+                                             wait->count, list_of(wait), event);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, whole ? "clEnqueueWriteBuffer" : "clEnqueueWriteBufferRect",
-                            code);
+        return sbn__fail_cl(replica, "clEnqueueWriteBuffer", code);
     sbn__handle_opened();
     return SBN_SUCCESS;
 }

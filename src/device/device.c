@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/programs.h"
 
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
 {

@@ -1,10 +1,10 @@
-/* The kernels of one replica, from the programs of its device. */
+#include "device/replica_kernels.h"
+
 #include <string.h>
 
 #include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/program.h"
 
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
                          const char *name)
@@ -83,7 +83,7 @@ static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_p
     return status ? status : create_kernel(backward, program, owner->device, pair->backward);
 }
 
-/* Of kernels for devices with doubles: a device without has none of them. */
+/* A device without doubles lacks all kernels that need them. */
 static int may_lack(int status, int *has)
 {
     *has = !status;

@@ -5,7 +5,7 @@
 #ifndef SBN_DEVICE_STAGING_H
 #define SBN_DEVICE_STAGING_H
 
-#include "device/device.h"
+#include "device/commands.h"
 
 typedef struct sbn_staging {
     void *at;

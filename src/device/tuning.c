@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/digest.h"
-#include "device/cache_folder.h"
-#include "device/identity.h"
+#include "program/cache_folder.h"
+#include "program/identity.h"
 
 static const char *const names[SBN_TUNED] = {"groups", "reduce", "slices", "apply", "cache"};
 
@@ -115,7 +115,7 @@ static void write_checksum(const char *of, size_t size, char out[CHECKSUM + 1])
     snprintf(out, CHECKSUM + 1, "%016" PRIx64 "\n", sbn__digest(SBN_DIGEST_START, of, size));
 }
 
-/* The whole file; 0 unless it fits and is read to its end. */
+/* Reads all of the file; 0 unless it fits and is read to its end. */
 static int read_file(int folder, const char *name, text *found)
 {
     off_t size;

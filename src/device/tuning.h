@@ -8,7 +8,7 @@
 
 #include <syncbn/group.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 typedef enum sbn_tuned {
     SBN_TUNED_GROUPS, /* work-groups that a compute unit is given */
@@ -38,8 +38,8 @@ int sbn__tuning_parse(const char *text, sbn_tuning *tuning, char *sentence, size
 void sbn__tuning_print(const sbn_tuning *tuning, char text[SBN_TUNING_TEXT]);
 
 /*
- * What is kept for a device of this name, driver and number of compute units, in a folder of
- * sbn__cache_open. A file that is damaged, or another device's, is as none; 1 if there is one.
+ * Loads what is kept for a device of this name, driver and number of compute units, in a folder of
+ * sbn__cache_open. 1 if there is such a file; a damaged one, or another device's, does not count.
  */
 int sbn__tuning_load(int folder, cl_device_id device, sbn_kernel_form form, sbn_tuning *tuning);
 

@@ -36,6 +36,16 @@ const sbn_format sbn_wide = {
     .wide = 1,
 };
 
+const sbn_format *sbn__forward_format(int format)
+{
+    return format == SBN_WIDE ? &sbn_wide : &sbn_forward_narrow;
+}
+
+const sbn_format *sbn__backward_format(int format)
+{
+    return format == SBN_WIDE ? &sbn_wide : &sbn_backward_narrow;
+}
+
 static int limbs_of(int bits)
 {
     return (bits + SBN_LIMB_BITS - 1) / SBN_LIMB_BITS;

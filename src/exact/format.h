@@ -48,6 +48,11 @@ typedef struct sbn_format {
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
+/* The formats of a pass by number. */
+enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
+const sbn_format *sbn__forward_format(int format);
+const sbn_format *sbn__backward_format(int format);
+
 /* Limbs of the two sums: room for their terms' bits, 2^31 blocks of them and a sign. */
 int sbn__limbs1(const sbn_format *format);
 int sbn__limbs2(const sbn_format *format);

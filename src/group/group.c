@@ -6,7 +6,9 @@
 
 #include "base/memory.h"
 #include "base/versioned_struct.h"
-#include "device/cache_folder.h"
+#include "device/commands.h"
+#include "program/build.h"
+#include "program/cache_folder.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
 {
@@ -188,6 +190,7 @@ void sbn__group_free(sbn_group *group)
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
     sbn__communicator_close(&group->communicator);
+    sbn__free(group->claims);
     sbn__free(group->replicas);
     sbn__free(group->build_options);
     sbn__free(group->program_cache);

@@ -12,6 +12,7 @@
 #include "device/device.h"
 
 struct sbn_pass_pool;
+struct sbn_claim;
 
 struct sbn_group {
     sbn_object object;
@@ -29,6 +30,8 @@ struct sbn_group {
     struct sbn_pass_pool *passes; /* of src/pass, which knows how to free them */
     void (*free_passes)(struct sbn_pass_pool *passes);
     size_t passes_under_way;
+    struct sbn_claim *claims; /* room for the buffers of a call: src/tensor/overlap.h */
+    size_t claims_size;
     size_t layers;         /* that belong to it now */
     size_t data_parallels; /* that end when it is aborted */
 };

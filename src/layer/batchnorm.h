@@ -5,12 +5,12 @@
 #include <syncbn/pass.h>
 
 #include "collective/settings.h"
-#include "device/shape.h"
 #include "group/group.h"
 #include "layer/coefficients.h"
 #include "layer/mask.h"
 #include "layer/moments.h"
 #include "layer/running.h"
+#include "plan/shape.h"
 
 struct sbn_batchnorm {
     sbn_object object;

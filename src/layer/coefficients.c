@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "device/kernel_constants.h"
+#include "program/kernel_constants.h"
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels)
 {
@@ -18,11 +18,11 @@ static void write_channel(float *rows, size_t channels, size_t c, double mean, d
     rows[SBN_ROW_INVSTD * channels + c] = isinf(invstd) ? NAN : (float)invstd;
 }
 
-void sbn__coefficients_write(const sbn_channel_table *table, size_t first, size_t channels,
-                             const double *mean, const double *invstd)
+void sbn__coefficients_write(const sbn_channel_table *table, const double *mean,
+                             const double *invstd)
 {
     float *rows = sbn__channel_table_rows(table, 0);
-    for (size_t c = first; c < first + channels; ++c)
+    for (size_t c = 0; c < table->channels; ++c)
         write_channel(rows, table->channels, c, mean[c], invstd[c]);
 }
 

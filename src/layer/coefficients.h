@@ -1,6 +1,6 @@
 /*
  * A table of coefficients: what step 3 needs of each channel's statistics, as the kernels read it.
- * Rows, of all channels each (src/device/kernel_constants.h):
+ * Rows, of all channels each (src/program/kernel_constants.h):
  *
  *   SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW   the mean as the sum of two floats
  *   SBN_ROW_INVSTD                        1 / sqrt(var + eps); NaN where that is infinite
@@ -16,11 +16,11 @@
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels);
 
-/* Writes `channels` channels of the host copy, from `first` on. They must not be in use. */
-void sbn__coefficients_write(const sbn_channel_table *table, size_t first, size_t channels,
-                             const double *mean, const double *invstd);
+/* Writes the host copy, which must not be in use. */
+void sbn__coefficients_write(const sbn_channel_table *table, const double *mean,
+                             const double *invstd);
 
-/* The same for all channels, of running statistics. */
+/* The same, of running statistics. */
 void sbn__coefficients_write_running(const sbn_channel_table *table, const float *mean,
                                      const float *var, sbn_eps eps);
 

@@ -1,21 +1,22 @@
 #include "layer/mask.h"
 
-#include "device/kernel_constants.h"
-#include "device/launch_plan.h"
-#include "device/sizes.h"
+#include "plan/launch_plan.h"
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
 
 /* The elements between which no two work-items of the apply kernel write a word: a sample's, ... */
 static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)
 {
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     /* ... a plane's, or, channels last, a pixel's. */
-    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane : shape->total * plane;
+    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane
+                                                                   : shape->channels * plane;
 }
 
 int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)
 {
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    return shape->total * plane % (size_t)sbn__mask_bits(form) != 0;
+    return shape->channels * plane % (size_t)sbn__mask_bits(form) != 0;
 }
 
 int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *shape)

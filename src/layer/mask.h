@@ -6,8 +6,8 @@
 #ifndef SBN_LAYER_MASK_H
 #define SBN_LAYER_MASK_H
 
-#include "device/device.h"
-#include "device/shape.h"
+#include "device/commands.h"
+#include "plan/shape.h"
 
 typedef struct sbn_mask_rows {
     cl_ulong length, reciprocal; /* elements of a row; (2^64 - 1) / length */

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel_constants.h"
+#include "program/kernel_constants.h"
 
 sbn_saved_moments *sbn__saved_moments_create(size_t channels, size_t replicas)
 {

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "device/commands.h"
 #include "group/group.h"
 
 typedef struct sbn_running {

@@ -1,5 +1,5 @@
-#include "layer/batchnorm.h"
 #include "base/memory.h"
+#include "layer/batchnorm.h"
 
 static void free_masks(sbn_mask *masks, size_t count)
 {

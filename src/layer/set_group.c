@@ -1,6 +1,6 @@
 /* A layer changes its group. Its saved statistics follow when they are next used. */
-#include "layer/batchnorm.h"
 #include "base/memory.h"
+#include "layer/batchnorm.h"
 
 sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
 {

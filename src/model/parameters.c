@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "model/model.h"
-#include "pass/shard.h"
+#include "tensor/shard.h"
 
 /* One of a checked array. */
 static sbn_parameters parameters_at(const sbn_parameters *parameters, size_t r)

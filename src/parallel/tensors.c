@@ -4,7 +4,7 @@
 
 #include "base/versioned_struct.h"
 #include "parallel/overlap.h"
-#include "pass/shard.h"
+#include "tensor/shard.h"
 
 sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
 {

@@ -1,9 +1,11 @@
 #include "pass/end.h"
 
-#include "pass/combine.h"
 #include "pass/fallback.h"
-#include "pass/pipeline.h"
-#include "pass/shard.h"
+#include "pass/pool.h"
+#include "pass/progress.h"
+#include "pass/start.h"
+#include "pass/steps.h"
+#include "tensor/shard.h"
 
 static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
 {
@@ -23,12 +25,12 @@ void sbn__pass_wait(sbn_pass *pass)
     const sbn_communicator *c = &group->communicator;
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
-        sbn__combine_progress(group);
+        sbn__progress(group);
         if (pass->stage == SBN_STAGE_SETTLED)
             return;
         sbn_pass *oldest = oldest_unsettled(group->passes);
         if (oldest->stage == SBN_STAGE_LOCAL) {
-            sbn__pipeline_wait(oldest);
+            sbn__start_wait(oldest);
             deadline = sbn__deadline_start(c);
         } else if (sbn__deadline_passed(c, &deadline, sbn__pass_request(oldest))) {
             sbn__passes_time_out(group, oldest);
@@ -50,7 +52,7 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     const int status = check_under_way(pass);
     if (status)
         return status;
-    sbn__combine_progress(pass->group);
+    sbn__progress(pass->group);
     if (ready)
         *ready = pass->stage == SBN_STAGE_SETTLED;
     sbn__error_clear();
@@ -59,27 +61,25 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
 
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
+    const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        if (!lp->whole)
-            status = lp->kind->apply(lp, sbn__chunk_at(lp, pass->chunk), replica);
+        status = lp->steps->apply(lp, replica);
         if (!status)
-            status = sbn__layer_pass_finish(lp, replica);
+            status = sbn__hand_over(replica, &lp->shards[r], &lp->last[r]);
+        sbn__release_event(&lp->last[r]);
     }
     return status ? status : sbn__flush(replica);
 }
 
 /*
- * Enqueues step 3 of the last chunk on every replica. From here on, an error of a pass with other
- * ranks fails the group.
+ * Enqueues step 3 on every replica. From here on, an error of a pass with other ranks fails the
+ * group.
  */
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     int status = SBN_SUCCESS;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        if (!lp->on_device)
-            lp->kind->write_coefficients(lp, sbn__chunk_at(lp, pass->chunk));
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     if (!status)
@@ -104,17 +104,15 @@ int sbn__pass_check_results(const sbn_result *results, size_t count)
 static int give_results(const sbn_pass *pass, sbn_result *results)
 {
     size_t count = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next)
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         ++count;
     const int status = sbn__pass_check_results(results, count);
     if (!results || status)
         return status;
     size_t i = 0;
-    for (const sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        sbn_result result = layer_pass->result;
-        result.count = layer_pass->count;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        sbn_result result = lp->result;
+        result.count = lp->count;
         sbn__struct_put(results, i++, &result, sizeof result);
     }
     return SBN_SUCCESS;

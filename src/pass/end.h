@@ -2,8 +2,7 @@
 #ifndef SBN_PASS_END_H
 #define SBN_PASS_END_H
 
-#include "pass/layer_pass.h"
-#include "pass/pool.h"
+#include "pass/pass.h"
 
 /* Waits until step 2 of the pass has succeeded or failed. */
 void sbn__pass_wait(sbn_pass *pass);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "collective/mismatch.h"
-#include "pass/describe.h"
-#include "pass/pipeline.h"
-#include "pass/settle.h"
+#include "pass/start.h"
+#include "pass/pool.h"
+#include "pass/prepare.h"
 
 sbn_request *sbn__pass_request(sbn_pass *pass)
 {
@@ -29,12 +29,12 @@ static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
     pass->format = SBN_NARROW;
-    sbn__pipeline_wait(pass);
+    sbn__start_wait(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         sbn__layer_pass_start(lp);
     sbn__pass_start_alone(pass);
     if (pass->stage == SBN_STAGE_LOCAL)
-        sbn__pipeline_start(pass);
+        sbn__start_on_host(pass);
 }
 
 void sbn__passes_give_up(sbn_group *group, int status)

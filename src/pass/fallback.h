@@ -5,7 +5,7 @@
 #ifndef SBN_PASS_FALLBACK_H
 #define SBN_PASS_FALLBACK_H
 
-#include "pass/pool.h"
+#include "pass/pass.h"
 
 /*
  * The communicator is dead or alone; the last sentence says why. Passes that are not settled get

@@ -1,203 +1,105 @@
 #include "pass/pass.h"
 
-#include "pass/combine.h"
-#include "pass/end.h"
-#include "pass/on_device.h"
-#include "pass/overlap.h"
-#include "pass/pipeline.h"
+#include <stdio.h>
 
-/* Adds the layer's index to the sentence in calls of several layers. */
-static int of_branch(int status, size_t i, size_t count)
-{
-    return status && count > 1 ? sbn__fail(status, "branches[%zu]: %s", i, sbn_last_error())
-                               : status;
-}
+#include "base/digest.h"
 
-static sbn_branch branch_at(const sbn_branch *branches, size_t i)
+void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 {
-    sbn_branch branch;
-    sbn__struct_get(&branch, sizeof branch, branches, i);
-    return branch;
-}
-
-static int check_failed(const sbn_pass *pass)
-{
-    return sbn__pass_is_local(pass)
-               ? SBN_SUCCESS
-               : sbn__communicator_check(&pass->group->communicator, "the group");
-}
-
-/* Opens the layer passes, which needs no device. */
-static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
-                              size_t count, const sbn_result *results)
-{
-    sbn_layer_pass *layer_pass = pass->layer_passes;
-    for (size_t i = 0; i < count; ++i, layer_pass = layer_pass->next) {
-        const sbn_branch branch = branch_at(branches, i);
-        const int status = sbn__layer_pass_open(layer_pass, choose, &branch);
-        sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
-    }
-    sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));
-    sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
-}
-
-static void prepare_layer_passes(sbn_pass *pass, const sbn_branch *branches, size_t count)
-{
-    sbn_layer_pass *layer_pass = pass->layer_passes;
-    for (size_t i = 0; i < count && !pass->error; ++i, layer_pass = layer_pass->next) {
-        const int status = sbn__layer_pass_prepare(layer_pass, branch_at(branches, i).shards);
-        sbn__pass_error(pass, layer_pass, of_branch(status, i, count));
-    }
-}
-
-/* Checks that no layer or replica writes what another one touches. */
-static void check_apart(sbn_pass *pass, size_t count)
-{
-    sbn_claims claims;
-    size_t branch = 0;
-    const sbn_layer_pass *layer_pass = pass->layer_passes;
-    if (pass->error || count * pass->group->replica_count < 2)
+    if (!status || pass->error)
         return;
-    int status = sbn__claims_start(&claims, pass->group, count);
-    for (size_t i = 0; i < count && !status; ++i, layer_pass = layer_pass->next)
-        sbn__claims_add_shards(&claims, layer_pass->layer, i, layer_pass->shards,
-                               layer_pass->shapes, layer_pass->kind->needs, layer_pass->flags,
-                               layer_pass->kind->operation);
-    if (!status)
-        status = sbn__claims_check(&claims, &branch);
-    layer_pass = pass->layer_passes;
-    for (size_t i = 0; i < branch; ++i)
-        layer_pass = layer_pass->next;
-    sbn__pass_error(pass, layer_pass, of_branch(status, branch, count));
+    pass->error = status;
+    pass->culprit = lp;
+    snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
 }
 
-/* A call counts once, however many layers it has. */
-static void number_layer_passes(sbn_pass *pass)
-{
-    if (sbn__pass_is_local(pass))
-        return;
-    uint32_t place = 0;
-    for (sbn_layer_pass *layer_pass = pass->layer_passes; layer_pass;
-         layer_pass = layer_pass->next) {
-        layer_pass->call.number = pass->group->communicator.calls;
-        layer_pass->place = layer_pass->kind->local ? 0 : place++;
-    }
-    ++pass->group->communicator.calls;
-}
-
-/* Enqueues step 1 and starts step 2 or, in a joined pass, tells the others of the error. */
-static int launch(sbn_pass *pass)
-{
-    sbn__pass_enter(pass);
-    if (!sbn__pass_is_joined(pass)) {
-        sbn__combine_start(pass);
-        if (pass->stage == SBN_STAGE_LOCAL)
-            sbn__pipeline_start(pass);
-        if (pass->stage == SBN_STAGE_LOCAL && pass->on_device && !pass->error)
-            sbn__on_device_combine(pass);
-        return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
-    }
-    if (!pass->error)
-        sbn__pipeline_start(pass);
-    sbn__combine_start(pass);
-    if (pass->error)
-        sbn__pass_wait(pass);
-    return pass->error;
-}
-
-static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begun)
-{
-    if (!begun)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a place for the handle, got NULL");
-    *begun = NULL;
-    if (!branches || count == 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s",
-                         branches ? "count: expected at least 1 layer, got 0"
-                                  : "branches: expected an array of layers, got NULL");
-    if (count > SBN_MAX_BRANCHES)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "count: expected at most %d layers, got %zu",
-                         SBN_MAX_BRANCHES, count);
-    int status = sbn__struct_check(branches, count, SBN_STRUCT(sbn_branch), "branches");
-    if (status)
-        return status;
-    status = sbn__check_handle(branches->layer, SBN_HANDLE_BATCHNORM, "layer");
-    if (status)
-        return of_branch(status, 0, count);
-    const sbn_group *group = branches->layer->group;
-    for (size_t i = 0; i < count; ++i) {
-        const sbn_branch branch = branch_at(branches, i);
-        if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
-            sbn__forget_events(branch.layer->group, branch.shards);
-    }
-    if (group->passes_under_way == SBN_MAX_PASSES)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
-                         SBN_MAX_PASSES);
-    sbn__error_clear();
-    return SBN_SUCCESS;
-}
-
-/* 1 if no layer of the call combines with other ranks, as far as the call is valid. */
-static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t count)
+int sbn__pass_is_local(const sbn_pass *pass)
 {
     int local = 1;
-    for (size_t i = 0; i < count; ++i) {
-        sbn_branch branch = branch_at(branches, i);
-        int status = sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer");
-        const sbn_layer_pass_kind *kind = choose(&branch, &status);
-        local = local && !status && kind->local;
-    }
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        local = local && lp->kind->local;
     return local;
 }
 
-/* Without memory for a pass the other ranks cannot be told: the communicator is dead. */
-static int acquire(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+int sbn__pass_is_joined(const sbn_pass *pass)
 {
-    sbn_communicator *c = &branches->layer->group->communicator;
-    const int status = sbn__pass_acquire(branches->layer->group, count, pass);
-    if (!status || !sbn__communicator_is_joined(c) || is_local_call(choose, branches, count))
-        return status;
-    return sbn__communicator_die_of_memory(c, "a pass");
+    return sbn__communicator_is_joined(&pass->group->communicator) && !sbn__pass_is_local(pass);
 }
 
-/* `at_once`: the caller ends the pass before it does anything else. */
-static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
-                 const sbn_result *results, int at_once, sbn_pass **begun)
+sbn_sums sbn__pass_sums(const sbn_pass *pass)
 {
-    sbn__error_clear();
-    int status = check_begin(branches, count, begun);
-    if (status)
-        return status;
-    sbn_pass *pass = NULL;
-    status = acquire(choose, branches, count, &pass);
-    if (status)
-        return status;
-    open_layer_passes(pass, choose, branches, count, results);
-    const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
-    if (!pass->error || told)
-        number_layer_passes(pass);
-    sbn__on_device_choose(pass);
-    prepare_layer_passes(pass, branches, count);
-    check_apart(pass, count);
+    return (sbn_sums){pass->layer_passes, pass->format};
+}
+
+void sbn__pass_settle(sbn_pass *pass, int status)
+{
+    pass->stage = SBN_STAGE_SETTLED;
+    pass->status = pass->error ? pass->error : status;
     if (!pass->error)
-        sbn__pipeline_plan(pass, at_once);
-    status = pass->error && !told ? pass->error : launch(pass);
-    if (!status) {
-        *begun = pass;
-        return SBN_SUCCESS;
+        snprintf(pass->sentence, sizeof pass->sentence, "%s", status ? sbn_last_error() : "");
+}
+
+int sbn__pass_accept_counts(sbn_pass *pass)
+{
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        if (lp->count > 0 && lp->count < lp->kind->least_count) {
+            sbn__pass_settle(pass, sbn__fail(SBN_TOO_FEW_VALUES,
+                                             "%s of layer \"%s\": expected more than 1 value per "
+                                             "channel over the whole group, whose statistics it "
+                                             "takes, got %llu",
+                                             lp->kind->operation, lp->layer->name,
+                                             (unsigned long long)lp->count));
+            return 0;
+        }
+        lp->pending = lp->pending && lp->count > 0;
     }
-    sbn__pass_release(pass);
-    return sbn__fail(status, "%s", pass->sentence);
+    return 1;
 }
 
-int sbn__pass_begin(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+int sbn__pass_has_pending(const sbn_pass *pass)
 {
-    return begin(choose, branches, count, NULL, 0, pass);
+    int pending = 0;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        pending = pending || lp->pending;
+    return pending;
 }
 
-int sbn__pass_run(sbn__choose *choose, const sbn_branch *branches, size_t count,
-                  sbn_result *results)
+uint64_t sbn__pass_digest(const sbn_pass *pass)
 {
-    sbn_pass *pass;
-    const int status = begin(choose, branches, count, results, 1, &pass);
-    return status ? status : sbn_pass_end(pass, results);
+    uint64_t digest = SBN_DIGEST_START;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        if (sbn__layer_pass_is_joined(lp))
+            digest = sbn__call_digest(digest, &lp->call);
+    return digest;
+}
+
+sbn_call sbn__pass_call(const sbn_pass *pass)
+{
+    const sbn_layer_pass *of = pass->culprit, *first = NULL;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        if (lp->kind->local)
+            continue;
+        first = first ? first : lp;
+        if (!of && lp->place == pass->place)
+            of = lp;
+    }
+    sbn_call call = of ? of->call : first->call;
+    if (!of) {
+        call.name = "";
+        call.settings = NULL;
+        call.flags = call.channels = call.saved = call.saved_place = 0;
+    }
+    call.error = pass->error;
+    return call;
+}
+
+void sbn__pass_name(const sbn_pass *pass, char *out, size_t size)
+{
+    const sbn_call call = sbn__pass_call(pass);
+    size_t more = 0;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        more += lp->place > 0;
+    const int length = snprintf(out, size, "%s of layer \"%s\"", call.operation, call.name);
+    if (more > 0 && length > 0 && (size_t)length < size)
+        snprintf(out + length, size - (size_t)length, " and %zu more", more);
 }

@@ -1,6 +1,5 @@
 #include "pass/pool.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -26,7 +25,6 @@ static void free_pool(sbn_pass_pool *pool)
         pool->idle = pass->next_idle;
         free_pass(pass);
     }
-    sbn__free(pool->claims);
     sbn__free(pool);
 }
 
@@ -63,7 +61,9 @@ static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass *
     return SBN_SUCCESS;
 }
 
-/* In the same order, so that the next call of as many layers finds memory of the right sizes. */
+/*
+ * They keep their order, so that the next call of as many layers finds memory of the right sizes.
+ */
 static void release_layer_passes(sbn_pass_pool *pool, sbn_layer_pass *layer_passes)
 {
     sbn_layer_pass **end = &layer_passes;
@@ -121,10 +121,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->group = group;
     pass->layer_passes = NULL;
     pass->stage = SBN_STAGE_HEADER;
-    pass->chunk = 0;
-    pass->chunk_count = 1;
     pass->format = SBN_NARROW;
-    pass->on_device = 0;
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->sent = 0;
@@ -137,31 +134,4 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
         sbn__pass_release(pass);
     *found = pass;
     return status;
-}
-
-int sbn__pass_is_local(const sbn_pass *pass)
-{
-    int local = 1;
-    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        local = local && lp->kind->local;
-    return local;
-}
-
-int sbn__pass_is_joined(const sbn_pass *pass)
-{
-    return sbn__communicator_is_joined(&pass->group->communicator) && !sbn__pass_is_local(pass);
-}
-
-void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *layer_pass, int status)
-{
-    if (!status || pass->error)
-        return;
-    pass->error = status;
-    pass->culprit = layer_pass;
-    snprintf(pass->sentence, sizeof pass->sentence, "%s", sbn_last_error());
-}
-
-sbn_sums sbn__pass_sums(const sbn_pass *pass)
-{
-    return (sbn_sums){pass->layer_passes, pass->chunk, pass->format};
 }

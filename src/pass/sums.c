@@ -2,10 +2,9 @@
 
 #include <string.h>
 
-static size_t words_of(const sbn_sums *sums, sbn_layer_pass *layer_pass)
+static size_t words_of(const sbn_sums *sums, const sbn_layer_pass *lp)
 {
-    return sbn__accumulator_length(layer_pass->kind->format(sums->format)) *
-           sbn__chunk_at(layer_pass, sums->chunk)->channels;
+    return sbn__accumulator_length(lp->kind->format(sums->format)) * lp->layer->channels;
 }
 
 size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
@@ -25,13 +24,12 @@ size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
     return used;
 }
 
-int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                   int format)
+int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
-    sbn_work *work = &chunk->work[replica->index];
-    const sbn_format *shape = layer_pass->kind->format(format);
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * chunk->channels;
-    if (chunk->shapes[replica->index].values == 0)
+    sbn_work *work = &lp->work[replica->index];
+    const sbn_format *shape = lp->kind->format(format);
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * lp->layer->channels;
+    if (lp->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
     sbn_wait wait = {{NULL}, 0};
     cl_event read = NULL;
@@ -44,17 +42,17 @@ int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_repli
     return status ? status : sbn__flush(replica);
 }
 
-int sbn__sums_arrived(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, int *done)
+int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
 {
-    const sbn_group *group = layer_pass->group;
+    const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
     *done = 1;
     for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
-        if (chunk->work[r].last)
-            status = sbn__event_done(&group->replicas[r], chunk->work[r].last, done);
+        if (lp->work[r].last)
+            status = sbn__event_done(&group->replicas[r], lp->work[r].last, done);
     for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
-        if (chunk->work[r].last)
-            status = sbn__event_wait(&group->replicas[r], chunk->work[r].last);
+        if (lp->work[r].last)
+            status = sbn__event_wait(&group->replicas[r], lp->work[r].last);
     return status;
 }
 
@@ -63,14 +61,13 @@ void sbn__sums_add(const sbn_sums *sums, int64_t *words)
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
         if (!lp->pending || !sbn__layer_pass_has_peers(lp))
             continue;
-        const sbn_chunk *chunk = sbn__chunk_at(lp, sums->chunk);
         const sbn_format *format = lp->kind->format(sums->format);
         int64_t *at = words + lp->at;
         *at++ = (int64_t)lp->own;
         memset(at, 0, sizeof *at * words_of(sums, lp));
         for (size_t r = 0; r < lp->group->replica_count; ++r)
-            if (chunk->shapes[r].values > 0)
-                sbn__accumulators_add(chunk->work[r].on_host.at, format, chunk->channels, at);
+            if (lp->shapes[r].values > 0)
+                sbn__accumulators_add(lp->work[r].on_host.at, format, lp->layer->channels, at);
     }
 }
 
@@ -79,7 +76,7 @@ void sbn__sums_encode(const sbn_sums *sums, int64_t *words)
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next)
         if (lp->pending && sbn__layer_pass_is_joined(lp))
             sbn__accumulators_encode(words + lp->at + 1, lp->kind->format(sums->format),
-                                     sbn__chunk_at(lp, sums->chunk)->channels);
+                                     lp->layer->channels);
 }
 
 void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
@@ -89,21 +86,19 @@ void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
             continue;
         lp->count = (uint64_t)words[lp->at];
         sbn__accumulators_decode(words + lp->at + 1, lp->kind->format(sums->format),
-                                 sbn__chunk_at(lp, sums->chunk)->channels);
+                                 lp->layer->channels);
     }
 }
 
-sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *layer_pass,
-                              const int64_t *words)
+sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words)
 {
-    const sbn_format *format = layer_pass->kind->format(sums->format);
-    return sbn__layer_pass_has_peers(layer_pass)
-               ? sbn__accumulators_at(words + layer_pass->at + 1, format)
-               : sbn__sums_of_replica(sbn__chunk_at(layer_pass, sums->chunk), 0, format);
+    const sbn_format *format = lp->kind->format(sums->format);
+    return sbn__layer_pass_has_peers(lp) ? sbn__accumulators_at(words + lp->at + 1, format)
+                                         : sbn__sums_of_replica(lp, 0, format);
 }
 
-sbn_accumulators sbn__sums_of_replica(const sbn_chunk *chunk, size_t replica,
+sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format)
 {
-    return sbn__accumulators_at(chunk->work[replica].on_host.at, format);
+    return sbn__accumulators_at(lp->work[replica].on_host.at, format);
 }

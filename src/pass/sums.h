@@ -9,12 +9,11 @@
 #ifndef SBN_PASS_SUMS_H
 #define SBN_PASS_SUMS_H
 
-#include "pass/layer_pass.h"
+#include "launch/layer_pass.h"
 
 /* Selects accumulators: those of the pending layer passes of a list, in a format. */
 typedef struct sbn_sums {
     sbn_layer_pass *layer_passes;
-    size_t chunk; /* the number of their chunk */
     int format;
 } sbn_sums;
 
@@ -24,14 +23,13 @@ typedef struct sbn_sums {
 size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent);
 
 /* Enqueues the copy of a replica's accumulators to the host, after its reduction. */
-int sbn__sums_read(const sbn_layer_pass *layer_pass, sbn_chunk *chunk, sbn_replica *replica,
-                   int format);
+int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format);
 
 /*
  * Sets *done to 1 when the copies of all replicas are complete. Never blocks; a failed command is
  * an error.
  */
-int sbn__sums_arrived(const sbn_layer_pass *layer_pass, const sbn_chunk *chunk, int *done);
+int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);
 
 /*
  * Adds the replicas' accumulators to the words, except those of a single replica of this rank
@@ -44,9 +42,8 @@ void sbn__sums_encode(const sbn_sums *sums, int64_t *words);
 void sbn__sums_decode(const sbn_sums *sums, int64_t *words);
 
 /* A layer pass's combined accumulators; and those of one replica with a non-empty shard. */
-sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *layer_pass,
-                              const int64_t *words);
-sbn_accumulators sbn__sums_of_replica(const sbn_chunk *chunk, size_t replica,
+sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words);
+sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <syncbn.h>
 
-#include "device/build_options.h"
+#include "program/build_options.h"
 #include "base/error.h"
 #include "support/tap.h"
 

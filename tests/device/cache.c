@@ -1,5 +1,5 @@
 /*
- * The cache on disk (src/device/cache.h): what is stored can be loaded; files that are damaged, of
+ * The cache on disk (src/program/cache.h): what is stored can be loaded; files that are damaged, of
  * another key or of another user are not; folders that others may write to are not used; and
  * processes may write at the same time.
  */
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/cache.h"
+#include "program/cache.h"
 #include "base/memory.h"
 #include "support/tap.h"
 

@@ -3,7 +3,8 @@
  * of all kinds, in both formats and both forms of the kernels, must give the host's bits.
  */
 #include "device/combine.h"
-#include "device/device.h"
+#include "device/commands.h"
+#include "program/programs.h"
 #include "support/fixture.h"
 
 static fixture device;
@@ -33,9 +34,10 @@ static void set(cl_kernel kernel, const sbn_argument *arguments, size_t count)
 
 static void launch(cl_kernel kernel, sbn_kernel_form form)
 {
-    const size_t span = (size_t)(sbn__combine_items(form) * sbn__combine_span(form));
-    const size_t local = (size_t)sbn__combine_items(form);
-    const size_t global = (TOTAL + span - 1) / span * local;
+    const sbn_form_sizes *sizes = sbn__form_sizes(form);
+    const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
+    const size_t local = (size_t)sizes->combine_items;
+    const size_t global = (CHANNELS + span - 1) / span * local;
     must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
 }
 
@@ -59,7 +61,7 @@ static void open_buffers(const sums *s, int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
         sources[i] = buffer_of(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
-    repeat = buffer_of(TOTAL, expected.repeat);
+    repeat = buffer_of(CHANNELS, expected.repeat);
     moments = buffer_of(sizeof expected.moments, expected.moments);
     table = backward ? buffer_of(sizeof expected.gradients, expected.gradients)
                      : buffer_of(sizeof expected.coefficients, expected.coefficients);
@@ -70,7 +72,7 @@ static void close_buffers(int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
         clReleaseMemObject(sources[i]);
-    read_back(repeat, TOTAL, from_device.repeat);
+    read_back(repeat, CHANNELS, from_device.repeat);
     read_back(moments, sizeof from_device.moments, from_device.moments);
     read_back(table, backward ? sizeof from_device.gradients : sizeof from_device.coefficients,
               backward ? from_device.gradients : from_device.coefficients);
@@ -82,23 +84,22 @@ static void close_buffers(int backward)
 
 static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const trial *t, int backward)
 {
-    const cl_uint channels = CHANNELS, first = FIRST, total = TOTAL, clamps = (cl_uint)t->eps.clamp;
+    const cl_uint channels = CHANNELS, clamps = (cl_uint)t->eps.clamp;
     const cl_uint flag = (cl_uint)t->flag, own_slices = s->slices[1];
     const cl_ulong count = t->count;
     const double unbiased = (double)t->count / (double)(t->count - 1);
     const cl_long batches = 17;
     const sbn_argument forward_arguments[] = {
-        SOURCE(0),         SOURCE(1),           SOURCE(2),       SOURCE(3),
-        SBN_ARG(channels), SBN_ARG(first),      SBN_ARG(total),  SBN_ARG(repeat),
-        SBN_ARG(count),    SBN_ARG(t->eps.eps), SBN_ARG(clamps), SBN_ARG(table),
-        SBN_ARG(moments),  SBN_ARG(running),    SBN_ARG(flag),   SBN_ARG(t->weight),
-        SBN_ARG(unbiased), SBN_ARG(batches),
+        SOURCE(0),         SOURCE(1),          SOURCE(2),         SOURCE(3),
+        SBN_ARG(channels), SBN_ARG(repeat),    SBN_ARG(count),    SBN_ARG(t->eps.eps),
+        SBN_ARG(clamps),   SBN_ARG(table),     SBN_ARG(moments),  SBN_ARG(running),
+        SBN_ARG(flag),     SBN_ARG(t->weight), SBN_ARG(unbiased), SBN_ARG(batches),
     };
     const sbn_argument backward_arguments[] = {
-        SOURCE(0),         SOURCE(1),           SOURCE(2),           SOURCE(3),
-        SBN_ARG(channels), SBN_ARG(first),      SBN_ARG(total),      SBN_ARG(repeat),
-        SBN_ARG(count),    SBN_ARG(t->eps.eps), SBN_ARG(clamps),     SBN_ARG(moments),
-        SBN_ARG(table),    SBN_ARG(sources[1]), SBN_ARG(own_slices), SBN_ARG(flag),
+        SOURCE(0),           SOURCE(1),        SOURCE(2),      SOURCE(3),
+        SBN_ARG(channels),   SBN_ARG(repeat),  SBN_ARG(count), SBN_ARG(t->eps.eps),
+        SBN_ARG(clamps),     SBN_ARG(moments), SBN_ARG(table), SBN_ARG(sources[1]),
+        SBN_ARG(own_slices), SBN_ARG(flag),
     };
     open_buffers(s, backward);
     if (backward)

@@ -1,14 +1,14 @@
 /*
  * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES replicas,
- * and tables of TOTAL channels, of which those from FIRST on are combined.
+ * and tables of CHANNELS channels.
  */
 #ifndef TESTS_DEVICE_COMBINE_H
 #define TESTS_DEVICE_COMBINE_H
 
-#include "device/kernel_constants.h"
+#include "program/kernel_constants.h"
 #include "exact/statistics.h"
 
-enum { CHANNELS = 1500, FIRST = 3, TOTAL = CHANNELS + 5, SOURCES = 4, MOST_SLICES = 3 };
+enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3 };
 
 /* The accumulators of all sources, as the reductions leave them, and what they add up to. */
 typedef struct sums {
@@ -24,13 +24,13 @@ void sums_close(sums *s);
 /* Accumulators of all kinds, others each time. */
 void sums_fill(sums *s);
 
-/* Everything that both passes write, of TOTAL channels a row. */
+/* Everything that both passes write, of CHANNELS channels a row. */
 typedef struct rows {
-    float coefficients[SBN_COEFFICIENT_ROWS * TOTAL], gradients[SBN_GRADIENT_ROWS * TOTAL];
-    float running[2 * TOTAL];
+    float coefficients[SBN_COEFFICIENT_ROWS * CHANNELS], gradients[SBN_GRADIENT_ROWS * CHANNELS];
+    float running[2 * CHANNELS];
     int64_t batches;
-    double moments[SBN_MOMENT_ROWS * TOTAL];
-    unsigned char repeat[TOTAL];
+    double moments[SBN_MOMENT_ROWS * CHANNELS];
+    unsigned char repeat[CHANNELS];
 } rows;
 
 /* What is there before a pass, with the moments that a backward pass reads. */
@@ -40,7 +40,7 @@ void rows_fill(rows *r, const sbn_format *f);
 void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks);
 void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own);
 
-/* Neighbours of the channels, which nobody writes, are compared too; any two NaN are equal. */
+/* Any two NaN are equal. */
 int rows_equal(const rows *got, const rows *expected);
 
 #endif

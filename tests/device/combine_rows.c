@@ -7,13 +7,13 @@
 void rows_fill(rows *r, const sbn_format *f)
 {
     memset(r, 0x3e, sizeof *r);
-    for (size_t c = 0; c < TOTAL; ++c) {
+    for (size_t c = 0; c < CHANNELS; ++c) {
         r->running[c] = (float)c * 0.25f;
-        r->running[TOTAL + c] = 1.0f + (float)c;
+        r->running[CHANNELS + c] = 1.0f + (float)c;
         /* What a backward pass reads. */
-        r->moments[SBN_MOMENT_MEAN * TOTAL + c] = c % 7 ? 1.0 / (double)(c + 3) : NAN;
-        r->moments[SBN_MOMENT_VAR * TOTAL + c] = c % 5 ? 1e-6 : 0.5;
-        r->moments[SBN_MOMENT_INVSTD * TOTAL + c] = c % 5 ? 0x1p14 : 1.5;
+        r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = c % 7 ? 1.0 / (double)(c + 3) : NAN;
+        r->moments[SBN_MOMENT_VAR * CHANNELS + c] = c % 5 ? 1e-6 : 0.5;
+        r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = c % 5 ? 0x1p14 : 1.5;
         r->repeat[c] = f->wide && c % 2;
     }
 }
@@ -33,25 +33,24 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
     sbn__forward_needs_wide(&all, CHANNELS, invstd, repeat);
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < CHANNELS; ++c) {
-        const size_t at = FIRST + c;
         if (!does(r, s->format, c))
             continue;
         const sbn_double_float m = sbn__split_double(mean[c]);
-        r->coefficients[SBN_ROW_MEAN_HIGH * TOTAL + at] = m.high;
-        r->coefficients[SBN_ROW_MEAN_LOW * TOTAL + at] = m.low;
-        r->coefficients[SBN_ROW_INVSTD * TOTAL + at] = (float)invstd[c];
-        r->moments[SBN_MOMENT_MEAN * TOTAL + at] = mean[c];
-        r->moments[SBN_MOMENT_VAR * TOTAL + at] = var[c];
-        r->moments[SBN_MOMENT_INVSTD * TOTAL + at] = invstd[c];
+        r->coefficients[SBN_ROW_MEAN_HIGH * CHANNELS + c] = m.high;
+        r->coefficients[SBN_ROW_MEAN_LOW * CHANNELS + c] = m.low;
+        r->coefficients[SBN_ROW_INVSTD * CHANNELS + c] = (float)invstd[c];
+        r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = mean[c];
+        r->moments[SBN_MOMENT_VAR * CHANNELS + c] = var[c];
+        r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd[c];
         if (!s->format->wide)
             r->repeat[c] = repeat[c];
     }
     if (!tracks)
         return;
-    for (size_t at = 0; at < TOTAL; ++at) {
-        const double m = r->moments[SBN_MOMENT_MEAN * TOTAL + at];
-        const double v = r->moments[SBN_MOMENT_VAR * TOTAL + at];
-        float *of_mean = &r->running[at], *of_var = &r->running[TOTAL + at];
+    for (size_t c = 0; c < CHANNELS; ++c) {
+        const double m = r->moments[SBN_MOMENT_MEAN * CHANNELS + c];
+        const double v = r->moments[SBN_MOMENT_VAR * CHANNELS + c];
+        float *of_mean = &r->running[c], *of_var = &r->running[CHANNELS + c];
         *of_mean = (float)((1.0 - weight) * *of_mean + weight * m);
         *of_var = (float)((1.0 - weight) * *of_var + weight * (v * unbiased));
     }
@@ -64,23 +63,22 @@ void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is
     static unsigned char repeat[CHANNELS];
     const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
     const sbn_accumulators own = sbn__accumulators_at(is_own ? s->of[1] : s->all, s->format);
-    const double *mean = r->moments + SBN_MOMENT_MEAN * TOTAL + FIRST;
-    const double *invstd = r->moments + SBN_MOMENT_INVSTD * TOTAL + FIRST;
-    const double *var = r->moments + SBN_MOMENT_VAR * TOTAL + FIRST;
+    const double *mean = r->moments + SBN_MOMENT_MEAN * CHANNELS;
+    const double *invstd = r->moments + SBN_MOMENT_INVSTD * CHANNELS;
+    const double *var = r->moments + SBN_MOMENT_VAR * CHANNELS;
     sbn__gradient_sums_of(&all, CHANNELS, NULL, mean, dy, dy_xmu);
     sbn__gradient_sums_of(&own, CHANNELS, NULL, mean, own_dy, own_dy_xmu);
     sbn__backward_needs_wide(&all, CHANNELS, invstd, repeat);
     for (size_t c = 0; c < CHANNELS; ++c) {
-        const size_t at = FIRST + c;
         if (!does(r, s->format, c))
             continue;
         const sbn_double_float g = sbn__split_double(dy[c] / (double)count);
         const double k = invstd[c] * invstd[c] * dy_xmu[c] / (double)count;
-        r->gradients[SBN_ROW_G_HIGH * TOTAL + at] = g.high;
-        r->gradients[SBN_ROW_G_LOW * TOTAL + at] = g.low;
-        r->gradients[SBN_ROW_K * TOTAL + at] = sbn__is_clamped(var[c], eps) ? 0.0f : (float)k;
-        r->gradients[SBN_ROW_WEIGHT_GRAD * TOTAL + at] = (float)(own_dy_xmu[c] * invstd[c]);
-        r->gradients[SBN_ROW_BIAS_GRAD * TOTAL + at] = (float)own_dy[c];
+        r->gradients[SBN_ROW_G_HIGH * CHANNELS + c] = g.high;
+        r->gradients[SBN_ROW_G_LOW * CHANNELS + c] = g.low;
+        r->gradients[SBN_ROW_K * CHANNELS + c] = sbn__is_clamped(var[c], eps) ? 0.0f : (float)k;
+        r->gradients[SBN_ROW_WEIGHT_GRAD * CHANNELS + c] = (float)(own_dy_xmu[c] * invstd[c]);
+        r->gradients[SBN_ROW_BIAS_GRAD * CHANNELS + c] = (float)own_dy[c];
         if (!s->format->wide)
             r->repeat[c] = repeat[c];
     }
@@ -108,9 +106,10 @@ static int same_floats(const float *a, const float *b, size_t count)
 
 int rows_equal(const rows *got, const rows *expected)
 {
-    return same_floats(got->coefficients, expected->coefficients, SBN_COEFFICIENT_ROWS * TOTAL) &&
-           same_floats(got->gradients, expected->gradients, SBN_GRADIENT_ROWS * TOTAL) &&
-           same_floats(got->running, expected->running, 2 * TOTAL) &&
-           same_doubles(got->moments, expected->moments, SBN_MOMENT_ROWS * TOTAL) &&
-           !memcmp(got->repeat, expected->repeat, TOTAL) && got->batches == expected->batches;
+    return same_floats(got->coefficients, expected->coefficients,
+                       SBN_COEFFICIENT_ROWS * CHANNELS) &&
+           same_floats(got->gradients, expected->gradients, SBN_GRADIENT_ROWS * CHANNELS) &&
+           same_floats(got->running, expected->running, 2 * CHANNELS) &&
+           same_doubles(got->moments, expected->moments, SBN_MOMENT_ROWS * CHANNELS) &&
+           !memcmp(got->repeat, expected->repeat, CHANNELS) && got->batches == expected->batches;
 }

@@ -8,8 +8,8 @@
 #include <syncbn.h>
 
 #include "base/activation.h"
-#include "device/compiler_options.h"
-#include "device/program_text.h"
+#include "program/compiler_options.h"
+#include "program/program_text.h"
 #include "support/fixture.h"
 #include "support/wraps.h"
 

@@ -1,5 +1,5 @@
 /*
- * The self-test of a device's arithmetic (src/device/self_test.h), in both forms of the kernels: a device
+ * The self-test of a device's arithmetic (src/program/self_test.h), in both forms of the kernels: a device
  * that keeps the rules passes it once for each build, and never for programs from the cache; one that
  * breaks a rule, by a fault planted in the kernels' source or by an option that the library refuses
  * and the driver gets nevertheless, is an error that names the device and the rule.

@@ -95,7 +95,7 @@ no_faults 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl"
 # twice FOLDER: names that a kernel there defines although the library passes them by -D.
 twice() {
     for name in $(grep -ohE -e '-D [A-Z0-9_]+=' "$srcdir/src/exact/format.c" \
-        "$srcdir/src/device/kernel_constants.c" | sed 's/-D //; s/=//' | sort -u); do
+        "$srcdir/src/program/kernel_constants.c" | sed 's/-D //; s/=//' | sort -u); do
         find "$1" -name '*.cl' -exec grep -nE "^# *define +$name\\b" {} /dev/null \;
     done
 }
@@ -127,7 +127,7 @@ options() { # TREE
     find "$1/src" -name '*.[ch]' ! -name build_options.c |
         while read -r file; do options_in "$file" /dev/null; done
 }
-list=$srcdir/src/device/build_options.c
+list=$srcdir/src/program/build_options.c
 no_faults 'no option that lets the compiler contract or round freely, but in the list of those refused' \
     "$(options "$srcdir")"
 no_faults 'the list of those refused is found, and calls no OpenCL' \
@@ -135,8 +135,8 @@ no_faults 'the list of those refused is found, and calls no OpenCL' \
        grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
 # And the library asks it before it builds anything.
 no_faults 'build options are looked at' \
-    "$(grep -q 'build_options_check(program->options)' "$srcdir/src/device/program.c" ||
-        echo 'src/device/program.c does not ask')"
+    "$(grep -q 'build_options_check(program->options)' "$srcdir/src/program/build.c" ||
+        echo 'src/program/build.c does not ask')"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/launch_plan.h"
+#include "plan/launch_plan.h"
 #include "device/tuning.h"
 #include "support/fixture.h"
 

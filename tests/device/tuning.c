@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
-#include "device/cache_folder.h"
+#include "program/cache_folder.h"
 #include "group/group.h"
 #include "support/fixture.h"
 #include "support/wraps.h"

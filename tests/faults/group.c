@@ -7,7 +7,7 @@
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "device/cache_folder.h"
+#include "program/cache_folder.h"
 #include "group/group.h"
 #include "support/wraps.h"
 

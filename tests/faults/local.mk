@@ -19,7 +19,6 @@ faults_programs = tests/faults/faults tests/faults/faults_ranks
 check_PROGRAMS += $(faults_programs)
 tests_faults_faults_SOURCES = \
 	tests/faults/branches.c \
-	tests/faults/chunks.c \
 	tests/faults/files.c \
 	tests/faults/group.c \
 	tests/faults/layer.c \

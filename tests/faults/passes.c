@@ -168,7 +168,7 @@ static uint64_t gradients(uint64_t digest)
 
 /*
  * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing. A
- * replica alone may work in chunks or write y and dx with its first launch; its gradients come last.
+ * replica alone may write y and dx with its first launch; its gradients come last.
  */
 static uint64_t kept(int number)
 {

@@ -12,7 +12,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "device/binary.h"
+#include "program/binary.h"
 #include "fuzz/driver.h"
 #include "fuzz/fuzz.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
-#include "device/cache_folder.h"
+#include "program/cache_folder.h"
 #include "device/tuning.h"
 #include "fuzz/driver.h"
 #include "fuzz/fuzz.h"

@@ -213,12 +213,11 @@ static void check(const setup *on, const case_of *c, arrangement where, const ch
     for (size_t r = 0; r < c->replicas; ++r)
         p.z[r] = room(sizeof(float) * p.apart.elements[r]);
     const int same = check_passes(&p, where, why, sizeof why);
-    tap_ok(same, "%s, %s form, %s, %s%s%s%s, mb%zuic%zuil%zu, %s, r%zu, %s: %s", on->device,
+    tap_ok(same, "%s, %s form, %s, %s%s%s, mb%zuic%zuil%zu, %s, r%zu, %s: %s", on->device,
            on->form == SBN_FORM_CPU ? "CPU" : "GPU", storage_name(c->type), fusion,
-           on->on_host ? ", the host combines" : "", on->chunks ? ", chunks" : "",
-           c->frozen ? ", frozen" : "", c->samples, c->channels, c->plane,
-           c->layout == SBN_LAYOUT_NCHW ? "first" : "last", c->replicas, arrangements[where],
-           same ? "the same bits" : why);
+           on->on_host ? ", the host combines" : "", c->frozen ? ", frozen" : "", c->samples,
+           c->channels, c->plane, c->layout == SBN_LAYOUT_NCHW ? "first" : "last", c->replicas,
+           arrangements[where], same ? "the same bits" : why);
     for (size_t r = 0; r < c->replicas; ++r)
         free(p.z[r]);
     side_close(&p.fused, c);

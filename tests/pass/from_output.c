@@ -157,11 +157,11 @@ static void check(const setup *on, const case_of *c)
     side_open(&of, c, c->type, 1, on->group, on->context, on->queue);
     side_open(&ordinary, &without, c->type, 1, on->group, on->context, on->queue);
     const int same = check_passes(on, c, &of, &ordinary, &worst, why, sizeof why);
-    tap_ok(same, "%s, %s form, %s%s%s%s%s, mb%zuic%zuil%zu, %s, r%zu: %s (%.3g of the bound)",
+    tap_ok(same, "%s, %s form, %s%s%s%s, mb%zuic%zuil%zu, %s, r%zu: %s (%.3g of the bound)",
            on->device, on->form == SBN_FORM_CPU ? "CPU" : "GPU", storage_name(c->type),
            c->activation == SBN_IDENTITY ? "" : ", leaky", on->on_host ? ", the host combines" : "",
-           on->chunks ? ", chunks" : "", c->frozen ? ", frozen" : "", c->samples, c->channels,
-           c->plane, c->layout == SBN_LAYOUT_NCHW ? "first" : "last", c->replicas, why, worst);
+           c->frozen ? ", frozen" : "", c->samples, c->channels, c->plane,
+           c->layout == SBN_LAYOUT_NCHW ? "first" : "last", c->replicas, why, worst);
     side_close(&of, c);
     side_close(&ordinary, c);
 }

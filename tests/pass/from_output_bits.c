@@ -1,7 +1,7 @@
 /*
  * Backward from the output gives the same bits however the batch is spread: over one replica and
- * three, in both layouts and forms, combined on the device and on the host, in one launch, in
- * chunks, in separate commands, with another layer in the pass, with y over x and apart, in views,
+ * three, in both layouts and forms, combined on the device and on the host, in one launch,
+ * in separate commands, with another layer in the pass, with y over x and apart, in views,
  * and with dx over dy. Of each type, with planes of one element, of parts of a block and of blocks,
  * with channels that need the wide format.
  */
@@ -41,27 +41,26 @@ typedef struct variant {
     size_t replicas;
     sbn_layout layout;
     sbn_kernel_form form;
-    int on_host, chunks, begins, branches, apart, views;
+    int on_host, begins, branches, apart, views;
 } variant;
 
 #define FIRST SBN_LAYOUT_NCHW
 #define LAST SBN_LAYOUT_NHWC
 static const variant variants[] = {
-    {"one replica", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 0, 0},
-    {"y apart", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 1, 0},
-    {"channels last", 1, LAST, SBN_FORM_CPU, 0, 0, 0, 0, 0, 0},
-    {"begin and end", 1, FIRST, SBN_FORM_CPU, 0, 0, 1, 0, 0, 0},
-    {"on the host", 1, LAST, SBN_FORM_CPU, 1, 0, 0, 0, 0, 0},
-    {"in chunks", 1, FIRST, SBN_FORM_CPU, 0, 1, 0, 0, 0, 0},
-    {"in chunks on the host", 1, FIRST, SBN_FORM_CPU, 1, 1, 0, 0, 0, 0},
-    {"three replicas", 3, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 0, 0},
-    {"three replicas, last", 3, LAST, SBN_FORM_CPU, 0, 0, 0, 0, 1, 0},
-    {"three replicas on the host", 3, FIRST, SBN_FORM_CPU, 1, 0, 0, 0, 0, 0},
-    {"two layers", 3, FIRST, SBN_FORM_CPU, 0, 0, 0, 1, 0, 0},
-    {"views", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 0, 1},
-    {"views, last", 3, LAST, SBN_FORM_CPU, 0, 0, 0, 0, 1, 1},
-    {"GPU form", 1, FIRST, SBN_FORM_GPU, 0, 0, 0, 0, 0, 0},
-    {"GPU form, views, last", 3, LAST, SBN_FORM_GPU, 0, 0, 0, 0, 0, 1},
+    {"one replica", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 0},
+    {"y apart", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 1, 0},
+    {"channels last", 1, LAST, SBN_FORM_CPU, 0, 0, 0, 0, 0},
+    {"begin and end", 1, FIRST, SBN_FORM_CPU, 0, 1, 0, 0, 0},
+    {"on the host", 1, LAST, SBN_FORM_CPU, 1, 0, 0, 0, 0},
+    {"channels first on the host", 1, FIRST, SBN_FORM_CPU, 1, 0, 0, 0, 0},
+    {"three replicas", 3, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 0},
+    {"three replicas, last", 3, LAST, SBN_FORM_CPU, 0, 0, 0, 1, 0},
+    {"three replicas on the host", 3, FIRST, SBN_FORM_CPU, 1, 0, 0, 0, 0},
+    {"two layers", 3, FIRST, SBN_FORM_CPU, 0, 0, 1, 0, 0},
+    {"views", 1, FIRST, SBN_FORM_CPU, 0, 0, 0, 0, 1},
+    {"views, last", 3, LAST, SBN_FORM_CPU, 0, 0, 0, 1, 1},
+    {"GPU form", 1, FIRST, SBN_FORM_GPU, 0, 0, 0, 0, 0},
+    {"GPU form, views, last", 3, LAST, SBN_FORM_GPU, 0, 0, 0, 0, 1},
 };
 
 /* A layer with its shards, of one variant. */
@@ -249,8 +248,6 @@ static uint64_t outcome(const batch *b, const variant *v)
     config.form = v->form;
     must(sbn_group_create(&config, &group), sbn_last_error());
     group->combines = group->combines && !v->on_host;
-    if (v->chunks)
-        group->replicas[0].cache_size = 4000;
     stand_open(&s, b, v, group);
     stand_open(&other, b, v, group);
     run(&s, &other);

@@ -71,7 +71,6 @@ pass_tests = \
 	tests/pass/branches \
 	tests/pass/branches_disagree \
 	tests/pass/branches_refused \
-	tests/pass/chunks \
 	tests/pass/engine \
 	tests/pass/events \
 	tests/pass/faults \
@@ -94,8 +93,6 @@ pass_tests = \
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
-tests_pass_chunks_SOURCES = tests/pass/chunks.c $(programs_kept)
-tests_pass_chunks_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
 tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)

@@ -7,9 +7,9 @@
 
 enum { ROUNDS = 20, WARM_UP = 3 };
 
-static const int waiting[] = {WRAP_WAIT,          WRAP_FINISH, WRAP_READ,          WRAP_WRITE,
-                              WRAP_WRITE_RECT,    WRAP_MAP,    WRAP_CREATE_BUFFER, WRAP_ALLOCATE,
-                              WRAP_CREATE_KERNEL, WRAP_BUILD,  WRAP_CREATE_PROGRAM};
+static const int waiting[] = {WRAP_WAIT,  WRAP_FINISH,        WRAP_READ,     WRAP_WRITE,
+                              WRAP_MAP,   WRAP_CREATE_BUFFER, WRAP_ALLOCATE, WRAP_CREATE_KERNEL,
+                              WRAP_BUILD, WRAP_CREATE_PROGRAM};
 enum { WAITING = sizeof waiting / sizeof *waiting };
 
 static void count(long counts[WAITING])

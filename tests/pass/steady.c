@@ -21,7 +21,7 @@ static void count(long counts[MAKING])
         counts[i] = wraps_calls(making[i]);
 }
 
-/* Every kind of pass, narrow and wide, whole and in chunks, two of them under way at once. */
+/* Every kind of pass, narrow and wide, two of them under way at once. */
 static void take_round(test_rank *m, const sbn_shard *wide)
 {
     sbn_pass *one, *two;

@@ -41,7 +41,6 @@ typedef struct setup {
     int has_cpu_form;
     sbn_kernel_form form;
     int on_host; /* where passes are combined */
-    int chunks;  /* the cache is said to be small: of the last shape, channels first */
     int flushes; /* denormals */
     sbn_group *group;
     cl_context context;
@@ -54,7 +53,7 @@ void setup_close(setup *on);
 /* By what the setup says; ended by sbn_group_destroy. */
 void setup_open_group(setup *on, size_t replicas);
 
-/* A device's setups: in the CPU form each place of combining, and chunks; then the GPU form. */
+/* A device's setups: in the CPU form each place of combining; then the GPU form. */
 void setup_each(const device_info *info, void (*check)(setup *on, size_t replicas));
 
 /* malloc, also of nothing. */

@@ -26,8 +26,6 @@ void setup_open_group(setup *on, size_t replicas)
 {
     on->group = fixture_group(on->queue, replicas, on->form);
     on->group->combines = on->group->combines && !on->on_host;
-    for (size_t r = 0; r < replicas && on->chunks; ++r)
-        on->group->replicas[r].cache_size = 20000;
 }
 
 void setup_each(const device_info *info, void (*check)(setup *on, size_t replicas))
@@ -39,9 +37,7 @@ void setup_each(const device_info *info, void (*check)(setup *on, size_t replica
         check(&on, 1);
         check(&on, TYPES_REPLICAS);
         on.on_host = 1;
-        on.chunks = 1;
         check(&on, 1);
-        on.chunks = 0;
         check(&on, TYPES_REPLICAS);
         on.on_host = 0;
     }

@@ -1,7 +1,7 @@
 /*
  * Views: tensors whose samples or pixels lie apart, as slices of the channels of wider ones, each
  * with a pitch of its own. Every pass has the bits of dense tensors, in both forms, in one launch,
- * apart and in chunks, of every type; what lies between the rows stays as it was.
+ * by two replicas and by the host, of every type; what lies between the rows stays as it was.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -64,10 +64,10 @@ static const gaps views[] = {
     {"dy and dx", {0, 0, 11, 13}},
 };
 
-/* How passes are made: by one launch of one replica, apart, and in chunks combined by the host. */
-enum { AT_ONCE, APART, CHUNKS, WAYS };
+/* How passes are made: by one launch of one replica, apart, and combined by the host. */
+enum { AT_ONCE, APART, BY_HOST, WAYS };
 
-static const char *const ways[] = {"at once", "by two replicas", "in chunks"};
+static const char *const ways[] = {"at once", "by two replicas", "by the host"};
 
 static fixture device;
 static cl_command_queue queue;
@@ -291,11 +291,8 @@ static void run(const problem *p, const gaps *g, int way, sbn_kernel_form form, 
     config.replicas = s.replicas;
     config.form = form;
     must(sbn_group_create(&config, &group), sbn_last_error());
-    if (way == CHUNKS) {
+    if (way == BY_HOST)
         group->combines = 0;
-        group->replicas[0].compute_units = 2;
-        group->replicas[0].cache_size = elements_of(p);
-    }
     settings.channels = p->channels;
     settings.layout = p->layout;
     settings.type = p->type;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pass/shard.h"
+#include "tensor/shard.h"
 
 #include "support/fixture.h"
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "device/commands.h"
 #include "exact/format.h"
 #include "group/group.h"
 
@@ -17,23 +18,22 @@ static sbn_replica *replica;
 
 enum { SAMPLES = 3, MOST_WORDS = 4096 };
 
-/* A kernel, and a tensor of which it sums `strip` channels: the last ones, or in some the first. */
+/* A kernel, and a tensor of which it sums the first `strip` channels. */
 typedef struct reduction {
     sbn_kernel_form form;
     int kernel, last; /* channels are last in memory */
     cl_uint channels, plane, strip, log2_strip;
-    int from_end;
 } reduction;
 
 static const reduction reductions[] = {
-    {SBN_FORM_CPU, SBN_REDUCE_NCHW, 0, 1u << 24, 300, 4, 2, 1},
-    {SBN_FORM_CPU, SBN_REDUCE_NCHW, 0, 1u << 24, 300, 1, 0, 1},
-    {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 1u << 29, 9, 32, 5, 0},
-    {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 0x7fffffff, 1, 32, 5, 0},
-    {SBN_FORM_GPU, SBN_REDUCE_LARGE_PLANES, 0, 1u << 24, 300, 1, 0, 0},
-    {SBN_FORM_GPU, SBN_REDUCE_SMALL_PLANES, 0, 1u << 27, 49, 8, 3, 0},
-    {SBN_FORM_GPU, SBN_REDUCE_COLUMNS, 1, 1u << 29, 9, 32, 5, 0},
-    {SBN_FORM_GPU, SBN_REDUCE_ROWS, 1, 0x7fffffff, 1, 32, 5, 0},
+    {SBN_FORM_CPU, SBN_REDUCE_NCHW, 0, 1u << 24, 300, 4, 2},
+    {SBN_FORM_CPU, SBN_REDUCE_NCHW, 0, 1u << 24, 300, 1, 0},
+    {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 1u << 29, 9, 32, 5},
+    {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 0x7fffffff, 1, 32, 5},
+    {SBN_FORM_GPU, SBN_REDUCE_LARGE_PLANES, 0, 1u << 24, 300, 1, 0},
+    {SBN_FORM_GPU, SBN_REDUCE_SMALL_PLANES, 0, 1u << 27, 49, 8, 3},
+    {SBN_FORM_GPU, SBN_REDUCE_COLUMNS, 1, 1u << 29, 9, 32, 5},
+    {SBN_FORM_GPU, SBN_REDUCE_ROWS, 1, 0x7fffffff, 1, 32, 5},
 };
 
 /* x, dy, and the means. */
@@ -41,29 +41,28 @@ enum { X, DY, TABLE, SPACES };
 
 static address_space spaces[SPACES];
 
-static void fill(const reduction *r, size_t channels, size_t first)
+static void fill(const reduction *r, size_t channels)
 {
     unsigned state = 1;
     for (size_t n = 0; n < SAMPLES; ++n)
         for (size_t c = 0; c < r->strip; ++c)
             for (size_t i = 0; i < r->plane; ++i) {
-                const size_t at = r->last ? (n * r->plane + i) * channels + first + c
-                                          : (n * channels + first + c) * r->plane + i;
+                const size_t at = r->last ? (n * r->plane + i) * channels + c
+                                          : (n * channels + c) * r->plane + i;
                 for (int k = X; k <= DY; ++k) {
                     state = 1664525 * state + 1013904223;
                     spaces[k].at[at] = (float)(state >> 8) / (1 << 23) - 0.75f;
                 }
             }
     for (size_t c = 0; c < r->strip; ++c)
-        spaces[TABLE].at[first + c] = (float)c / 64;
+        spaces[TABLE].at[c] = (float)c / 64;
 }
 
-static void launch(const reduction *r, size_t channels, size_t first, int back, int format,
-                   cl_mem partial)
+static void launch(const reduction *r, size_t channels, int back, int format, cl_mem partial)
 {
     const cl_ulong offset = 0;
     const cl_uint gap = 0;
-    const cl_uint from = (cl_uint)first, total = (cl_uint)channels, samples = SAMPLES;
+    const cl_uint total = (cl_uint)channels, samples = SAMPLES;
     const cl_uint plane = r->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
     const cl_uint units = samples * blocks, strip = r->strip;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
@@ -80,16 +79,9 @@ static void launch(const reduction *r, size_t channels, size_t first, int back, 
         ADD(gap);
         ADD(spaces[TABLE].mem);
     }
-    if (r->form == SBN_FORM_CPU && !r->last) {
-        ADD(from);
-        ADD(total);
-    }
     if (r->form == SBN_FORM_CPU)
         ADD(samples);
-    if (r->form == SBN_FORM_CPU && !r->last)
-        ADD(strip);
-    else
-        ADD(total);
+    ADD(total);
     ADD(plane);
     ADD(blocks);
     if (r->form == SBN_FORM_GPU) {
@@ -118,15 +110,14 @@ static void launch(const reduction *r, size_t channels, size_t first, int back, 
 static int sum(const reduction *r, size_t channels, int back, int format, cl_mem partial,
                int64_t *out)
 {
-    const size_t first = r->from_end ? channels - r->strip : 0;
     const size_t elements = SAMPLES * channels * r->plane;
     int opened = 1;
     for (int i = 0; i < SPACES; ++i)
         opened = address_space_open(&spaces[i], device.context, i == TABLE ? channels : elements) &&
                  opened;
     if (opened) {
-        fill(r, channels, first);
-        launch(r, channels, first, back, format, partial);
+        fill(r, channels);
+        launch(r, channels, back, format, partial);
         must(clEnqueueReadBuffer(queue, partial, CL_TRUE, 0, sizeof(int64_t) * MOST_WORDS, out, 0,
                                  NULL, NULL),
              "clEnqueueReadBuffer");

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 typedef struct address_space {
     float *at; /* zeros */

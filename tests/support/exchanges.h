@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_EXCHANGES_H
 #define TESTS_SUPPORT_EXCHANGES_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "support/ranks.h"
 
 enum { TENSORS = 7 };

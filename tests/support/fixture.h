@@ -8,7 +8,7 @@
 
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "support/tap.h"
 
 typedef struct fixture {

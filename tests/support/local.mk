@@ -63,7 +63,6 @@ wraps = \
 	$(wrap)clEnqueueNDRangeKernel \
 	$(wrap)clEnqueueReadBuffer \
 	$(wrap)clEnqueueWriteBuffer \
-	$(wrap)clEnqueueWriteBufferRect \
 	$(wrap)clFlush \
 	$(wrap)clGetDeviceInfo \
 	$(wrap)clGetEventInfo \

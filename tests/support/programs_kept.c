@@ -1,6 +1,6 @@
 #include "support/programs_kept.h"
 
-#include "device/program.h"
+#include "program/programs.h"
 #include "support/fixture.h"
 
 enum { MOST = 128 };

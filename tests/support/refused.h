@@ -6,7 +6,7 @@
 #ifndef TESTS_SUPPORT_REFUSED_H
 #define TESTS_SUPPORT_REFUSED_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "support/fixture.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, SAMPLES = 4, PLANE = 7 };

@@ -4,7 +4,7 @@
 
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 /* "f16" */
 const char *storage_name(sbn_type type);

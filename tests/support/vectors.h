@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_VECTORS_H
 #define TESTS_SUPPORT_VECTORS_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "support/fixture.h"
 #include "model/safetensors.h"
 

@@ -1,5 +1,5 @@
-#include "device/opencl.h"
-#include "device/program_text.h"
+#include "program/opencl.h"
+#include "program/program_text.h"
 #include "support/wraps.h"
 
 #include <stdio.h>
@@ -187,19 +187,6 @@ WRAP(cl_int, clEnqueueWriteBuffer,
         return CL_OUT_OF_RESOURCES;
     return enqueued(__real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count,
                                                 list, event),
-                    event);
-}
-
-WRAP(cl_int, clEnqueueWriteBufferRect,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *to, const size_t *from,
-      const size_t *region, size_t row, size_t slice, size_t host_row, size_t host_slice,
-      const void *in, cl_uint count, const cl_event *list, cl_event *event))
-{
-    if (wraps_fails(WRAP_WRITE_RECT))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueWriteBufferRect(queue, buffer, blocking, to, from, region, row,
-                                                    slice, host_row, host_slice, in, count, list,
-                                                    event),
                     event);
 }
 

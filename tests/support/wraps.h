@@ -9,7 +9,7 @@
 
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 /* Each function's number; their names are wraps_names[]. */
 enum {
@@ -28,7 +28,6 @@ enum {
     WRAP_CREATE_BINARY,
     WRAP_CREATE_QUEUE,
     WRAP_MAP,
-    WRAP_WRITE_RECT,
     WRAP_RETAIN_EVENT,
     /* wraps_queries.c */
     WRAP_DEVICE_INFO,

@@ -19,7 +19,6 @@ const char *const wraps_names[WRAPS] = {
     "clCreateProgramWithBinary",
     "clCreateCommandQueue",
     "clEnqueueMapBuffer",
-    "clEnqueueWriteBufferRect",
     "clRetainEvent",
     "clGetDeviceInfo",
     "clGetPlatformInfo",

@@ -2,7 +2,7 @@
 #ifndef TOOLS_BENCH_BASELINE_H
 #define TOOLS_BENCH_BASELINE_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 
 /* "baseline", forward and backward; channels first only. */

@@ -5,8 +5,8 @@
 #ifndef TOOLS_BENCH_CONTENDER_H
 #define TOOLS_BENCH_CONTENDER_H
 
-#include "device/opencl.h"
-#include "check/job.h"
+#include "program/opencl.h"
+#include "check/collect.h"
 
 typedef enum bench_pass {
     BENCH_COPY,

@@ -2,7 +2,7 @@
 #ifndef TOOLS_BENCH_COPY_H
 #define TOOLS_BENCH_COPY_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 
 enum { BENCH_COPIES = 4 };

@@ -2,7 +2,7 @@
 #ifndef TOOLS_BENCH_KERNELS_H
 #define TOOLS_BENCH_KERNELS_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 
 /* Builds the program for a scene's device and form; the caller releases it. */

@@ -5,7 +5,7 @@
 #ifndef TOOLS_BENCH_REPLICAS_H
 #define TOOLS_BENCH_REPLICAS_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 #include "check/queues.h"
 

@@ -5,7 +5,7 @@
 #ifndef TOOLS_BENCH_STAGES_H
 #define TOOLS_BENCH_STAGES_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/kernels.h"
 
 enum { STAGES_MAX = 3, STAGES_BUFFERS = 3 };

@@ -2,7 +2,7 @@
 #ifndef TOOLS_BENCH_UNORDERED_H
 #define TOOLS_BENCH_UNORDERED_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 
 /* "unordered", forward and backward. */

@@ -42,9 +42,6 @@
 #include "check/reference.h"
 #include "exact/format.h"
 
-/* Rounding unit of float. */
-#define BOUND_UNIT 0x1p-24
-
 /* Which pivots are poor; where the squares cannot underflow. */
 #define BOUND_POOR_SQUARES 0.5
 #define BOUND_POOR_LARGEST 0.375

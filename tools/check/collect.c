@@ -1,23 +1,8 @@
-/* Reading a problem's results back. */
-#include "check/job.h"
+#include "check/collect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int job_failed(char *error, const char *call, int status)
-{
-    const char *sentence = sbn_last_error();
-    snprintf(error, RUNNER_ERROR, "%s: %s%s%s", call, sbn_strerror(status), *sentence ? ": " : "",
-             sentence);
-    return status;
-}
-
-int job_failed_here(char *error, const char *call, int status)
-{
-    snprintf(error, RUNNER_ERROR, "%s: %s", call, sbn_strerror(status));
-    return status;
-}
 
 /* An output that this process has some of, from all ranks. */
 static int join(job *j, output_id id)

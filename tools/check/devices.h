@@ -4,7 +4,7 @@
 
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 typedef struct device_info {
     cl_device_id id;

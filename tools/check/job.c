@@ -1,8 +1,23 @@
 /* One problem's layer, buffers and passes. */
 #include "check/job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int job_failed(char *error, const char *call, int status)
+{
+    const char *sentence = sbn_last_error();
+    snprintf(error, RUNNER_ERROR, "%s: %s%s%s", call, sbn_strerror(status), *sentence ? ": " : "",
+             sentence);
+    return status;
+}
+
+int job_failed_here(char *error, const char *call, int status)
+{
+    snprintf(error, RUNNER_ERROR, "%s: %s", call, sbn_strerror(status));
+    return status;
+}
 
 int job_reset(job *j)
 {

@@ -2,8 +2,7 @@
 #ifndef TOOLS_CHECK_JOB_H
 #define TOOLS_CHECK_JOB_H
 
-#include "device/opencl.h"
-#include "check/runner.h"
+#include "check/runner_config.h"
 #include "check/tensors.h"
 
 typedef struct job {
@@ -45,15 +44,5 @@ int job_forward(job *j, sbn_result *result);
 int job_backward(job *j, sbn_result *result);
 int job_evaluate(job *j);
 int job_recompute(job *j);
-
-/* After the passes: reads everything back into the job's outputs. */
-int job_collect(job *j);
-
-/*
- * Fills in the `preactivation` of a fused problem's outputs: a layer of floats normalises the same
- * numbers in the same group and queues, with nothing behind it. A fused pass has the bits of the
- * passes apart (pass.h), and only bits tell on which side of 0 a number is.
- */
-int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue);
 
 #endif

@@ -7,6 +7,7 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/check.c \
 	tools/check/check.h \
 	tools/check/collect.c \
+	tools/check/collect.h \
 	tools/check/compare.c \
 	tools/check/compare.h \
 	tools/check/devices.c \
@@ -42,6 +43,7 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/rows.h \
 	tools/check/runner.c \
 	tools/check/runner.h \
+	tools/check/runner_config.h \
 	tools/check/elements.c \
 	tools/check/elements.h \
 	tools/check/tensors.c \

@@ -5,8 +5,8 @@
 #ifndef TOOLS_CHECK_QUEUES_H
 #define TOOLS_CHECK_QUEUES_H
 
-#include "device/opencl.h"
-#include "check/runner.h"
+#include "check/problem.h"
+#include "check/runner_config.h"
 
 typedef struct queues queues;
 

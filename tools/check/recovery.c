@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "check/bounds.h"
 #include "check/elements.h"
 
 /* The rounding of a type: of a number, and of the smallest. */

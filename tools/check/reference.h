@@ -11,6 +11,9 @@
 
 #include "check/inputs.h"
 
+/* Rounding unit of float. */
+#define BOUND_UNIT 0x1p-24
+
 /* Sums over the samples of one replica, or of all. */
 typedef struct gradient_sums {
     double dy;          /* sum of dy */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/job.h"
+#include "check/collect.h"
 #include "check/queues.h"
 
 struct runner {

@@ -10,21 +10,9 @@
 #ifndef TOOLS_CHECK_RUNNER_H
 #define TOOLS_CHECK_RUNNER_H
 
-#include "device/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
-#include "check/ranks.h"
-
-enum { RUNNER_ERROR = 1024 };
-
-typedef struct runner_config {
-    const cl_device_id *devices;
-    size_t num_devices;
-    int one_context;           /* of all devices of a platform; else each has its own */
-    sbn_kernel_form form;      /* instead of the problem's, unless SBN_FORM_AUTO */
-    const char *build_options; /* for the library, or NULL */
-    const runner_ranks *ranks; /* NULL: this process alone */
-} runner_config;
+#include "check/runner_config.h"
 
 typedef struct runner runner;
 
@@ -45,7 +33,6 @@ size_t runner_replicas(const runner *r);
  * after a failure too. A write outside a buffer's contents, or gradients that
  * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
  */
-enum { RUNNER_SPOILT = -29999 };
 int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error);
 

@@ -6,7 +6,7 @@
 #ifndef TOOLS_CHECK_TENSORS_H
 #define TOOLS_CHECK_TENSORS_H
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
 #include "check/rows.h"

@@ -16,9 +16,9 @@
 
 #include "base/activation.h"
 #include "check/problem.h"
-#include "device/compiler_options.h"
-#include "device/launch_plan.h"
-#include "device/program_text.h"
+#include "program/compiler_options.h"
+#include "plan/launch_plan.h"
+#include "program/program_text.h"
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "check/devices.h"
-#include "device/compiler_options.h"
-#include "device/program_text.h"
+#include "program/compiler_options.h"
+#include "program/program_text.h"
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
 

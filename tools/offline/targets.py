@@ -34,7 +34,7 @@ TARGETS = {t.name: t for t in [
 
 
 def traits(target):
-    """What src/device/compiler_options.c goes by: an extension, the least sub-group, the capability."""
+    """What src/program/compiler_options.c goes by: an extension, the least sub-group, the capability."""
     if target.vendor == 'nvidia':
         return 'cl_nv_compiler_options', '32', target.isa[:-1]
     if target.vendor == 'intel':

@@ -58,7 +58,7 @@ def bytes_of(kernel, shape):
     return (4 * sum(tensors_of(kernel)) + has_mask / 4) * shape.elements
 
 
-# src/device/kernel_constants.h
+# src/program/kernel_constants.h
 ITEMS, LOADS, PARTS, SMALL_PLANE, SLICE_WORDS = 256, 16, 4, 64, 16
 
 

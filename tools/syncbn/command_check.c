@@ -27,7 +27,7 @@ static int run(const device_list *list, const void *options, json_output *json)
                  .devices = list,
                  .num_chosen = count,
                  .chosen = chosen,
-                 .json = json};
+                 .json = {.to = json}};
     report_begin(&to);
     for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;

@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/tuner.h"
-#include "device/cache_folder.h"
+#include "program/cache_folder.h"
 #include "syncbn/command_run.h"
 #include "syncbn/json.h"
 #include "syncbn/tune_options.h"

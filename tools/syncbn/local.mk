@@ -35,6 +35,7 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
 	tools/syncbn/report_json.c \
+	tools/syncbn/report_json.h \
 	tools/syncbn/safe_text.c \
 	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \
@@ -44,10 +45,10 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/usage.c \
 	src/base/text.c \
 	src/base/text.h \
-	src/device/cache_folder.c \
-	src/device/cache_folder.h \
-	src/device/identity.c \
-	src/device/identity.h \
+	src/program/cache_folder.c \
+	src/program/cache_folder.h \
+	src/program/identity.c \
+	src/program/identity.h \
 	src/device/tuning.c \
 	src/device/tuning.h
 tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

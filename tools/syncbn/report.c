@@ -12,7 +12,8 @@ enum { LINE = PROBLEM_LINE + 512 };
 /* Seconds after which a terminal shows the progress. */
 static const double progress_after = 1.0;
 
-void report_rerun(const report *r, const problem *p, char *text, size_t size)
+/* The command line that repeats one problem. */
+static void write_rerun(const report *r, const problem *p, char *text, size_t size)
 {
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     size_t used = 0;
@@ -94,7 +95,7 @@ static void explain(const report *r, const problem *p, const check_result *resul
                prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,
                v->expected, v->error, v->tolerance);
     }
-    report_rerun(r, p, text, sizeof text);
+    write_rerun(r, p, text, sizeof text);
     printf("%sagain: %s\n", prefix, text);
 }
 
@@ -116,7 +117,7 @@ static void print_worst(const check_result *result, const char *line)
 
 void report_result(report *r, const problem *p, const check_result *result)
 {
-    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
+    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT], again[LINE];
     progress_clear();
     problem_print(p, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
@@ -124,8 +125,10 @@ void report_result(report *r, const problem *p, const check_result *result)
     ++r->done;
     r->failed += !result->ok;
     r->recorded += result->ok && result->bits_known;
-    if (r->options->json)
-        report_json_result(r, p, result);
+    if (r->options->json) {
+        write_rerun(r, p, again, sizeof again);
+        report_json_result(&r->json, p, result, again);
+    }
     switch (r->options->format) {
     case REPORT_NONE: return;
     case REPORT_TAP:
@@ -151,6 +154,8 @@ int report_end(report *r)
             printf(", %zu with the recorded bits", r->recorded);
         printf("; %.1f s\n", check_clock() - r->start);
     }
-    int unwritten = r->options->json ? report_json_end(r) : 0;
+    int unwritten = r->options->json
+                        ? report_json_end(&r->json, r->devices, r->chosen, r->num_chosen, r->failed)
+                        : 0;
     return r->failed || unwritten ? EXIT_FAILED : 0;
 }

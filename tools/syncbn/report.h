@@ -3,8 +3,8 @@
 #define TOOLS_SYNCBN_REPORT_H
 
 #include "check/check.h"
-#include "syncbn/json_output.h"
 #include "syncbn/options.h"
+#include "syncbn/report_json.h"
 
 typedef struct report {
     const check_options *options;
@@ -14,8 +14,7 @@ typedef struct report {
     size_t done, failed;
     size_t recorded; /* that had the recorded bits */
     double start;
-    json_output *json;
-    json_t *problems; /* JSON: the results so far */
+    report_json json;
 } report;
 
 void report_begin(report *r);
@@ -27,12 +26,5 @@ void report_result(report *r, const problem *p, const check_result *result);
 
 /* Returns the exit status. */
 int report_end(report *r);
-
-/* The command line that repeats one problem. */
-void report_rerun(const report *r, const problem *p, char *text, size_t size);
-
-/* report_json.c */
-void report_json_result(report *r, const problem *p, const check_result *result);
-int report_json_end(report *r);
 
 #endif

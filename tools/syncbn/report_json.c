@@ -1,5 +1,4 @@
-/* The JSON report: one object with every problem, output and digest. */
-#include "syncbn/report.h"
+#include "syncbn/report_json.h"
 
 #include <inttypes.h>
 
@@ -28,7 +27,8 @@ static json_t *output_json(const check_result *result, output_id id)
     return object;
 }
 
-void report_json_result(report *r, const problem *p, const check_result *result)
+void report_json_result(report_json *r, const problem *p, const check_result *result,
+                        const char *again)
 {
     char text[2 * PROBLEM_LINE];
     json_t *object = json_object(), *of = json_object();
@@ -44,8 +44,7 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     json_object_set_new(object, "wide",
                         result->outputs.wide < 0 ? json_null()
                                                  : json_boolean(result->outputs.wide));
-    report_rerun(r, p, text, sizeof text);
-    json_object_set_new(object, "again", json_string(text));
+    json_object_set_new(object, "again", json_string(again));
     for (int id = 0; id < OUTPUTS; ++id)
         if (result->outputs.of[id].data)
             json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
@@ -55,17 +54,18 @@ void report_json_result(report *r, const problem *p, const check_result *result)
     json_array_append_new(r->problems, object);
 }
 
-int report_json_end(report *r)
+int report_json_end(report_json *r, const device_list *list, const size_t *chosen,
+                    size_t num_chosen, size_t failed)
 {
     json_t *all = json_report(), *devices = json_array();
-    for (size_t i = 0; i < r->num_chosen; ++i) {
+    for (size_t i = 0; i < num_chosen; ++i) {
         json_t *device = json_object();
-        json_object_set_new(device, "index", json_integer((json_int_t)r->chosen[i]));
-        json_object_set_new(device, "name", json_text(r->devices->device[r->chosen[i]].name));
+        json_object_set_new(device, "index", json_integer((json_int_t)chosen[i]));
+        json_object_set_new(device, "name", json_text(list->device[chosen[i]].name));
         json_array_append_new(devices, device);
     }
     json_object_set_new(all, "devices", devices);
-    json_object_set_new(all, "failed", json_integer((json_int_t)r->failed));
+    json_object_set_new(all, "failed", json_integer((json_int_t)failed));
     json_object_set_new(all, "problems", r->problems ? r->problems : json_array());
-    return json_output_write(r->json, all);
+    return json_output_write(r->to, all);
 }

@@ -10,7 +10,7 @@
 #include <syncbn-mpi.h>
 #include <syncbn.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 
 enum { TURNS = 10, TENSORS = 160 };
 

@@ -4,7 +4,7 @@
 
 #include <syncbn-mpi.h>
 
-#include "device/opencl.h"
+#include "program/opencl.h"
 #include "bench/contender.h"
 #include "bench/spread.h"
 

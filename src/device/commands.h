@@ -1,0 +1,90 @@
+/*
+ * The few commands that passes enqueue on a replica's queue, their events, and the buffers that they
+ * work on. Every command takes a wait list and returns an event, so that in-order and out-of-order
+ * queues are treated alike.
+ */
+#ifndef SBN_DEVICE_COMMANDS_H
+#define SBN_DEVICE_COMMANDS_H
+
+#include "device/device.h"
+
+/* Replicas whose devices may combine: cl/integers_narrow.cl has room for the blocks of as many. */
+#define SBN_MAX_COMBINED 64
+
+/* Events to wait for; NULL is ignored. */
+#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 4)
+
+typedef struct sbn_wait {
+    cl_event events[SBN_MAX_WAIT];
+    cl_uint count;
+} sbn_wait;
+
+void sbn__wait_add(sbn_wait *wait, cl_event event);
+
+/* A kernel argument: SBN_ARG of a variable. */
+typedef struct sbn_argument {
+    size_t size;
+    const void *value;
+} sbn_argument;
+
+#define SBN_ARG(variable) \
+    { \
+        sizeof(variable), &(variable) \
+    }
+
+/* Enqueues a kernel over `work_groups` of its size in `dimensions`. The event is the caller's. */
+int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
+                size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
+                cl_event *event);
+
+int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
+              cl_event *event);
+int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
+               const sbn_wait *wait, cl_event *event);
+
+/* Enqueues a marker that waits for a list of any length. */
+int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
+
+int sbn__flush(sbn_replica *replica);
+
+/* The state of a command: CL_COMPLETE to CL_QUEUED, negative if it failed. */
+int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
+
+/* Sets *done to 1 if the command has ended; a failed command is an error. */
+int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
+
+/*
+ * Waits for a command. The host may read what it has copied only then: asking for its state is no
+ * synchronisation point.
+ */
+int sbn__event_wait(const sbn_replica *replica, cl_event event);
+
+/* Releases *event unless it is NULL. */
+void sbn__release_event(cl_event *event);
+
+/*
+ * Replaces *slot and releases its former event. The new event is retained or, if that fails, waited
+ * for; *slot is then NULL, as the command and those before it are over.
+ */
+int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event);
+
+/* Replaces *slot by *event and sets *event to NULL. */
+void sbn__move_event(cl_event *slot, cl_event *event);
+
+/* A buffer that is kept while it is large enough, else allocated anew. */
+typedef struct sbn_device_buffer {
+    cl_mem mem;
+    size_t size;
+    int on_host; /* in memory of the host, which the device reaches */
+} sbn_device_buffer;
+
+int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
+
+/*
+ * Reserves memory of the host, for what every layer keeps and kernels touch once a pass, so that it
+ * takes no device memory.
+ */
+int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
+void sbn__release_buffer(sbn_device_buffer *buffer);
+
+#endif

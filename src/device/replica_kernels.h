@@ -1,0 +1,62 @@
+/*
+ * The kernels of one replica, from the programs of its device. Arguments are set per launch, so no
+ * two replicas share them.
+ */
+#ifndef SBN_DEVICE_REPLICA_KERNELS_H
+#define SBN_DEVICE_REPLICA_KERNELS_H
+
+#include "program/program.h"
+
+/* Kernels of step 1, the CPU form's first: src/plan/cpu.c and gpu.c say which is for what. */
+enum {
+    SBN_REDUCE_NCHW,
+    SBN_REDUCE_NHWC,
+    SBN_REDUCE_LARGE_PLANES,
+    SBN_REDUCE_SMALL_PLANES,
+    SBN_REDUCE_COLUMNS,
+    SBN_REDUCE_ROWS,
+    SBN_REDUCTIONS
+};
+/* Kernels that differ by sbn_layout have an array of them. */
+enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
+/* Apply kernels walk over a tensor in one of these ways: cl/apply_walk.cl, cl/gpu/apply.cl. */
+enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
+
+/* A kernel with the work-group size it was built for. */
+typedef struct sbn_kernel {
+    cl_kernel kernel;
+    const char *name;
+    size_t local[3];
+} sbn_kernel;
+
+/*
+ * Kernels that read and write tensors of one type. Of reductions and walks there are those of the
+ * replica's form.
+ */
+typedef struct sbn_kernels {
+    sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
+    sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
+    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
+    /* The CPU form has these by layout, on devices with doubles. */
+    sbn_kernel forward_whole[SBN_LAYOUTS][SBN_FORMATS], backward_whole[SBN_LAYOUTS][SBN_FORMATS];
+} sbn_kernels;
+
+/* Kernels that do not touch tensors. */
+typedef struct sbn_sum_kernels {
+    sbn_kernel add_slices, store_gradients;
+    sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
+    int combine; /* the device has doubles, and so the last ones */
+} sbn_sum_kernels;
+
+/* The kernels' names. */
+const char *sbn__reduction_name(int reduction, int is_backward);
+const char *sbn__walk_name(int walk, int is_backward);
+
+/* Programs with a fusion have only the kernels that differ by it. */
+int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
+void sbn__kernels_release(sbn_kernels *kernels);
+/* The programs may be those of any type. */
+int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program);
+void sbn__sum_kernels_release(sbn_sum_kernels *kernels);
+
+#endif

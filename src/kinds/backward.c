@@ -1,0 +1,82 @@
+#include "kinds/frozen_backward.h"
+#include "kinds/gradients.h"
+#include "launch/backward.h"
+#include "launch/whole.h"
+#include "pass/begin.h"
+#include "tensor/shard.h"
+
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return sbn__backward_applies(lp, replica) || sbn__backward_stores(lp, replica) ? &lp->gradients
+                                                                                   : NULL;
+}
+
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    cl_event *last = &lp->last[replica->index];
+    if (!sbn__backward_applies(lp, replica->index))
+        return SBN_SUCCESS;
+    sbn__release_event(last);
+    return sbn__backward_launch(lp, replica, 0, last);
+}
+
+static const sbn_layer_pass_kind backward = {
+    .operation = "backward",
+    .code = SBN_CODE_BACKWARD,
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
+    .least_count = 1,
+    .format = sbn__backward_format,
+    .reduce = sbn__backward_reduce,
+    .finish = sbn__backward_finish,
+    .write_coefficients = sbn__backward_write_coefficients,
+    .table = table_of,
+    .apply = apply,
+    .whole = sbn__whole_backward,
+    .store = sbn__backward_store,
+};
+
+static int check_backward(const sbn_branch *branch)
+{
+    const int status = sbn__check_filled(branch->saved, branch->layer);
+    if (status)
+        return status;
+    const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
+    if (branch->flags & ~known)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "flags: expected SBN_ACCUMULATE_GRADIENTS, SBN_GLOBAL_GRADIENTS, both or 0 in a "
+            "backward pass, got 0x%x",
+            branch->flags);
+    return SBN_SUCCESS;
+}
+
+static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
+{
+    if (!*status)
+        *status = check_backward(branch);
+    return *status || !branch->saved->frozen ? &backward : sbn__frozen_kind(branch);
+}
+
+int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return sbn__pass_begin(choose, branches, count, pass);
+}
+
+int sbn_backward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    return sbn__pass_run(choose, branches, count, results);
+}
+
+int sbn_backward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                       unsigned flags, sbn_pass **pass)
+{
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
+    return sbn_backward_branches_begin(&one, 1, pass);
+}
+
+int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved, unsigned flags,
+                 sbn_result *result)
+{
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
+    return sbn_backward_branches(&one, 1, result);
+}

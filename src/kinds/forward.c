@@ -1,0 +1,208 @@
+#include "kinds/forward.h"
+
+#include <string.h>
+
+#include "launch/forward.h"
+#include "launch/whole.h"
+#include "pass/begin.h"
+#include "tensor/shard.h"
+
+#define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
+
+/* lp->columns */
+enum { MEAN, VAR, INVSTD };
+
+static int finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
+{
+    const size_t channels = lp->layer->channels;
+    double *mean = lp->columns[MEAN], *var = lp->columns[VAR];
+    double *invstd = lp->columns[INVSTD];
+    unsigned char *repeat = lp->repeat;
+    const int wide = accumulators->format->wide;
+    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, lp->count, mean, var);
+    sbn__invstd_of(var, channels, lp->layer->eps, invstd);
+    return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
+}
+
+/* Copies the columns to the saved statistics. */
+static void save(const sbn_layer_pass *lp)
+{
+    const sbn_saved_moments *moments = lp->saved->moments;
+    const size_t bytes = sizeof(double) * lp->layer->channels;
+    memcpy(moments->mean, lp->columns[MEAN], bytes);
+    memcpy(moments->var, lp->columns[VAR], bytes);
+    memcpy(moments->invstd, lp->columns[INVSTD], bytes);
+}
+
+/* Without values there was nothing to finish: mean and variance are 0. */
+static void commit(sbn_layer_pass *lp)
+{
+    const size_t channels = lp->layer->channels;
+    if (lp->count == 0) {
+        memset(lp->columns[MEAN], 0, sizeof(double) * channels);
+        memset(lp->columns[VAR], 0, sizeof(double) * channels);
+        sbn__invstd_of(lp->columns[VAR], channels, lp->layer->eps, lp->columns[INVSTD]);
+    }
+    save(lp);
+}
+
+static void commit_training(sbn_layer_pass *lp)
+{
+    commit(lp);
+    if (sbn__layer_pass_tracks(lp))
+        sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
+}
+
+/* Constant statistics: nothing is combined, and the running statistics are saved as the pass's. */
+static void commit_frozen(sbn_layer_pass *lp)
+{
+    const sbn_batchnorm *layer = lp->layer;
+    for (size_t c = 0; c < layer->channels; ++c) {
+        lp->columns[MEAN][c] = layer->running->mean[c];
+        lp->columns[VAR][c] = layer->running->var[c];
+    }
+    sbn__invstd_of(lp->columns[VAR], layer->channels, layer->eps, lp->columns[INVSTD]);
+    save(lp);
+}
+
+/* The replicas share the table's host copy: it is written once. */
+static void write_coefficients(sbn_layer_pass *lp)
+{
+    if (lp->group->replica_count > 0)
+        sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
+}
+
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return lp->shapes[replica].elements > 0 ? &lp->saved->table : NULL;
+}
+
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    sbn_channel_table *table = &lp->saved->table;
+    if (lp->shapes[r].elements == 0)
+        return SBN_SUCCESS;
+    sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
+    if (mask)
+        sbn__mask_begin(mask);
+    sbn__release_event(&lp->last[r]);
+    return sbn__forward_launch(replica, lp->layer, &lp->shards[r], &lp->shapes[r], table,
+                               SBN_NORMALISE, mask, lp->ready[r], &lp->last[r]);
+}
+
+static const sbn_layer_pass_kind training = {
+    .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS,
+    .fills = 1,
+    .has_backward = 1,
+    .tracks = 1,
+    .least_count = 2,
+    .format = sbn__forward_format,
+    .reduce = sbn__forward_reduce,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
+    .table = table_of,
+    .apply = apply,
+    .whole = sbn__whole_forward,
+    .commit = commit_training,
+};
+
+static const sbn_layer_pass_kind evaluation = {
+    .operation = "evaluation",
+    .code = SBN_CODE_EVALUATION,
+    .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
+    .fills = 1,
+    .least_count = 1,
+    .format = sbn__forward_format,
+    .reduce = sbn__forward_reduce,
+    .finish = finish,
+    .write_coefficients = write_coefficients,
+    .table = table_of,
+    .apply = apply,
+    .whole = sbn__whole_forward,
+    .commit = commit,
+};
+
+static const sbn_layer_pass_kind frozen = {
+    .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
+    .local = 1,
+    .fills = 1,
+    .has_backward = 1,
+    .write_coefficients = write_coefficients,
+    .table = table_of,
+    .apply = apply,
+    .commit = commit_frozen,
+};
+
+static int check_forward(const sbn_branch *branch)
+{
+    const int status = sbn__check_handle(branch->saved, SBN_HANDLE_SAVED, "saved");
+    if (status)
+        return status;
+    if (branch->flags & ~(unsigned)SBN_KEEP_RUNNING_STATS)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "flags: expected SBN_KEEP_RUNNING_STATS or 0 in a forward pass, got 0x%x",
+                         branch->flags);
+    if (branch->saved->layer != branch->layer)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: expected saved statistics of layer \"%s\", got another layer's",
+                         branch->layer->name);
+    if (branch->saved->used > 0)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: it is used by %d passes under way; end them first, or give another",
+            branch->saved->used);
+    return sbn__saved_follow(branch->saved);
+}
+
+static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
+{
+    if (*status)
+        return &training;
+    *status = check_forward(branch);
+    return sbn__is_fixed(branch->layer) ? &frozen : &training;
+}
+
+int sbn_forward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return sbn__pass_begin(choose, branches, count, pass);
+}
+
+int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results)
+{
+    return sbn__pass_run(choose, branches, count, results);
+}
+
+int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                      unsigned flags, sbn_pass **pass)
+{
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
+    return sbn_forward_branches_begin(&one, 1, pass);
+}
+
+int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved, unsigned flags,
+                sbn_result *result)
+{
+    const sbn_branch one = {sizeof one, layer, shards, saved, flags};
+    return sbn_forward_branches(&one, 1, result);
+}
+
+/* The saved statistics are the layer's own `batch`. */
+static const sbn_layer_pass_kind *choose_evaluation(sbn_branch *branch, int *status)
+{
+    sbn_batchnorm *layer = branch->layer;
+    *status = layer->batch ? sbn__saved_follow(layer->batch)
+                           : sbn_saved_create(layer, &layer->batch);
+    branch->saved = layer->batch;
+    return &evaluation;
+}
+
+int sbn__forward_evaluation(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    const sbn_branch one = {sizeof one, layer, shards, NULL, 0};
+    return sbn__pass_run(choose_evaluation, &one, 1, NULL);
+}

@@ -1,0 +1,10 @@
+/* The forward pass by which layers without running statistics are evaluated. */
+#ifndef SBN_KINDS_FORWARD_H
+#define SBN_KINDS_FORWARD_H
+
+#include "layer/batchnorm.h"
+
+/* Evaluation by the batch's own statistics. */
+int sbn__forward_evaluation(sbn_batchnorm *layer, const sbn_shard *shards);
+
+#endif

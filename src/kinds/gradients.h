@@ -1,0 +1,14 @@
+/* The rows of the gradients' table, from sums over the group or one replica, on the host. */
+#ifndef SBN_KINDS_GRADIENTS_H
+#define SBN_KINDS_GRADIENTS_H
+
+#include "launch/layer_pass.h"
+
+/* A row of a replica's host copy, which nothing else uses during the pass. */
+float *sbn__gradient_row(const sbn_layer_pass *lp, size_t replica, int which);
+
+/* Step 2 as the layer pass's kind does. */
+int sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
+void sbn__backward_write_coefficients(sbn_layer_pass *lp);
+
+#endif

@@ -1,0 +1,34 @@
+/* Kernels of a backward pass, and what of them a replica needs. */
+#ifndef SBN_LAUNCH_BACKWARD_H
+#define SBN_LAUNCH_BACKWARD_H
+
+#include "launch/fusion.h"
+#include "launch/layer_pass.h"
+
+/* Enqueues step 1 as the layer pass's kind does: sums of dy and dy (x - mean). */
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
+                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+
+/*
+ * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; 1 if there are gradients
+ * of weight or bias to store.
+ */
+int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica);
+int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica);
+
+/*
+ * The shard as step 3 is to see it, and what it writes: where dx is not wanted, the residual's
+ * gradient takes its place.
+ */
+sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shard *shard);
+
+/* The fusion of step 3: none where it makes no difference. */
+int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs);
+
+/* Enqueues step 3; constant statistics: dx = weight invstd dy. */
+int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event);
+
+/* Enqueues the store of the gradients of weight and bias, behind step 3. */
+int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Step 2 on the devices of one context: each replica's device adds all replicas' accumulators and
+ * writes its own tables (cl/combine.cl), so that nothing but events lies between the steps. The wide
+ * format is always enqueued; its kernels have nothing to do where no channel needs it.
+ *
+ * The running statistics are the last that changes, when all else of all layer passes is enqueued:
+ * an error before leaves them as they were.
+ */
+#ifndef SBN_LAUNCH_COMBINE_H
+#define SBN_LAUNCH_COMBINE_H
+
+#include "launch/layer_pass.h"
+
+/* Is there work for a replica: does it have values, or need results? */
+int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
+
+/*
+ * Enqueues the combining on a replica, in a format, of what all replicas' reductions have left. With
+ * `tracks` it updates the running statistics. Its event is the replica's next one.
+ */
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
+
+#endif

@@ -1,0 +1,103 @@
+#include "launch/layer_pass.h"
+
+#include "base/memory.h"
+
+int sbn__layer_pass_is_joined(const sbn_layer_pass *lp)
+{
+    return !lp->kind->local && sbn__communicator_is_joined(&lp->group->communicator);
+}
+
+int sbn__layer_pass_has_peers(const sbn_layer_pass *lp)
+{
+    return sbn__layer_pass_is_joined(lp) || lp->group->replica_count > 1;
+}
+
+void sbn__layer_pass_destroy(sbn_layer_pass *lp)
+{
+    const size_t replicas = lp->group->replica_count;
+    if (lp->work)
+        sbn__work_close(lp->work, replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        if (lp->ready)
+            sbn__release_event(&lp->ready[r]);
+        if (lp->last)
+            sbn__release_event(&lp->last[r]);
+    }
+    sbn__channel_table_destroy(&lp->gradients);
+    sbn__free(lp->shards);
+    sbn__free(lp->shapes);
+    sbn__free(lp->ready);
+    sbn__free(lp->last);
+    sbn__free(lp->work);
+    sbn__free(lp->repeat);
+    for (int i = 0; i < SBN_COLUMNS; ++i)
+        sbn__free(lp->columns[i]);
+    sbn__free(lp);
+}
+
+sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
+{
+    sbn_layer_pass *lp = sbn__allocate(sizeof *lp);
+    if (!lp)
+        return NULL;
+    const size_t replicas = group->replica_count;
+    lp->group = group;
+    lp->shards = sbn__allocate(sizeof *lp->shards * replicas);
+    lp->shapes = sbn__allocate(sizeof *lp->shapes * replicas);
+    lp->ready = sbn__allocate(sizeof *lp->ready * replicas);
+    lp->last = sbn__allocate(sizeof *lp->last * replicas);
+    lp->work = sbn__allocate(sizeof *lp->work * replicas);
+    if (lp->shards && lp->shapes && lp->ready && lp->last && lp->work)
+        return lp;
+    sbn__layer_pass_destroy(lp);
+    return NULL;
+}
+
+void sbn__layer_pass_release(sbn_layer_pass *lp)
+{
+    sbn_saved *saved = lp->saved;
+    if (saved) {
+        --saved->used;
+        saved->filling = saved->filling && !lp->kind->fills;
+    }
+    if (lp->layer)
+        --lp->layer->under_way;
+    lp->saved = NULL;
+    lp->layer = NULL;
+}
+
+int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica)
+{
+    const cl_event last = lp->last[replica->index];
+    int done;
+    return last ? sbn__event_done(replica, last, &done) : SBN_SUCCESS;
+}
+
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && lp->enqueued; ++r) {
+        cl_event *last = &lp->work[r].last;
+        cl_int state = CL_COMPLETE;
+        const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
+                                : SBN_SUCCESS;
+        if (!asked && state >= 0)
+            continue;
+        if (!status)
+            status = asked ? asked
+                           : sbn__fail(state,
+                                       "%s of layer \"%s\", which had only been enqueued, has "
+                                       "failed on the device of replica %zu: %s",
+                                       lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
+        if (!asked)
+            sbn__release_event(last);
+    }
+    return status;
+}
+
+int sbn__layer_pass_tracks(const sbn_layer_pass *lp)
+{
+    return lp->kind->tracks && lp->layer->tracks && lp->count > 0 &&
+           !(lp->flags & SBN_KEEP_RUNNING_STATS);
+}

@@ -1,0 +1,106 @@
+/*
+ * The part of one layer in a pass: its arguments, and working memory that the group keeps from pass
+ * to pass. The differences between forward, backward and frozen passes are in its kind.
+ */
+#ifndef SBN_LAUNCH_LAYER_PASS_H
+#define SBN_LAUNCH_LAYER_PASS_H
+
+#include "collective/agreement.h"
+#include "launch/workspace.h"
+#include "layer/batchnorm.h"
+#include "plan/plan.h"
+#include "program/kernel_constants.h"
+
+typedef struct sbn_layer_pass sbn_layer_pass;
+
+typedef struct sbn_layer_pass_kind {
+    const char *operation;
+    uint32_t code;        /* SBN_CODE_..., its name for other ranks */
+    unsigned needs;       /* of shards: src/tensor/shard.h */
+    int local;            /* combines nothing with other ranks */
+    int fills;            /* 1: fills the saved statistics; 0: reads them */
+    int has_backward;     /* ... for a backward pass, which may need a mask, or x from y */
+    int tracks;           /* updates the running statistics */
+    uint64_t least_count; /* values per channel below which the pass is an error */
+    const sbn_format *(*format)(int format);
+    /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
+    int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, int format, const sbn_reduce_plan *plan,
+                  const sbn_wait *wait, cl_event *event);
+    /*
+     * Computes what step 3 needs from the group's accumulators: for all channels in the
+     * narrow format, for those of lp->repeat in the wide one. In the narrow format it
+     * fills lp->repeat and returns whether any channel needs the wide format.
+     */
+    int (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
+    /* Writes the table on the host, where that combines. */
+    void (*write_coefficients)(sbn_layer_pass *lp);
+    /* The table that step 3 of a replica reads; NULL: it reads none. */
+    sbn_channel_table *(*table)(sbn_layer_pass *lp, size_t replica);
+    /* Enqueues step 3 of a replica. */
+    int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
+    /* Enqueues all of it in one launch: src/launch/whole.h. NULL: never. */
+    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks, sbn_wait *wait,
+                 cl_event *event);
+    /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
+    int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
+    /* Keeps the statistics that the host has combined. Or NULL. */
+    void (*commit)(sbn_layer_pass *lp);
+} sbn_layer_pass_kind;
+
+#define SBN_COLUMNS 4
+
+struct sbn_layer_pass {
+    sbn_layer_pass *next; /* of the pass, in the order of the call; or idle */
+    sbn_group *group;
+    const sbn_layer_pass_kind *kind;
+    const struct sbn_steps *steps; /* who combines: src/pass/steps.h */
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+    unsigned flags;
+    const sbn_shard *given; /* by the caller, who must keep them until they are copied */
+    sbn_shard *shards;
+    sbn_shape *shapes;
+    cl_event *ready; /* per replica: after the caller's wait list */
+    cl_event *last;  /* per replica: the last command of step 3 */
+    sbn_work *work;  /* per replica */
+    sbn_call call;
+
+    uint64_t own;   /* values per channel of this rank */
+    uint64_t count; /* of all replicas and ranks that it is combined with */
+    uint32_t place; /* of the layer among the calls that other ranks must make, too */
+    size_t strip;   /* channels of a work-group, where one launch does all steps */
+    int pending;    /* its accumulators are to be combined, or combined once more */
+    size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
+    sbn_result result;
+    /*
+     * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.
+     */
+    const char *enqueued;
+    char enqueued_of[64];
+
+    unsigned char *repeat;        /* per channel: to be redone wide */
+    double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
+    sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
+    size_t channels_size;         /* for which there is room */
+};
+
+/* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
+int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica);
+
+/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
+
+/* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
+int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);
+int sbn__layer_pass_has_peers(const sbn_layer_pass *lp);
+
+/* 1 if it updates the running statistics. */
+int sbn__layer_pass_tracks(const sbn_layer_pass *lp);
+
+sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
+void sbn__layer_pass_destroy(sbn_layer_pass *lp);
+
+/* Releases its layer and saved statistics; its memory is kept. */
+void sbn__layer_pass_release(sbn_layer_pass *lp);
+
+#endif

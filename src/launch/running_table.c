@@ -1,0 +1,40 @@
+#include "launch/running_table.h"
+
+#include <string.h>
+
+int sbn__running_table(sbn_batchnorm *layer)
+{
+    if (layer->table.device || layer->group->replica_count == 0)
+        return SBN_SUCCESS;
+    const int status = sbn__coefficients_create(&layer->table, layer->group, layer->channels);
+    if (status)
+        sbn__channel_table_destroy(&layer->table);
+    return status;
+}
+
+/* Writes the host copy of the running statistics' coefficients, unless it is up to date. */
+static int write_running_coefficients(sbn_batchnorm *layer)
+{
+    const sbn_running *running = layer->running;
+    float *host;
+    int status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (status || layer->table_version == running->version || layer->group->replica_count == 0)
+        return status;
+    status = sbn__running_table(layer);
+    if (!status)
+        status = sbn__channel_table_host(&layer->table, 0, &host);
+    if (status)
+        return status;
+    sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);
+    layer->table_version = running->version;
+    memset(layer->table_fresh, 0, layer->group->replica_count);
+    return SBN_SUCCESS;
+}
+
+int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
+{
+    const int status = write_running_coefficients(layer);
+    return status || layer->table_fresh[replica->index]
+               ? status
+               : sbn__channel_table_write(&layer->table, replica);
+}

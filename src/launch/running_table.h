@@ -1,0 +1,16 @@
+/* The table of coefficients of a layer's running statistics. */
+#ifndef SBN_LAUNCH_RUNNING_TABLE_H
+#define SBN_LAUNCH_RUNNING_TABLE_H
+
+#include "layer/batchnorm.h"
+
+/* Creates the table of the running statistics if it has not been used before. */
+int sbn__running_table(sbn_batchnorm *layer);
+
+/*
+ * Writes the running statistics to a replica's table unless they are there. The caller sets
+ * table_fresh once a command that reads it is enqueued.
+ */
+int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica);
+
+#endif

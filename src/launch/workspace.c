@@ -1,0 +1,35 @@
+#include "launch/workspace.h"
+
+void sbn__work_step(sbn_work *work, size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        if (work[r].next)
+            sbn__move_event(&work[r].last, &work[r].next);
+}
+
+void sbn__work_wait(const sbn_work *work, size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        if (work[r].last)
+            clWaitForEvents(1, &work[r].last);
+}
+
+void sbn__work_clear(sbn_work *work, size_t replicas)
+{
+    sbn__work_wait(work, replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_event(&work[r].last);
+        sbn__release_event(&work[r].next);
+    }
+}
+
+void sbn__work_close(sbn_work *work, size_t replicas)
+{
+    sbn__work_clear(work, replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_buffer(&work[r].partial);
+        sbn__release_buffer(&work[r].accumulators);
+        sbn__release_buffer(&work[r].repeat);
+        sbn__staging_release(&work[r].on_host);
+    }
+}

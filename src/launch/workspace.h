@@ -1,0 +1,39 @@
+/*
+ * Working memory of steps 1 and 2: each replica's accumulators, on the device and on the host, kept
+ * from pass to pass. The functions take the replicas' array.
+ */
+#ifndef SBN_LAUNCH_WORKSPACE_H
+#define SBN_LAUNCH_WORKSPACE_H
+
+#include "device/staging.h"
+
+/* A reduction has left these accumulators: of each slice, or added up. */
+typedef struct sbn_reduced {
+    cl_mem mem;
+    cl_uint slices; /* 0: none */
+} sbn_reduced;
+
+/* The working memory of one replica. */
+typedef struct sbn_work {
+    sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
+    sbn_staging on_host;                     /* a copy of them, where the host combines */
+    sbn_device_buffer repeat;                /* where devices combine: a byte a channel */
+    sbn_reduced reduced;
+    cl_mem repeats; /* which channels a wide reduction is for; NULL: all */
+    cl_event last;  /* the last command that uses any of these */
+    cl_event next;  /* takes its place when all replicas have enqueued theirs */
+} sbn_work;
+
+/* Every replica's next command becomes its last one. */
+void sbn__work_step(sbn_work *work, size_t replicas);
+
+/* Blocks until the commands that use the memory are over, or have failed. */
+void sbn__work_wait(const sbn_work *work, size_t replicas);
+
+/* Waits for them; then the memory is free for another pass. */
+void sbn__work_clear(sbn_work *work, size_t replicas);
+
+/* Waits, too, and releases what the structs hold. */
+void sbn__work_close(sbn_work *work, size_t replicas);
+
+#endif

@@ -1,0 +1,224 @@
+#include "pass/begin.h"
+
+#include "pass/end.h"
+#include "pass/pool.h"
+#include "pass/progress.h"
+#include "pass/start.h"
+#include "tensor/overlap.h"
+#include "tensor/shard.h"
+
+/* Adds the layer's index to the sentence in calls of several layers. */
+static int of_branch(int status, size_t i, size_t count)
+{
+    return status && count > 1 ? sbn__fail(status, "branches[%zu]: %s", i, sbn_last_error())
+                               : status;
+}
+
+static sbn_branch branch_at(const sbn_branch *branches, size_t i)
+{
+    sbn_branch branch;
+    sbn__struct_get(&branch, sizeof branch, branches, i);
+    return branch;
+}
+
+static int check_failed(const sbn_pass *pass)
+{
+    return sbn__pass_is_local(pass)
+               ? SBN_SUCCESS
+               : sbn__communicator_check(&pass->group->communicator, "the group");
+}
+
+/* Opens the layer passes, which needs no device. */
+static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
+                              size_t count, const sbn_result *results)
+{
+    sbn_layer_pass *lp = pass->layer_passes;
+    for (size_t i = 0; i < count; ++i, lp = lp->next) {
+        const sbn_branch branch = branch_at(branches, i);
+        const int status = sbn__layer_pass_open(lp, choose, &branch);
+        sbn__pass_error(pass, lp, of_branch(status, i, count));
+    }
+    sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));
+    sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
+}
+
+/* The host's turn in a pass comes later than what would be enqueued now. */
+static int host_is_busy(const sbn_group *group)
+{
+    const sbn_pass_pool *pool = group->passes;
+    for (size_t i = 0; i < pool->count; ++i)
+        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
+            return 1;
+    return 0;
+}
+
+/* 1 if the devices combine whatever is to be combined. */
+static int devices_combine(const sbn_pass *pass)
+{
+    int can = !pass->error && pass->group->combines && !sbn__pass_is_joined(pass) &&
+              !host_is_busy(pass->group),
+        some = 0;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next) {
+        some |= lp->kind->reduce != NULL;
+        /* A backward pass reads what the forward pass has left there. */
+        can = !lp->kind->reduce || lp->kind->fills || lp->saved->moments->on_device;
+    }
+    return can && some;
+}
+
+/* Layers of a call may add up gradients in one buffer: only one alone is made at once. */
+static void prepare_layer_passes(sbn_pass *pass, size_t count, int at_once)
+{
+    const int devices = devices_combine(pass);
+    sbn_layer_pass *lp = pass->layer_passes;
+    pass->start = devices ? sbn__start_on_devices : sbn__start_on_host;
+    for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next) {
+        const int status = sbn__layer_pass_prepare(lp, devices, at_once && count == 1);
+        sbn__pass_error(pass, lp, of_branch(status, i, count));
+    }
+}
+
+/* Checks that no layer or replica writes what another one touches. */
+static void check_apart(sbn_pass *pass, size_t count)
+{
+    sbn_claims claims;
+    size_t branch = 0;
+    const sbn_layer_pass *lp = pass->layer_passes;
+    if (pass->error || count * pass->group->replica_count < 2)
+        return;
+    int status = sbn__claims_start(&claims, pass->group, count);
+    for (size_t i = 0; i < count && !status; ++i, lp = lp->next)
+        sbn__claims_add_shards(&claims, lp->layer, i, lp->shards, lp->shapes, lp->kind->needs,
+                               lp->flags, lp->kind->operation);
+    if (!status)
+        status = sbn__claims_check(&claims, &branch);
+    lp = pass->layer_passes;
+    for (size_t i = 0; i < branch; ++i)
+        lp = lp->next;
+    sbn__pass_error(pass, lp, of_branch(status, branch, count));
+}
+
+/* A call counts once, however many layers it has. */
+static void number_layer_passes(sbn_pass *pass)
+{
+    if (sbn__pass_is_local(pass))
+        return;
+    uint32_t place = 0;
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        lp->call.number = pass->group->communicator.calls;
+        lp->place = lp->kind->local ? 0 : place++;
+    }
+    ++pass->group->communicator.calls;
+}
+
+/* Enqueues step 1 and starts step 2 or, in a joined pass, tells the others of the error. */
+static int launch(sbn_pass *pass)
+{
+    sbn__pass_enter(pass);
+    if (!sbn__pass_is_joined(pass)) {
+        sbn__pass_start_alone(pass);
+        if (pass->stage == SBN_STAGE_LOCAL)
+            pass->start(pass);
+        return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
+    }
+    if (!pass->error)
+        pass->start(pass);
+    sbn__progress_join(pass);
+    if (pass->error)
+        sbn__pass_wait(pass);
+    return pass->error;
+}
+
+static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begun)
+{
+    if (!begun)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a place for the handle, got NULL");
+    *begun = NULL;
+    if (!branches || count == 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s",
+                         branches ? "count: expected at least 1 layer, got 0"
+                                  : "branches: expected an array of layers, got NULL");
+    if (count > SBN_MAX_BRANCHES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "count: expected at most %d layers, got %zu",
+                         SBN_MAX_BRANCHES, count);
+    int status = sbn__struct_check(branches, count, SBN_STRUCT(sbn_branch), "branches");
+    if (status)
+        return status;
+    status = sbn__check_handle(branches->layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return of_branch(status, 0, count);
+    const sbn_group *group = branches->layer->group;
+    for (size_t i = 0; i < count; ++i) {
+        const sbn_branch branch = branch_at(branches, i);
+        if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
+            sbn__forget_events(branch.layer->group, branch.shards);
+    }
+    if (group->passes_under_way == SBN_MAX_PASSES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
+                         SBN_MAX_PASSES);
+    sbn__error_clear();
+    return SBN_SUCCESS;
+}
+
+/* 1 if no layer of the call combines with other ranks, as far as the call is valid. */
+static int is_local_call(sbn__choose *choose, const sbn_branch *branches, size_t count)
+{
+    int local = 1;
+    for (size_t i = 0; i < count; ++i) {
+        sbn_branch branch = branch_at(branches, i);
+        int status = sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer");
+        const sbn_layer_pass_kind *kind = choose(&branch, &status);
+        local = local && !status && kind->local;
+    }
+    return local;
+}
+
+/* Without memory for a pass the other ranks cannot be told: the communicator is dead. */
+static int acquire(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    sbn_communicator *c = &branches->layer->group->communicator;
+    const int status = sbn__pass_acquire(branches->layer->group, count, pass);
+    if (!status || !sbn__communicator_is_joined(c) || is_local_call(choose, branches, count))
+        return status;
+    return sbn__communicator_die_of_memory(c, "a pass");
+}
+
+/* `at_once`: the caller ends the pass before it does anything else. */
+static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
+                 const sbn_result *results, int at_once, sbn_pass **begun)
+{
+    sbn__error_clear();
+    int status = check_begin(branches, count, begun);
+    if (status)
+        return status;
+    sbn_pass *pass = NULL;
+    status = acquire(choose, branches, count, &pass);
+    if (status)
+        return status;
+    open_layer_passes(pass, choose, branches, count, results);
+    const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
+    if (!pass->error || told)
+        number_layer_passes(pass);
+    prepare_layer_passes(pass, count, at_once);
+    check_apart(pass, count);
+    status = pass->error && !told ? pass->error : launch(pass);
+    if (!status) {
+        *begun = pass;
+        return SBN_SUCCESS;
+    }
+    sbn__pass_release(pass);
+    return sbn__fail(status, "%s", pass->sentence);
+}
+
+int sbn__pass_begin(sbn__choose *choose, const sbn_branch *branches, size_t count, sbn_pass **pass)
+{
+    return begin(choose, branches, count, NULL, 0, pass);
+}
+
+int sbn__pass_run(sbn__choose *choose, const sbn_branch *branches, size_t count,
+                  sbn_result *results)
+{
+    sbn_pass *pass;
+    const int status = begin(choose, branches, count, results, 1, &pass);
+    return status ? status : sbn_pass_end(pass, results);
+}

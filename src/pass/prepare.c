@@ -1,0 +1,154 @@
+#include "pass/prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "pass/steps.h"
+#include "tensor/invertible.h"
+#include "tensor/shard.h"
+
+/* Fills the call, which names the layer pass in headers and sentences. */
+static void describe(sbn_layer_pass *lp)
+{
+    const sbn_batchnorm *layer = lp->layer;
+    const sbn_saved *read = lp->kind->fills ? NULL : lp->saved;
+    lp->call = (sbn_call){
+        .operation = lp->kind->operation,
+        .name = layer ? layer->name : "",
+        .code = lp->kind->code,
+        .settings = layer ? &layer->settings : NULL,
+        .flags = lp->flags & ~(unsigned)SBN_ACCUMULATE_GRADIENTS,
+        .channels = layer ? (uint32_t)layer->channels : 0,
+        .saved = read ? read->pass : 0,
+        .saved_place = read ? read->place : 0,
+    };
+}
+
+static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
+{
+    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status && layer->group != group)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "layer: expected one of the first layer's group, got layer \"%s\" of another",
+            layer->name);
+    return status;
+}
+
+int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch)
+{
+    sbn_branch call = *branch;
+    int status = check_layer(call.layer, lp->group);
+    lp->layer = status ? NULL : call.layer;
+    if (lp->layer)
+        ++lp->layer->under_way;
+    lp->kind = choose(&call, &status);
+    lp->flags = call.flags;
+    lp->given = call.shards;
+    lp->place = 0;
+    if (!status) {
+        lp->saved = call.saved;
+        ++lp->saved->used;
+        lp->saved->filling |= lp->kind->fills;
+    }
+    describe(lp);
+    return status;
+}
+
+void sbn__layer_pass_start(sbn_layer_pass *lp)
+{
+    lp->pending = lp->steps->reduce[SBN_NARROW] != NULL;
+    lp->count = lp->own;
+    lp->result = (sbn_result){sizeof lp->result, 0, !lp->group->communicator.alone, 0};
+    memset(lp->repeat, 0, lp->layer->channels);
+}
+
+static int prepare_channels(sbn_layer_pass *lp)
+{
+    const size_t channels = lp->layer->channels;
+    const sbn_group *group = lp->group;
+    if (lp->channels_size >= channels)
+        return SBN_SUCCESS;
+    lp->channels_size = 0;
+    sbn__free(lp->repeat);
+    lp->repeat = sbn__allocate(channels);
+    int made = lp->repeat != NULL;
+    for (int i = 0; i < SBN_COLUMNS; ++i) {
+        sbn__free(lp->columns[i]);
+        lp->columns[i] = sbn__allocate(sizeof(double) * channels);
+        made = made && lp->columns[i];
+    }
+    if (!made)
+        return sbn__fail_memory("the channels of a pass");
+    sbn__channel_table_destroy(&lp->gradients);
+    const int status = sbn__channel_table_create(&lp->gradients, group->replicas,
+                                                 group->replica_count, SBN_GRADIENT_ROWS, channels,
+                                                 0);
+    if (status == SBN_SUCCESS)
+        lp->channels_size = channels;
+    return status;
+}
+
+/* Makes the working memory large enough. */
+static int prepare_memory(sbn_layer_pass *lp)
+{
+    const size_t replicas = lp->group->replica_count;
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_event(&lp->ready[r]);
+        sbn__release_event(&lp->last[r]);
+    }
+    int status = prepare_channels(lp);
+    lp->gradients.channels = lp->layer->channels;
+    return status;
+}
+
+/* A mask is not touched before the pass writes it: this one may still fail. */
+static int prepare_masks(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    int status = SBN_SUCCESS;
+    if (!lp->kind->has_backward || !sbn__is_masked(lp->layer))
+        return status;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = sbn__mask_prepare(&lp->saved->masks[r], &group->replicas[r], &lp->shapes[r]);
+    return status;
+}
+
+int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
+{
+    const sbn_group *group = lp->group;
+    const char *operation = lp->kind->operation;
+    int status = sbn__layer_pass_check_enqueued(lp);
+    if (!status)
+        status = prepare_memory(lp);
+    if (!status)
+        status = sbn__check_shards(lp->layer, lp->given, lp->kind->needs, operation, lp->shapes);
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        lp->shards[r] = sbn__shard_at(lp->given, r);
+    if (!status && !lp->kind->fills)
+        status = sbn__check_same_shapes(lp->saved, lp->shapes, operation);
+    if (!status && lp->kind->has_backward && lp->layer->from_output)
+        /* The columns are not in use yet. */
+        status = sbn__check_invertible(lp->layer, lp->shards, lp->shapes, operation,
+                                       (float *)lp->columns[0], (float *)lp->columns[1]);
+    if (!status)
+        status = prepare_masks(lp);
+    lp->own = 0;
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        lp->own += lp->shapes[r].values;
+    lp->steps = sbn__steps_of(lp, devices, at_once);
+    if (!status && lp->steps->prepare)
+        status = lp->steps->prepare(lp);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        sbn_shard *shard = &lp->shards[r];
+        if (lp->layer->from_output && !lp->kind->fills)
+            shard->x = shard->y;
+        if (shard->num_wait > 0)
+            status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
+                                 &lp->ready[r]);
+    }
+    if (!status)
+        sbn__layer_pass_start(lp);
+    return status;
+}

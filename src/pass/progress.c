@@ -1,0 +1,201 @@
+#include "pass/progress.h"
+
+#include <string.h>
+
+#include "collective/mismatch.h"
+#include "pass/fallback.h"
+#include "pass/start.h"
+#include "pass/pool.h"
+
+static void start(sbn_pass *pass, sbn_request *request, int tag, size_t count, sbn_stage stage)
+{
+    const int status = sbn__request_start(&pass->group->communicator, request, tag, count);
+    if (status)
+        sbn__passes_give_up(pass->group, status);
+    else
+        pass->stage = stage;
+}
+
+static int arrived(sbn_pass *pass, sbn_request *request)
+{
+    int done;
+    const int status = sbn__request_poll(&pass->group->communicator, request, &done);
+    if (status)
+        sbn__passes_give_up(pass->group, status);
+    return done;
+}
+
+/* Without memory for a request the communicator is dead. */
+static void die_of_memory(sbn_pass *pass)
+{
+    char name[128];
+    sbn__pass_name(pass, name, sizeof name);
+    sbn__passes_give_up(pass->group,
+                        sbn__communicator_die_of_memory(&pass->group->communicator, name));
+}
+
+void sbn__progress_join(sbn_pass *pass)
+{
+    sbn__header_fill(pass->header.words, pass->error, pass->layer_passes->call.number,
+                     (uint32_t)pass->sent, sbn__pass_digest(pass));
+    start(pass, &pass->header, SBN_TAG_HEADER, SBN_HEADER_WORDS, SBN_STAGE_HEADER);
+}
+
+static void start_mismatch(sbn_pass *pass)
+{
+    const sbn_transport *transport = &pass->group->communicator.transport;
+    const size_t words = sbn__mismatch_words(transport->world_size);
+    const sbn_call call = sbn__pass_call(pass);
+    if (sbn__request_reserve(&pass->mismatch, words, "a mismatch")) {
+        die_of_memory(pass);
+        return;
+    }
+    memset(pass->mismatch.words, 0, sizeof(int64_t) * words);
+    sbn__mismatch_fill(pass->mismatch.words, transport->rank, &call);
+    start(pass, &pass->mismatch, SBN_TAG_REPEAT, words, SBN_STAGE_MISMATCH);
+}
+
+static void leave_header(sbn_pass *pass, int oldest)
+{
+    if (!arrived(pass, &pass->header))
+        return;
+    if (sbn__header_agrees(pass->header.words, pass->group->communicator.transport.world_size))
+        pass->stage = SBN_STAGE_LOCAL;
+    else if (oldest)
+        start_mismatch(pass);
+}
+
+/* The sums are complete. Layer passes that need the wide format are combined again. */
+static void finish_sums(sbn_pass *pass)
+{
+    const sbn_sums sums = sbn__pass_sums(pass);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        if (!lp->pending)
+            continue;
+        const sbn_accumulators all = sbn__sums_of(&sums, lp, pass->sums.words);
+        lp->pending = lp->kind->finish(lp, &all);
+        lp->result.wide |= lp->pending;
+    }
+    if (sbn__pass_has_pending(pass)) {
+        pass->format = SBN_WIDE;
+        pass->stage = SBN_STAGE_LOCAL;
+        sbn__start_on_host(pass);
+    } else {
+        sbn__pass_conclude(pass);
+    }
+}
+
+static void send(sbn_pass *pass)
+{
+    const sbn_sums sums = sbn__pass_sums(pass);
+    if (!pass->error) {
+        sbn__sums_encode(&sums, pass->sums.words);
+    } else if (pass->sums.capacity >= pass->sent) {
+        memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
+    } else {
+        die_of_memory(pass);
+        return;
+    }
+    pass->sums.words[0] = pass->error != 0;
+    start(pass, &pass->sums, pass->format == SBN_WIDE ? SBN_TAG_REPEAT : SBN_TAG_WORDS, pass->sent,
+          SBN_STAGE_SENT);
+}
+
+/*
+ * The pass fails on this rank alone: no request of it is open on other ranks. If it is joined, they
+ * have already continued, so the group fails here.
+ */
+static void fail_alone(sbn_pass *pass)
+{
+    sbn__fail(pass->error, "%s", pass->sentence);
+    if (sbn__pass_is_joined(pass))
+        sbn__communicator_fail(&pass->group->communicator, pass->error);
+    sbn__pass_settle(pass, pass->error);
+}
+
+static void leave_local(sbn_pass *pass, int oldest, int may_send)
+{
+    const sbn_sums sums = sbn__pass_sums(pass);
+    const int sends = pass->sent > 1;
+    if (!sbn__start_arrived(pass))
+        return;
+    if (!sends && pass->error) {
+        fail_alone(pass);
+        return;
+    }
+    if (sends ? !may_send || (pass->format == SBN_WIDE && !oldest)
+              : !oldest && !sbn__pass_is_local(pass))
+        return;
+    if (!pass->error)
+        sbn__sums_add(&sums, pass->sums.words);
+    if (sends)
+        send(pass);
+    else
+        finish_sums(pass);
+}
+
+static void leave_sent(sbn_pass *pass, int oldest)
+{
+    const sbn_sums sums = sbn__pass_sums(pass);
+    if (!arrived(pass, &pass->sums) || !oldest)
+        return;
+    if (pass->sums.words[0] != 0) {
+        start_mismatch(pass);
+        return;
+    }
+    sbn__sums_decode(&sums, pass->sums.words);
+    if (sbn__pass_accept_counts(pass))
+        finish_sums(pass);
+}
+
+static void leave_mismatch(sbn_pass *pass)
+{
+    const sbn_transport *transport = &pass->group->communicator.transport;
+    const int64_t *words = pass->mismatch.words;
+    char sentence[SBN_SENTENCE_SIZE];
+    if (!arrived(pass, &pass->mismatch))
+        return;
+    if (sbn__mismatch_goes_on(words, transport->world_size)) {
+        ++pass->place;
+        start_mismatch(pass);
+        return;
+    }
+    int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size,
+                                    sentence, sizeof sentence);
+    sbn__fail(status, "%s", sentence);
+    if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT) ||
+        sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED))
+        sbn__passes_left_behind(pass->group, status);
+    else
+        sbn__pass_settle(pass, status);
+}
+
+/* Advances the pass through its stages until it must wait. */
+static void progress(sbn_pass *pass, int oldest, int may_send)
+{
+    sbn_stage stage;
+    do {
+        stage = pass->stage;
+        switch (stage) {
+        case SBN_STAGE_HEADER: leave_header(pass, oldest); break;
+        case SBN_STAGE_LOCAL: leave_local(pass, oldest, may_send); break;
+        case SBN_STAGE_SENT: leave_sent(pass, oldest); break;
+        case SBN_STAGE_MISMATCH: leave_mismatch(pass); break;
+        case SBN_STAGE_SETTLED: break;
+        }
+    } while (pass->stage != stage);
+}
+
+void sbn__progress(sbn_group *group)
+{
+    const sbn_pass_pool *pool = group->passes;
+    int oldest = 1, may_send = 1;
+    sbn__communicator_sweep(&group->communicator);
+    for (size_t i = 0; i < pool->count; ++i) {
+        sbn_pass *pass = pool->under_way[i];
+        progress(pass, oldest, may_send);
+        const int sent = pass->stage == SBN_STAGE_SENT || pass->format == SBN_WIDE;
+        oldest = oldest && pass->stage == SBN_STAGE_SETTLED;
+        may_send = may_send && (sent || pass->stage >= SBN_STAGE_MISMATCH);
+    }
+}

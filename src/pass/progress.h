@@ -1,0 +1,25 @@
+/*
+ * Step 2 of a pass: a state machine, for all layer passes together.
+ *
+ *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other ranks
+ *             LOCAL -> SETTLED              alone
+ *             LOCAL -> LOCAL                alone: once more, in the wide format
+ *                      SENT -> LOCAL        layer passes that need the wide format, once more
+ *   HEADER, SENT -> MISMATCH -> SETTLED     a disagreement or an error
+ *
+ * With each tag all ranks start the same requests in the same order: words in the order the passes
+ * began; mismatches and words in the wide format only for the oldest unsettled pass. Nothing here
+ * blocks, except that after a timeout the fall-back waits for this rank's own devices.
+ */
+#ifndef SBN_PASS_PROGRESS_H
+#define SBN_PASS_PROGRESS_H
+
+#include "pass/pass.h"
+
+/* Starts the header of a joined pass whose reduction is enqueued, or whose error is kept in it. */
+void sbn__progress_join(sbn_pass *pass);
+
+/* Advances every pass of the group without blocking, in the order they began. */
+void sbn__progress(sbn_group *group);
+
+#endif

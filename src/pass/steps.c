@@ -1,0 +1,130 @@
+#include "pass/steps.h"
+
+#include <string.h>
+
+#include "launch/combine.h"
+#include "launch/reduce.h"
+#include "launch/whole.h"
+#include "pass/sums.h"
+
+/* Marks the saved statistics as this pass's, with the moments where they have been computed. */
+static void save(const sbn_layer_pass *lp, int by_host)
+{
+    sbn_saved *saved = lp->saved;
+    if (!lp->kind->fills)
+        return;
+    saved->filled = 1;
+    saved->frozen = lp->kind->local;
+    saved->pass = lp->call.number;
+    saved->place = lp->place;
+    saved->count = lp->count;
+    memcpy(saved->shapes, lp->shapes, sizeof *saved->shapes * lp->group->replica_count);
+    saved->moments->on_host = by_host;
+    saved->moments->on_device = !by_host;
+}
+
+static void commit_on_host(sbn_layer_pass *lp)
+{
+    save(lp, 1);
+    if (lp->kind->commit)
+        lp->kind->commit(lp);
+    lp->kind->write_coefficients(lp);
+}
+
+static void commit_on_devices(sbn_layer_pass *lp)
+{
+    save(lp, 0);
+}
+
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    const int status = lp->kind->apply(lp, replica);
+    return status || !lp->kind->store ? status : lp->kind->store(lp, replica);
+}
+
+static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    sbn_channel_table *table = lp->kind->table(lp, replica->index);
+    const int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
+    return status ? status : apply(lp, replica);
+}
+
+/* The host is to write tables, and to read running statistics or update them. */
+static int prepare_host(sbn_layer_pass *lp)
+{
+    const size_t replicas = lp->group->replica_count;
+    const sbn_batchnorm *layer = lp->layer;
+    float *host;
+    sbn__work_wait(lp->work, replicas);
+    int status = sbn__layer_pass_check_enqueued(lp);
+    sbn__work_clear(lp->work, replicas);
+    lp->enqueued = NULL;
+    for (size_t r = 0; r < replicas && !status; ++r)
+        status = sbn__channel_table_host(&lp->gradients, r, &host);
+    if (!status && lp->kind->fills && replicas > 0)
+        status = sbn__channel_table_host(&lp->saved->table, 0, &host);
+    if (!status && lp->kind->fills && layer->tracks)
+        status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (!status && !lp->kind->fills && lp->kind->reduce)
+        status = sbn__saved_read(lp->saved);
+    return status;
+}
+
+static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
+{
+    (void)tracks;
+    const int status = sbn__reduce(lp, replica, format);
+    return status ? status : sbn__sums_read(lp, replica, format);
+}
+
+static int reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
+{
+    (void)tracks;
+    return sbn__reduce_on_device(lp, replica, format);
+}
+
+static int has_applied(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    (void)lp;
+    (void)replica;
+    return SBN_SUCCESS;
+}
+
+static const sbn_steps nothing_to_combine = {
+    .prepare = prepare_host,
+    .commit = commit_on_host,
+    .apply = apply_from_host,
+};
+
+static const sbn_steps host_combines = {
+    .prepare = prepare_host,
+    .reduce = {reduce_to_host, reduce_to_host},
+    .commit = commit_on_host,
+    .apply = apply_from_host,
+};
+
+/* The wide format is always enqueued; its kernels have nothing to do where no channel needs it. */
+static const sbn_steps devices_combine = {
+    .reduce = {reduce_on_device, reduce_on_device},
+    .combine = {sbn__device_combine, sbn__device_combine},
+    .commit = commit_on_devices,
+    .apply = apply,
+};
+
+static const sbn_steps one_launch = {
+    .reduce = {sbn__whole, NULL},
+    .combine = {NULL, sbn__whole},
+    .commit = commit_on_devices,
+    .apply = has_applied,
+};
+
+const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
+{
+    if (!lp->kind->reduce)
+        return &nothing_to_combine;
+    /* Without values there is nothing to enqueue, and zeros come from the host. */
+    if (!devices || lp->own == 0)
+        return &host_combines;
+    lp->strip = at_once ? sbn__whole_strip(lp) : 0;
+    return lp->strip > 0 ? &one_launch : &devices_combine;
+}

@@ -1,0 +1,30 @@
+/*
+ * The step plans of a layer pass: who combines its accumulators, and what is enqueued for that. The
+ * pass chooses one when it begins.
+ */
+#ifndef SBN_PASS_STEPS_H
+#define SBN_PASS_STEPS_H
+
+#include "launch/layer_pass.h"
+
+/* Enqueues a part of a pass on a replica, in a format; `tracks`: it updates the running statistics. */
+typedef int sbn__enqueue(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
+
+typedef struct sbn_steps {
+    /* Brings the copies up to date that the host is to read or write. Or NULL. */
+    int (*prepare)(sbn_layer_pass *lp);
+    /* Step 1, and step 2 where devices combine, by format. NULL: there is nothing to enqueue. */
+    sbn__enqueue *reduce[SBN_FORMATS], *combine[SBN_FORMATS];
+    /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
+    void (*commit)(sbn_layer_pass *lp);
+    /* Enqueues step 3 on a replica. */
+    int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
+} sbn_steps;
+
+/*
+ * The plan of a layer pass whose shapes are known. `devices`: of a pass that devices combine;
+ * `at_once`: of one layer, which the caller ends before it does anything else.
+ */
+const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once);
+
+#endif

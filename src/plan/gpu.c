@@ -1,0 +1,162 @@
+#include "plan/gpu.h"
+
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
+
+/*
+ * Work-groups are enough for every compute unit to hide latency, and no more than pays: each slice
+ * leaves accumulators that must be written, read and added.
+ */
+
+/* The sizes that a kernel of step 1 takes. */
+typedef struct gpu_reduction {
+    size_t most_strip;  /* channels of a work-group, at most */
+    size_t at_once;     /* blocks that its items take at once */
+    size_t least, most; /* blocks of a work-group, unless accumulators would be too many */
+} gpu_reduction;
+
+enum { LANE_SETS = SBN_GPU_ITEMS / 16 };
+
+static const gpu_reduction reductions[SBN_REDUCTIONS] = {
+    /* An item has a lane. 64 blocks fill the work-items that add blocks once: 64 KB of a tensor. */
+    [SBN_REDUCE_LARGE_PLANES] = {LANE_SETS, LANE_SETS, 64, 128},
+    [SBN_REDUCE_SMALL_PLANES] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
+    /* An item has a block, of one channel. 32 channels are a cache line of 128 bytes. */
+    [SBN_REDUCE_COLUMNS] = {32, SBN_GPU_ITEMS, SBN_GPU_ITEMS, 4 * SBN_GPU_ITEMS},
+    /* An item has a run of rows. */
+    [SBN_REDUCE_ROWS] = {32, SBN_GPU_ITEMS *SBN_GPU_LOADS, SBN_GPU_ITEMS *SBN_GPU_LOADS,
+                         8 * SBN_GPU_ITEMS *SBN_GPU_LOADS},
+};
+
+/* Work-groups of 256 items that a compute unit of NVIDIA or AMD holds, at most 8, about half. */
+#define WORK_GROUPS_PER_UNIT 4
+
+/* A command that adds so many slices or more costs less than reading them one by one. */
+#define SLICES_TO_ADD 4
+
+/* Accumulators of slices: 2 % of a tensor, or what caches hold. */
+static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size_t)1 << 20};
+
+/* Rows of a tile, at least, below which coefficients are not read for rows but for a plane; ... */
+#define LEAST_ROWS 8
+#define ROWS_AT_ONCE 4
+/* ... planes of this many elements at least: 4 vectors for each work-item. */
+#define LEAST_PLANE (4 * (size_t)SBN_GPU_TILE)
+/* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
+#define APPLY_ELEMENTS (8 * (size_t)SBN_GPU_TILE)
+
+/* Some devices count work-groups of the second dimension to 65535 only. */
+#define MOST_WORK_GROUPS 32768
+
+static size_t work_groups_wanted(const sbn_replica *replica)
+{
+    return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
+                      replica->compute_units * WORK_GROUPS_PER_UNIT);
+}
+
+static int reduction_of(const sbn_shape *shape)
+{
+    if (shape->plane == 1)
+        return SBN_REDUCE_ROWS;
+    if (shape->layout == SBN_LAYOUT_NHWC)
+        return SBN_REDUCE_COLUMNS;
+    return shape->plane <= SBN_GPU_SMALL_PLANE ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
+}
+
+/*
+ * Planes of several blocks are read one channel after the other, unless a channel's blocks are too
+ * few for the items of a work-group and the channels suffice for the units.
+ */
+static cl_uint log2_strip_of(const sbn_shape *shape, int reduction, size_t wanted)
+{
+    const gpu_reduction *kernel = &reductions[reduction];
+    size_t most = sbn__at_most(kernel->most_strip, shape->channels);
+    if (reduction == SBN_REDUCE_LARGE_PLANES && shape->blocks > 1) {
+        const size_t filled = sbn__at_least(kernel->least / shape->channel_blocks, 1);
+        most = sbn__at_most(most, sbn__at_most(filled, shape->channels / wanted));
+    }
+    cl_uint log2 = 0;
+    while ((size_t)2 << log2 <= most)
+        ++log2;
+    return log2;
+}
+
+sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
+                                     size_t accumulator_length)
+{
+    const int reduction = reduction_of(shape);
+    const gpu_reduction *kernel = &reductions[reduction];
+    const size_t wanted = work_groups_wanted(replica);
+    const cl_uint log2_strip = log2_strip_of(shape, reduction, wanted);
+    const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
+    const size_t units = shape->channel_blocks; /* of which slices are made */
+    const sbn_tuning *tuning = &replica->tuning;
+    const size_t least = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->least);
+    const size_t most = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->most);
+    size_t per_slice = sbn__ceil_div(strips * units, wanted);
+    per_slice = sbn__at_most(per_slice, sbn__at_least(most >> log2_strip, 1));
+    per_slice = sbn__at_least(per_slice, sbn__at_least(least >> log2_strip, 1));
+    const size_t allowed =
+        sbn__slices_allowed(shape, replica, &slice_limits,
+                            shape->channels * accumulator_length * sizeof(int64_t), strips);
+    per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
+    /* All slices alike, and items that take blocks at once all busy. */
+    per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));
+    const size_t step = sbn__at_least(kernel->at_once >> log2_strip, 1);
+    per_slice = sbn__ceil_div(per_slice, step) * step;
+    const size_t slices = sbn__ceil_div(units, per_slice);
+    return (sbn_reduce_plan){
+        .reduction = reduction,
+        .work_groups = {strips, slices},
+        .strip = (cl_uint)strip,
+        .log2_strip = log2_strip,
+        .slices = (cl_uint)slices,
+        .adds_slices = slices >= SLICES_TO_ADD,
+        .per_slice = (cl_uint)per_slice,
+    };
+}
+
+/* Work-groups within planes. */
+static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *replica)
+{
+    const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
+    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / elements, 1), MOST_WORK_GROUPS);
+    const size_t range = sbn__ceil_div(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE) *
+                         SBN_GPU_TILE;
+    return (sbn_apply_plan){
+        .walk = SBN_WALK_PLANES,
+        .dimensions = 3,
+        .work_groups = {shape->channels, sbn__ceil_div(shape->plane, range), shape->samples},
+        .per_work_group = (cl_uint)range,
+    };
+}
+
+/* Tiles of rows that are alike. */
+static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica, size_t width)
+{
+    const size_t rows = shape->elements / width, tiles = sbn__ceil_div(width, SBN_GPU_TILE);
+    const size_t wanted = work_groups_wanted(replica);
+    const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
+    size_t per_tile = sbn__at_least(elements / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
+    per_tile = sbn__at_most(per_tile, sbn__at_least(rows * tiles / wanted, 1));
+    /* Rows are loaded ROWS_AT_ONCE at a time. */
+    per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
+    per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, MOST_WORK_GROUPS));
+    return (sbn_apply_plan){
+        .walk = SBN_WALK_ROWS,
+        .dimensions = 2,
+        .work_groups = {tiles, sbn__ceil_div(rows, per_tile)},
+        .length = rows,
+        .per_work_group = (cl_uint)per_tile,
+    };
+}
+
+sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica)
+{
+    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
+    const size_t width = shape->channels * plane;
+    /* Rows are counted in 32 bits. */
+    if (plane > 1 && (width > INT32_MAX || (plane >= LEAST_PLANE && shape->samples < LEAST_ROWS)))
+        return plan_planes(shape, replica);
+    return plan_rows(shape, replica, width);
+}

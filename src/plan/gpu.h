@@ -1,0 +1,11 @@
+/* Plans of the GPU form. */
+#ifndef SBN_PLAN_GPU_H
+#define SBN_PLAN_GPU_H
+
+#include "plan/plan.h"
+
+sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *replica,
+                                     size_t accumulator_length);
+sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica);
+
+#endif

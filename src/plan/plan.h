@@ -1,0 +1,46 @@
+/*
+ * How a shape is cut into work-groups on a device. src/plan/launch_plan.h alone decides it, from
+ * the shape and the device's properties. It affects speed alone: any plan gives the same bits.
+ */
+#ifndef SBN_PLAN_PLAN_H
+#define SBN_PLAN_PLAN_H
+
+#include "device/device.h"
+#include "plan/shape.h"
+
+/* Work-groups of a reduction: (strips of channels, slices of the samples). */
+typedef struct sbn_reduce_plan {
+    int reduction; /* SBN_REDUCE_... */
+    size_t work_groups[2];
+    cl_uint strip;      /* channels of a work-group; GPU form: a power of two, ... */
+    cl_uint log2_strip; /* ... of this exponent */
+    cl_uint slices;     /* each writes accumulators of its own, which are added later */
+    int adds_slices;    /* where devices combine: by a command, before the one that combines */
+    /* CPU form: samples of a slice, or blocks (cl/reduce_nchw.cl, cl/reduce_nhwc.cl); GPU: blocks. */
+    cl_uint per_slice;
+} sbn_reduce_plan;
+
+/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+typedef struct sbn_apply_plan {
+    int walk; /* SBN_WALK_... */
+    cl_uint dimensions;
+    size_t work_groups[3];
+    cl_ulong length;        /* flat: elements of a run; rows: how many there are */
+    cl_uint per_work_group; /* flat, planes: elements; rows: rows */
+    cl_uint non_temporal;   /* stores bypass the caches, if the compiler can do that */
+} sbn_apply_plan;
+
+/* What slices may cost: each leaves accumulators that must be written, read and added. */
+typedef struct sbn_slice_limits {
+    size_t fraction;  /* their accumulators may be this fraction of the tensor, ... */
+    size_t few_bytes; /* ... or this many bytes, while units have fewer than two work-groups */
+} sbn_slice_limits;
+
+/*
+ * Slices that a shard may have, at least 1. `bytes`: of the accumulators of one slice; `strips`: of
+ * channels, each of which has that many slices.
+ */
+size_t sbn__slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
+                           const sbn_slice_limits *limits, size_t bytes, size_t strips);
+
+#endif

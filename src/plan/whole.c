@@ -1,0 +1,77 @@
+#include "plan/whole.h"
+
+#include "plan/cpu.h"
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
+
+/* A work-group that does a whole pass reads this at most, but one channel at least; ... */
+#define WHOLE_BYTES ((size_t)1 << 20)
+/* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
+#define WHOLE_GROUPS 8
+#define WHOLE_ROW 64
+/* Bytes that one work-group reads in less time than launches take. */
+#define WHOLE_LITTLE ((size_t)1 << 16)
+
+/* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
+static size_t channels_of_lines(size_t plane)
+{
+    size_t channels = SBN_CACHE_LINE;
+    while (channels > 1 && channels / 2 * plane % SBN_CACHE_LINE == 0)
+        channels /= 2;
+    return channels;
+}
+
+/* Neighbouring channels whose blocks of a sample fill batches. */
+static size_t channels_of_batches(size_t blocks, size_t batch)
+{
+    size_t channels = batch;
+    while (channels > 1 && channels / 2 * blocks % batch == 0)
+        channels /= 2;
+    return channels;
+}
+
+/*
+ * Channels first: as many channels as keep what is read in a unit's own caches, so that a
+ * work-group's start costs little; their blocks of a sample have integers of their own, fill
+ * batches and begin at a cache line's beginning, where the tensor does. Else a single channel, whose
+ * blocks are numbered over all samples, or the fewest that begin so, if there is room for their blocks.
+ */
+static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
+    const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
+    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
+    const size_t line = channels_of_lines(shape->plane);
+    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
+    const size_t fits = sbn__tuned(&replica->tuning, SBN_TUNED_CACHE, WHOLE_BYTES) / bytes;
+    size_t strip = sbn__at_most(fits, components / shape->blocks);
+    strip = sbn__at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
+    if (!sbn__walks_flat(shape) || shape->channels < 2 * replica->compute_units)
+        return 0;
+    if (strip >= step)
+        return strip / step * step;
+    return line == 1 || line * shape->blocks <= components ? line : 0;
+}
+
+/*
+ * Channels last: pieces of rows far apart, which pays only where launches weigh more: in tensors that
+ * the units' own caches hold. A little one is a single work-group's.
+ */
+static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    const size_t most = (size_t)sbn__kernel_sizes()->nhwc_strip;
+    const size_t fair = shape->channels / replica->compute_units / SBN_CACHE_LINE * SBN_CACHE_LINE;
+    const size_t bytes = sbn__type_size(shape->type) * tensors * shape->elements;
+    if (bytes <= WHOLE_LITTLE)
+        return sbn__at_most(shape->channels, most);
+    return fair >= WHOLE_ROW && bytes <= sbn__cached_result(replica) ? sbn__at_most(fair, most) : 0;
+}
+
+/* The CPU form has such kernels, where it has doubles to combine by. */
+size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
+{
+    if (replica->form != SBN_FORM_CPU || !replica->sum_kernels.combine)
+        return 0;
+    return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
+                                            : whole_planes(shape, replica, tensors);
+}

@@ -1,0 +1,17 @@
+/*
+ * The plan of a whole pass in one launch, of the CPU form, whose work-groups each do all of some
+ * channels, so that step 3 finds in a cache what step 1 has read.
+ */
+#ifndef SBN_PLAN_WHOLE_H
+#define SBN_PLAN_WHOLE_H
+
+#include "plan/plan.h"
+
+/*
+ * Channels of a work-group that does a whole pass of its channels, of a replica that is alone, in
+ * one launch (cl/whole_forward.cl): 0 where separate launches are faster, or there is no such
+ * kernel. The pass reads `tensors` of this shape.
+ */
+size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors);
+
+#endif

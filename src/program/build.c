@@ -1,0 +1,178 @@
+#include "program/build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "program/binary.h"
+#include "program/build_options.h"
+#include "program/compiler_options.h"
+#include "program/program_text.h"
+#include "program/self_test.h"
+#include "program/self_test_storage.h"
+
+int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
+{
+    cl_device_type type = 0;
+    cl_uint width = 0;
+    cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width,
+                               NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_TYPE): %s", sbn_strerror(code));
+    /* A CPU driver without native vectors vectorises over work-items itself (Mesa's llvmpipe). */
+    *form = wanted != SBN_FORM_AUTO                  ? wanted
+            : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
+                                                     : SBN_FORM_GPU;
+    return SBN_SUCCESS;
+}
+
+int sbn__program_is_worth_caching(cl_device_id device)
+{
+    cl_device_type type = CL_DEVICE_TYPE_CPU;
+    return clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
+           !(type & CL_DEVICE_TYPE_CPU);
+}
+
+/* Names the device, and copies the beginning of the compiler's log. */
+static void read_log(cl_program program, cl_device_id device, char name[128], char log[256])
+{
+    size_t size = 0;
+    strcpy(name, "?");
+    *log = '\0';
+    clGetDeviceInfo(device, CL_DEVICE_NAME, 128, name, NULL);
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *text = size > 0 ? sbn__allocate(size) : NULL;
+    if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
+                    CL_SUCCESS)
+        snprintf(log, 256, "%s", text);
+    sbn__free(text);
+}
+
+static int fail_build(cl_program program, cl_device_id device, cl_int code)
+{
+    char name[128], log[256];
+    read_log(program, device, name, log);
+    return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
+                     sbn_strerror(code), log);
+}
+
+/* A build has failed. Are the caller's options to blame, with which no program can be built? */
+static int blame_options(const sbn_program *owner)
+{
+    const char *least = "kernel void nothing(void) {}";
+    char name[128], log[256];
+    cl_int code;
+    cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
+    int status = SBN_UNSUPPORTED_DEVICE;
+    if (code == CL_SUCCESS &&
+        clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
+        read_log(program, owner->device, name, log);
+        const size_t blank = strspn(log, "\r\n");
+        status =
+            sbn__fail(SBN_INVALID_ARGUMENT,
+                      "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
+                      name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
+    } else {
+        status = sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), owner->options);
+    }
+    if (code == CL_SUCCESS)
+        clReleaseProgram(program);
+    return status;
+}
+
+static int build_text(cl_program *program, const sbn_program *owner, sbn_program_text *text)
+{
+    cl_int code;
+    *program = clCreateProgramWithSource(owner->context, text->sources.count, text->sources.texts,
+                                         text->sources.lengths, &code);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
+    sbn__handle_opened();
+    code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
+    if (code != CL_SUCCESS)
+        return fail_build(*program, owner->device, code);
+    /* Before the program is cached, so that cached programs have passed the test. */
+    if (program != &owner->apply || owner->fusion)
+        return SBN_SUCCESS;
+    const int status = sbn__self_test(owner);
+    return status ? status : sbn__self_test_storage(owner);
+}
+
+/* Loads from the cache, or builds from source and stores in the cache. */
+static int build(cl_program *program, const sbn_program *owner, int which, int cache)
+{
+    sbn_program_text text;
+    sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
+    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
+                                   owner->views, owner->half_by_bits, owner->compiler,
+                                   owner->options);
+    if (status)
+        return status;
+    if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
+        return build_text(program, owner, &text);
+    if (sbn__cache_load(cache, &key, &binary))
+        *program = sbn__binary_load(owner->context, owner->device, text.options, &binary);
+    sbn__bytes_free(&binary);
+    if (*program) {
+        sbn__handle_opened();
+    } else {
+        status = build_text(program, owner, &text);
+        if (!status && sbn__binary_of(*program, owner->device, &binary))
+            sbn__cache_store(cache, &key, &binary);
+        sbn__bytes_free(&binary);
+    }
+    sbn__bytes_free(&key);
+    return status;
+}
+
+static void release_program(cl_program *program)
+{
+    if (*program) {
+        clReleaseProgram(*program);
+        sbn__handle_closed();
+    }
+    *program = NULL;
+}
+
+/*
+ * Builds a second time where the driver's functions for halves do not pass the self-test, or do not
+ * compile.
+ */
+static int build_apply(sbn_program *program, int cache)
+{
+    const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+    if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
+        program->form != SBN_FORM_GPU || program->fusion)
+        return status;
+    release_program(&program->apply);
+    sbn__error_clear();
+    program->half_by_bits = 1;
+    return build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+}
+
+int sbn__program_build(sbn_program *program, int cache)
+{
+    int status = sbn__build_options_check(program->options);
+    if (!status)
+        status = sbn__compiler_of(program->device, program->form, &program->compiler);
+    if (!status && !program->views)
+        status = build_apply(program, cache);
+    const int sums = sbn__program_sums(program);
+    if (!status && sums)
+        status = build(&program->reduce[SBN_NARROW], program, SBN_PROGRAM_NARROW, cache);
+    if (!status && sums)
+        status = build(&program->reduce[SBN_WIDE], program, SBN_PROGRAM_WIDE, cache);
+    if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
+        return blame_options(program);
+    return status;
+}
+
+void sbn__program_unload(sbn_program *program)
+{
+    for (int format = 0; format < SBN_FORMATS; ++format)
+        release_program(&program->reduce[format]);
+    release_program(&program->apply);
+}

@@ -1,0 +1,25 @@
+#include "program/identity.h"
+
+#include <string.h>
+
+int sbn__identity_of(cl_device_id device, sbn_identity *identity)
+{
+    const cl_device_info of_device[] = {CL_DEVICE_NAME, CL_DEVICE_VENDOR, CL_DEVICE_VERSION,
+                                        CL_DRIVER_VERSION};
+    const cl_platform_info of_platform[] = {CL_PLATFORM_NAME, CL_PLATFORM_VENDOR,
+                                            CL_PLATFORM_VERSION};
+    cl_platform_id platform;
+    memset(identity, 0, sizeof *identity);
+    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS)
+        return 0;
+    int known = 1;
+    for (int i = 0; i < 4; ++i)
+        known = known && clGetDeviceInfo(device, of_device[i], SBN_IDENTITY_SIZE,
+                                         identity->names[i], NULL) == CL_SUCCESS;
+    for (int i = 0; i < 3; ++i)
+        known = known && clGetPlatformInfo(platform, of_platform[i], SBN_IDENTITY_SIZE,
+                                           identity->names[4 + i], NULL) == CL_SUCCESS;
+    for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
+        identity->names[i][SBN_IDENTITY_SIZE - 1] = '\0';
+    return known;
+}

@@ -1,0 +1,17 @@
+/* Which device it is, with which driver: what compiled programs and tuned numbers depend on. */
+#ifndef SBN_PROGRAM_IDENTITY_H
+#define SBN_PROGRAM_IDENTITY_H
+
+#include "program/opencl.h"
+
+enum { SBN_IDENTITY_NAMES = 7, SBN_IDENTITY_SIZE = 512 };
+
+/* The names and versions of the device, its driver and its platform. */
+typedef struct sbn_identity {
+    char names[SBN_IDENTITY_NAMES][SBN_IDENTITY_SIZE];
+} sbn_identity;
+
+/* 0 if the driver does not tell them. */
+int sbn__identity_of(cl_device_id device, sbn_identity *identity);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * Numbers that the kernels are compiled with and the host must know: the library passes them to the
+ * compiler by -D, and cl/ defines none of them. src/exact/format.h has those of the summation.
+ */
+#ifndef SBN_PROGRAM_KERNEL_CONSTANTS_H
+#define SBN_PROGRAM_KERNEL_CONSTANTS_H
+
+#include <syncbn/group.h>
+
+/* Rows of a table of coefficients, one float per channel each; src/layer/coefficients.h. */
+enum { SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_COEFFICIENT_ROWS };
+
+/*
+ * Rows of a backward pass's table: what dx needs, as cl/apply_backward.cl defines it, then the
+ * gradients of weight and bias.
+ */
+enum {
+    SBN_ROW_G_HIGH,
+    SBN_ROW_G_LOW,
+    SBN_ROW_K,
+    SBN_ROW_WEIGHT_GRAD,
+    SBN_ROW_BIAS_GRAD,
+    SBN_GRADIENT_ROWS
+};
+
+/* Rows of the doubles behind a table of coefficients, where devices combine. */
+enum { SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, SBN_MOMENT_ROWS };
+
+/*
+ * Sizes of the GPU form's kernels. 256 work-items are what every GPU's OpenCL allows; with 16 lanes a
+ * block they have 16 blocks at once. 16 loads of a work-item, 128 bytes of a warp each, are 2 KB in
+ * flight: 13 warps have what an H200 needs. A block's sums go into integers in 4 parts.
+ */
+enum {
+    SBN_GPU_LOG2_ITEMS = 8, /* work-items of a work-group of a reduction */
+    SBN_GPU_ITEMS = 1 << SBN_GPU_LOG2_ITEMS,
+    SBN_GPU_LOADS = 16,     /* of each tensor, that a work-item has under way */
+    SBN_GPU_LOG2_PARTS = 2, /* work-items that add a block */
+    SBN_GPU_PARTS = 1 << SBN_GPU_LOG2_PARTS,
+    SBN_GPU_SMALL_PLANE = 64,     /* up to this a work-item takes a lane of several planes */
+    SBN_GPU_LOG2_SLICE_WORDS = 4, /* int64s of a work-group that adds slices */
+    SBN_GPU_SLICE_WORDS = 1 << SBN_GPU_LOG2_SLICE_WORDS,
+    SBN_GPU_COMBINE_ITEMS = 64, /* which take a channel each */
+    SBN_GPU_APPLY_ITEMS = 256,
+    SBN_GPU_TILE = 4 *
+                   SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
+};
+
+/*
+ * Work-items of a work-group of the kernels whose work-items share nothing: store_gradients and, in
+ * the CPU form, add_slices. The size is fixed because PoCL compiles a kernel anew for every other.
+ */
+enum { SBN_ELEMENTWISE_ITEMS = 64 };
+
+/* Sizes of the CPU form's kernels. */
+typedef struct sbn_kernel_sizes {
+    int width;      /* elements that a work-item handles at once: a vector, or one */
+    int nchw_items; /* work-items of a work-group: reduction, channels first */
+    int batch;      /* blocks whose sums it converts to integers at once */
+    int sets;       /* batches that keep integers of their own, for strips of channels */
+    int nhwc_items; /* work-items of a work-group: reduction, channels last; they take channels */
+    int nhwc_rows;  /* and rows of work-items, which share the lanes of a block */
+    int nhwc_strip; /* channels of a work-group */
+    int tile_items; /* work-items of a work-group: apply */
+    int tile;       /* elements of a row whose coefficients a work-group keeps */
+} sbn_kernel_sizes;
+
+const sbn_kernel_sizes *sbn__kernel_sizes(void);
+
+/* The two forms differ in this for those who launch their kernels. */
+typedef struct sbn_form_sizes {
+    int combine_items; /* work-items of a work-group that combines */
+    int combine_span;  /* channels of each of them */
+    int mask_bits;     /* elements that a word of a mask has bits for (cl/fusion.cl) */
+    int mask_word;     /* its bytes */
+    int slice_words;   /* int64s of a work-group that adds slices */
+    int row_arguments; /* of a walk over rows: the GPU form has no non-temporal stores */
+    int own_views;     /* 1: reductions of views are programs of their own */
+    int self_test_items;
+} sbn_form_sizes;
+
+const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form);
+
+int sbn__mask_bits(sbn_kernel_form form);
+int sbn__mask_word(sbn_kernel_form form);
+
+/* Writes the build options (-D) of a form; returns snprintf's length. */
+int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The source texts and options of each program. The library compiles them on a device;
+ * tools/offline compiles the same without one.
+ */
+#ifndef SBN_PROGRAM_PROGRAM_TEXT_H
+#define SBN_PROGRAM_PROGRAM_TEXT_H
+
+#include "program/program.h"
+
+/* Texts that are compiled together. */
+enum { SBN_MAX_SOURCES = 48 };
+
+typedef struct sbn_sources {
+    const char *texts[SBN_MAX_SOURCES];
+    size_t lengths[SBN_MAX_SOURCES];
+    cl_uint count;
+} sbn_sources;
+
+typedef struct sbn_program_text {
+    sbn_sources sources;
+    char options[4096];
+} sbn_program_text;
+
+/*
+ * `fusion`, `views`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the
+ * caller's options, which precede the library's.
+ */
+int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                      int fusion, int views, int half_by_bits, sbn_compiler compiler,
+                      const char *more);
+
+#endif

@@ -1,0 +1,127 @@
+#include "program/programs.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "program/build.h"
+#include "program/cache.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static sbn_program *programs;
+
+static sbn_program *find(const sbn_program *wanted)
+{
+    sbn_program *one = programs;
+    while (one && (one->context != wanted->context || one->device != wanted->device ||
+                   one->form != wanted->form || one->type != wanted->type ||
+                   one->fusion != wanted->fusion || one->views != wanted->views ||
+                   strcmp(one->options, wanted->options) != 0))
+        one = one->next;
+    return one;
+}
+
+static void free_program(sbn_program *program)
+{
+    sbn__program_unload(program);
+    sbn__free(program);
+}
+
+static void unlink_program(sbn_program *program)
+{
+    sbn_program **place = &programs;
+    while (*place != program)
+        place = &(*place)->next;
+    *place = program->next;
+}
+
+static sbn_program *make_program(const sbn_program *wanted)
+{
+    sbn_program *made = sbn__allocate(sizeof *made + strlen(wanted->options) + 1);
+    if (!made)
+        return NULL;
+    *made = *wanted;
+    made->options = strcpy((char *)(made + 1), wanted->options);
+    made->users = 1;
+    return made;
+}
+
+/* The existing program, with one more user, or a new one that is not built yet; NULL: no memory. */
+static sbn_program *find_or_make(const sbn_program *wanted, int *made)
+{
+    pthread_mutex_lock(&mutex);
+    sbn_program *found = find(wanted);
+    while (found && !found->built) {
+        pthread_cond_wait(&changed, &mutex);
+        found = find(wanted);
+    }
+    *made = !found;
+    if (found) {
+        ++found->users;
+    } else {
+        found = make_program(wanted);
+        if (found) {
+            found->next = programs;
+            programs = found;
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
+static int build(sbn_program *program, const char *folder)
+{
+    const int use = folder || sbn__program_is_worth_caching(program->device);
+    const int cache = use ? sbn__cache_open(folder) : -1;
+    const int status = sbn__program_build(program, cache);
+    sbn__cache_close(cache);
+    return status;
+}
+
+/*
+ * No other thread uses a program before it is built. If this build fails, a waiting thread builds
+ * it.
+ */
+static int build_made(sbn_program **program, const char *folder)
+{
+    sbn_program *made = *program;
+    const int status = build(made, folder);
+    pthread_mutex_lock(&mutex);
+    if (status)
+        unlink_program(made);
+    else
+        made->built = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (status) {
+        free_program(made);
+        *program = NULL;
+    }
+    return status;
+}
+
+int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program)
+{
+    sbn_program like = *wanted;
+    int made;
+    like.options = wanted->options ? wanted->options : "";
+    *program = find_or_make(&like, &made);
+    if (!*program)
+        return sbn__fail_memory("the kernels");
+    return made ? build_made(program, folder) : SBN_SUCCESS;
+}
+
+void sbn__program_release(sbn_program *program)
+{
+    if (!program)
+        return;
+    pthread_mutex_lock(&mutex);
+    const int last = --program->users == 0;
+    if (last)
+        unlink_program(program);
+    pthread_mutex_unlock(&mutex);
+    if (last)
+        free_program(program);
+}

@@ -1,0 +1,19 @@
+/*
+ * Built programs, shared by all groups of the process: one for each context, device, form, type,
+ * fusion, kind of tensors and options, released by its last user. While one thread builds a program,
+ * others that need it wait.
+ */
+#ifndef SBN_PROGRAM_PROGRAMS_H
+#define SBN_PROGRAM_PROGRAMS_H
+
+#include "program/program.h"
+
+/*
+ * Returns the programs that `wanted` describes up to its options, which may be NULL; they are built
+ * unless a group of the process has them already. `folder`: the configuration's program_cache. Each
+ * call needs an sbn__program_release.
+ */
+int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program);
+void sbn__program_release(sbn_program *program);
+
+#endif

@@ -1,0 +1,161 @@
+#include "tensor/overlap.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches)
+{
+    const size_t most = branches * group->replica_count * SBN_MAX_USES;
+    *claims = (sbn_claims){group, 0};
+    if (group->claims_size >= most)
+        return SBN_SUCCESS;
+    sbn__free(group->claims);
+    group->claims = sbn__allocate(sizeof *group->claims * most);
+    group->claims_size = group->claims ? most : 0;
+    return group->claims ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
+}
+
+void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (!uses[i].buffer.mem)
+            continue;
+        sbn_claim *claim = &claims->group->claims[claims->count];
+        *claim = *whose;
+        claim->use = uses[i];
+        claim->order = claims->count++;
+    }
+}
+
+void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
+                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
+                            unsigned flags, const char *operation)
+{
+    const sbn_group *group = claims->group;
+    needs = sbn__needs_of(layer, needs);
+    const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        sbn_claim whose = {.operation = operation,
+                           .layer = layer->name,
+                           .branch = branch,
+                           .replica = r};
+        sbn_use uses[SBN_MAX_USES];
+        const size_t gradients = sbn__list_uses(uses, &shard, &shapes[r], tensors, layer->affine);
+        const size_t count = sbn__list_uses(uses, &shard, &shapes[r], needs, layer->affine);
+        sbn__claims_add(claims, &whose, uses, gradients);
+        whose.gradient = 1;
+        whose.adds = flags & SBN_ACCUMULATE_GRADIENTS && group->replicas[r].in_order;
+        sbn__claims_add(claims, &whose, uses + gradients, count - gradients);
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const sbn_buffer *left = &((const sbn_claim *)a)->use.buffer;
+    const sbn_buffer *right = &((const sbn_claim *)b)->use.buffer;
+    const uintptr_t left_mem = (uintptr_t)left->mem, right_mem = (uintptr_t)right->mem;
+    if (left_mem != right_mem)
+        return left_mem < right_mem ? -1 : 1;
+    const size_t left_begin = sbn__use_begin(&((const sbn_claim *)a)->use);
+    const size_t right_begin = sbn__use_begin(&((const sbn_claim *)b)->use);
+    if (left_begin != right_begin)
+        return left_begin < right_begin ? -1 : 1;
+    const size_t left_order = ((const sbn_claim *)a)->order;
+    const size_t right_order = ((const sbn_claim *)b)->order;
+    return (left_order > right_order) - (left_order < right_order);
+}
+
+/* 1 if both are in the same buffer and `a` ends later. */
+static int reaches_further(const sbn_claim *a, const sbn_claim *b)
+{
+    return a->use.buffer.mem == b->use.buffer.mem && sbn__use_end(&a->use) > sbn__use_end(&b->use);
+}
+
+/* 1 if two buffers that overlap may do so. */
+static int may_meet(const sbn_claim *a, const sbn_claim *b)
+{
+    if (!a->use.written && !b->use.written)
+        return 1;
+    const sbn_claim *later = a->order < b->order ? b : a;
+    return a->gradient && b->gradient && a->branch != b->branch && a->replica == b->replica &&
+           later->adds;
+}
+
+static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
+{
+    char layer[80] = "", replica[40] = "";
+    if (later->branch != earlier->branch)
+        snprintf(layer, sizeof layer, " of layer \"%.48s\"", earlier->layer);
+    if (later->replica != earlier->replica)
+        snprintf(replica, sizeof replica, " of replica %zu", earlier->replica);
+    return sbn__fail(
+        SBN_INVALID_ARGUMENT,
+        "%s of layer \"%.48s\", rank %d, replica %zu: %s must not overlap %s%s%s in the "
+        "same call%s",
+        later->operation, later->layer, rank, later->replica, later->use.name, earlier->use.name,
+        replica, layer, sbn__overlap_note(&earlier->use, &later->use));
+}
+
+/* A read before `one` in the list that overlaps it; `last` is the one that ends last. */
+static const sbn_claim *find_reader(const sbn_claim *list, const sbn_claim *one,
+                                    const sbn_claim *last)
+{
+    if (!last || !sbn__uses_meet(&last->use, &one->use))
+        return NULL;
+    /* Views may interleave with that one. */
+    for (const sbn_claim *reader = one; reader > list; --reader)
+        if (!reader[-1].use.written && sbn__uses_overlap(&reader[-1].use, &one->use))
+            return reader - 1;
+    return NULL;
+}
+
+/*
+ * Claims are sorted by their place. A written one is compared with the following ones that begin
+ * before its end, and with earlier reads, if the one that ends last reaches it. The fault reported
+ * is the first in the order of the call, wherever drivers put buffers.
+ */
+int sbn__claims_check(const sbn_claims *claims, size_t *branch)
+{
+    sbn_claim *const list = claims->group->claims;
+    const sbn_claim *const end = list + claims->count;
+    const sbn_claim *reader = NULL, *earlier = NULL, *later = NULL;
+    qsort(list, claims->count, sizeof *list, by_place);
+    for (const sbn_claim *one = list; one < end; ++one) {
+        if (!one->use.written) {
+            if (!reader || !reaches_further(reader, one))
+                reader = one;
+            continue;
+        }
+        const sbn_claim *other = find_reader(list, one, reader);
+        for (const sbn_claim *next = one + 1;
+             !other && next < end && sbn__uses_meet(&one->use, &next->use); ++next)
+            if (sbn__uses_overlap(&one->use, &next->use) && !may_meet(one, next))
+                other = next;
+        if (other && (!later || (one->order < later->order && other->order < later->order))) {
+            earlier = one->order < other->order ? one : other;
+            later = earlier == one ? other : one;
+        }
+    }
+    if (!later)
+        return SBN_SUCCESS;
+    *branch = later->branch;
+    return fail(earlier, later, sbn_group_rank(claims->group));
+}
+
+int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
+                     unsigned needs, const char *operation)
+{
+    sbn_claims claims;
+    size_t branch;
+    if (layer->group->replica_count < 2)
+        return SBN_SUCCESS;
+    const int status = sbn__claims_start(&claims, layer->group, 1);
+    if (status)
+        return status;
+    sbn__claims_add_shards(&claims, layer, 0, shards, shapes, needs, 0, operation);
+    return sbn__claims_check(&claims, &branch);
+}

@@ -1,0 +1,48 @@
+/*
+ * The buffers of one call, of all its layers and replicas: none may overlap one that is written.
+ * Exception: gradients that several layers of a replica add up, if the later layer accumulates on
+ * an in-order queue.
+ */
+#ifndef SBN_TENSOR_OVERLAP_H
+#define SBN_TENSOR_OVERLAP_H
+
+#include "tensor/shard.h"
+
+/* A buffer, with its layer and replica. */
+typedef struct sbn_claim {
+    sbn_use use;
+    size_t order; /* of the call */
+    const char *operation, *layer;
+    size_t branch, replica;
+    int gradient; /* of weight or bias */
+    int adds;     /* a gradient, to what an earlier layer has left there */
+} sbn_claim;
+
+/* The claims of a call, in memory of the group. */
+typedef struct sbn_claims {
+    sbn_group *group;
+    size_t count;
+} sbn_claims;
+
+/* Makes room for the claims of `branches` layers. */
+int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches);
+
+/* Adds buffers that are not missing; `whose` has their layer and replica. */
+void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count);
+
+/* Adds those of a layer's checked shards. */
+void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
+                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
+                            unsigned flags, const char *operation);
+
+/*
+ * SBN_INVALID_ARGUMENT with a sentence that names two buffers that overlap; *branch is the later
+ * one's. Reorders the claims.
+ */
+int sbn__claims_check(const sbn_claims *claims, size_t *branch);
+
+/* Does all of this for a call of one layer with checked shards. */
+int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
+                     unsigned needs, const char *operation);
+
+#endif

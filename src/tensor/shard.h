@@ -1,0 +1,43 @@
+/* Checks of the caller's shards: every buffer that a pass will access. */
+#ifndef SBN_TENSOR_SHARD_H
+#define SBN_TENSOR_SHARD_H
+
+#include "layer/batchnorm.h"
+#include "tensor/use.h"
+
+/* An element of a checked array of shards. */
+static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
+{
+    sbn_shard shard;
+    sbn__struct_get(&shard, sizeof shard, shards, r);
+    return shard;
+}
+
+/* A backward pass needs this of a shard besides x. */
+#define SBN_BACKWARD_NEEDS (SBN_NEEDS_DY | SBN_MAY_DX | SBN_NEEDS_WEIGHT | SBN_MAY_GRADIENTS)
+
+/* `needs` of a pass, and what the layer's fusion accesses besides. */
+unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
+
+/*
+ * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`
+ * begins the sentence.
+ */
+int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
+                      const char *operation, sbn_shape *shapes);
+
+/*
+ * Gives the caller's event the replica's last command, and takes that over; NULL: there was no
+ * command, and the event covers the wait list only.
+ */
+int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
+
+/* Sets *event to NULL until there is a command for it. `shards` may be NULL. */
+void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
+
+/*
+ * After an error: releases the events that were given to earlier replicas, and sets *event to NULL.
+ */
+void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
+
+#endif

@@ -1,0 +1,227 @@
+#include "tensor/use.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/type.h"
+
+int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
+{
+    return a->mem && a->mem == b->mem && a->offset == b->offset;
+}
+
+static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
+           shape->x_gap == shape->y_gap;
+}
+
+static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
+           shape->dy_gap == shape->dx_gap;
+}
+
+int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return is_y_over_x(shard, shape, needs) || is_dx_over_dy(shard, shape, needs);
+}
+
+static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
+                      cl_uint gap, int written, int optional)
+{
+    return (sbn_use){name,    *buffer,  shape->elements, shape->type,
+                     written, optional, shape->rows,     gap};
+}
+
+/* The residual is dense, as its gradient. */
+static int is_residual_grad_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return needs & SBN_MAY_RESIDUAL_GRAD &&
+           sbn__is_same_buffer(&shard->dy, &shard->residual_grad) && shape->dy_gap == 0;
+}
+
+size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
+                      int affine)
+{
+    const size_t elements = shape->elements, channels = shape->channels;
+    const int replaces_x = is_y_over_x(shard, shape, needs);
+    const int replaces_dy = is_dx_over_dy(shard, shape, needs) ||
+                            is_residual_grad_over_dy(shard, shape, needs);
+    size_t count = 0;
+    if (elements > 0) {
+        if (needs & SBN_NEEDS_X && !replaces_x)
+            uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
+        if (needs & SBN_READS_Y)
+            uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
+        if (needs & SBN_NEEDS_RESIDUAL)
+            uses[count++] = (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1,
+                                      0};
+        if (needs & SBN_NEEDS_Y)
+            uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
+        if (needs & SBN_NEEDS_DY && !replaces_dy)
+            uses[count++] = tensor("dy", &shard->dy, shape, shape->dy_gap, 0, 0);
+        if (needs & SBN_MAY_DX)
+            uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
+        if (needs & SBN_MAY_RESIDUAL_GRAD)
+            uses[count++] =
+                (sbn_use){"residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0};
+        if (affine && needs & SBN_NEEDS_WEIGHT)
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0};
+        if (affine && needs & SBN_NEEDS_BIAS)
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0};
+    }
+    /* An empty shard has gradients too: zeros, or those of the group. */
+    if (affine && needs & SBN_MAY_GRADIENTS) {
+        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0};
+    }
+    return count;
+}
+
+/* Checks a buffer and returns how many elements it holds. */
+static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const char *who,
+                   const char *name, size_t *held)
+{
+    if (!mem)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got NULL", who, name);
+    size_t bytes = 0;
+    cl_context context = NULL;
+    cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got another handle (%s)",
+                         who, name, sbn_strerror(code));
+    if (context != replica->context)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected a buffer of the queue's context, got one of another",
+                         who, name);
+    if (bytes > replica->largest_buffer)
+        return sbn__fail_large(replica->largest_buffer, bytes, who, name);
+    *held = bytes / sbn__type_size(type);
+    return SBN_SUCCESS;
+}
+
+int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                      const char *who, const char *name)
+{
+    size_t held = 0;
+    const int status = measure(buffer->mem, SBN_F32, replica, who, name, &held);
+    if (!status && (buffer->offset > held || held - buffer->offset < elements))
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected %zu floats from offset %zu, got a buffer of %zu", who,
+                         name, elements, buffer->offset, held);
+    return status;
+}
+
+/* Elements from the first to behind the last. */
+static size_t extent(const sbn_use *u)
+{
+    return u->elements + (u->rows - 1) * u->gap;
+}
+
+static size_t pitch_of(const sbn_use *u)
+{
+    return u->elements / u->rows + u->gap;
+}
+
+static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica *replica,
+                     const char *who)
+{
+    size_t held = 0;
+    if (!u->buffer.mem && u->optional)
+        return SBN_SUCCESS;
+    const int status = measure(u->buffer.mem, u->type, replica, who, u->name, &held);
+    if (status)
+        return status;
+    if (u->buffer.offset > held || held - u->buffer.offset < extent(u)) {
+        char shape[128], pitch[48] = "";
+        sbn__print_shape(shard, shape, sizeof shape);
+        if (u->gap > 0)
+            snprintf(pitch, sizeof pitch, " and pitch %zu", pitch_of(u));
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "%s: %s: expected %zu %s from offset %zu for shape %s%s, got a buffer of %zu", who,
+            u->name, extent(u), sbn__type_plural(u->type), u->buffer.offset, shape, pitch, held);
+    }
+    return SBN_SUCCESS;
+}
+
+size_t sbn__use_begin(const sbn_use *u)
+{
+    return u->buffer.offset * sbn__type_size(u->type);
+}
+
+size_t sbn__use_end(const sbn_use *u)
+{
+    return (u->buffer.offset + extent(u)) * sbn__type_size(u->type);
+}
+
+int sbn__uses_meet(const sbn_use *a, const sbn_use *b)
+{
+    return a->buffer.mem && a->buffer.mem == b->buffer.mem && sbn__use_begin(a) < sbn__use_end(b) &&
+           sbn__use_begin(b) < sbn__use_end(a);
+}
+
+/* Bytes from one row to the next of those with gaps; 0: one run. */
+static size_t pitch_in_bytes(const sbn_use *u)
+{
+    return u->gap > 0 ? pitch_of(u) * sbn__type_size(u->type) : 0;
+}
+
+static int pitches_differ(const sbn_use *a, const sbn_use *b)
+{
+    const size_t of_a = pitch_in_bytes(a), of_b = pitch_in_bytes(b);
+    return of_a > 0 && of_b > 0 && of_a != of_b;
+}
+
+static size_t run_in_bytes(const sbn_use *u)
+{
+    return (u->gap > 0 ? u->elements / u->rows : u->elements) * sbn__type_size(u->type);
+}
+
+/* 1 if the rows of each lie within the gaps of the other. */
+static int interleave(const sbn_use *a, const sbn_use *b)
+{
+    const size_t pitch = pitch_in_bytes(pitch_in_bytes(a) > 0 ? a : b);
+    const size_t at_a = sbn__use_begin(a), at_b = sbn__use_begin(b);
+    if (pitch == 0 || pitches_differ(a, b))
+        return 0;
+    /* The bytes from a row of a to the next row of b. */
+    const size_t apart = at_b >= at_a ? (at_b - at_a) % pitch
+                                      : (pitch - (at_a - at_b) % pitch) % pitch;
+    return run_in_bytes(a) <= apart && run_in_bytes(b) <= pitch - apart;
+}
+
+int sbn__uses_overlap(const sbn_use *a, const sbn_use *b)
+{
+    return sbn__uses_meet(a, b) && !interleave(a, b);
+}
+
+const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b)
+{
+    return pitches_differ(a, b) ? "; between first and last element, tensors of different pitches "
+                                  "count as overlapping"
+                                : "";
+}
+
+static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < count; ++j)
+            if (i != j && uses[i].written && sbn__uses_overlap(&uses[i], &uses[j]))
+                return sbn__fail(SBN_INVALID_ARGUMENT,
+                                 "%s: %s is written and must not overlap %s%s", who, uses[i].name,
+                                 uses[j].name, sbn__overlap_note(&uses[i], &uses[j]));
+    return SBN_SUCCESS;
+}
+
+int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
+                    const sbn_replica *replica, const char *who)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < count && !status; ++i)
+        status = check_use(&uses[i], shard, replica, who);
+    return status ? status : check_overlaps(uses, count, who);
+}

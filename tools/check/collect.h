@@ -1,0 +1,17 @@
+/* Reading a problem's results back. */
+#ifndef TOOLS_CHECK_COLLECT_H
+#define TOOLS_CHECK_COLLECT_H
+
+#include "check/job.h"
+
+/* After the passes: reads everything back into the job's outputs. */
+int job_collect(job *j);
+
+/*
+ * Fills in the `preactivation` of a fused problem's outputs: a layer of floats normalises the same
+ * numbers in the same group and queues, with nothing behind it. A fused pass has the bits of the
+ * passes apart (pass.h), and only bits tell on which side of 0 a number is.
+ */
+int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue);
+
+#endif
