@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/type.h"
+#include "program/compiler_options.h"
 
 int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
 {
