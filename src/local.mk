@@ -9,6 +9,8 @@ libsyncbn_core_la_SOURCES = \
 	src/base/digest.h \
 	src/base/error.c \
 	src/base/error.h \
+	src/base/sort.c \
+	src/base/sort.h \
 	src/base/memory.c \
 	src/base/memory.h \
 	src/base/object.c \
@@ -175,8 +177,6 @@ libsyncbn_core_la_SOURCES = \
 	src/model/model.h \
 	src/model/model_convert.c \
 	src/model/parameters.c \
-	src/model/radix_sort.c \
-	src/model/radix_sort.h \
 	src/model/safetensors.c \
 	src/model/safetensors.h \
 	src/model/safetensors_header.c \

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "base/memory.h"
-#include "model/radix_sort.h"
 #include "model/safetensors_parse.h"
 
 static const sbn_tensor_type types[] = {
@@ -22,16 +22,6 @@ const sbn_tensor_type *sbn__tensor_type_named(const char *name)
     return NULL;
 }
 
-/* Big-endian, begin and end: 1 + the i-th byte. */
-static int place_byte(const void *context, const void *element, size_t i)
-{
-    const sbn_tensor *tensor = element;
-    (void)context;
-    if (i == 16)
-        return 0;
-    return 1 + (int)((i < 8 ? tensor->begin : tensor->end) >> (56 - 8 * (i % 8)) & 255);
-}
-
 static int by_place(const void *context, const void *a, const void *b)
 {
     const sbn_tensor *one = a, *two = b;
@@ -41,61 +31,10 @@ static int by_place(const void *context, const void *a, const void *b)
     return (one->end > two->end) - (one->end < two->end);
 }
 
-/*
- * Names are sorted by what follows the bytes that all of them share. The first 8 of those bytes are
- * kept in `elements` meanwhile, big-endian: names lie all over the text, and most cost a cache miss.
- */
-static int name_byte(const void *context, const void *element, size_t i)
-{
-    const size_t *shared = context;
-    const sbn_tensor *tensor = element;
-    if (i < 8)
-        return (int)(tensor->elements >> (56 - 8 * i) & 255);
-    return (unsigned char)tensor->name[*shared + i];
-}
-
 static int by_name(const void *context, const void *a, const void *b)
 {
-    const sbn_tensor *one = a, *two = b;
     (void)context;
-    if (one->elements != two->elements)
-        return one->elements < two->elements ? -1 : 1;
-    return strcmp(one->name, two->name);
-}
-
-/* How many bytes all names share. */
-static size_t shared_bytes(const sbn_tensor_header *header)
-{
-    size_t shared = header->count ? strlen(header->tensors[0].name) : 0;
-    for (size_t i = 1; i < header->count; ++i) {
-        size_t same = 0;
-        while (same < shared && header->tensors[i].name[same] == header->tensors[0].name[same])
-            ++same;
-        shared = same;
-    }
-    return shared;
-}
-
-static void keep_first_bytes(sbn_tensor_header *header, size_t shared)
-{
-    for (size_t i = 0; i < header->count; ++i) {
-        const char *name = header->tensors[i].name + shared;
-        uint64_t first = 0;
-        for (int k = 0; k < 8; ++k) {
-            first = first << 8 | (unsigned char)*name;
-            name += *name != '\0';
-        }
-        header->tensors[i].elements = first;
-    }
-}
-
-/* The number that was checked against the size. */
-static void restore_elements(sbn_tensor_header *header)
-{
-    for (size_t i = 0; i < header->count; ++i) {
-        sbn_tensor *tensor = &header->tensors[i];
-        tensor->elements = (tensor->end - tensor->begin) * 8 / tensor->type->bits;
-    }
+    return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
 /* Checks that tensors cover the data without gaps. */
@@ -119,20 +58,15 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
 /* Sorts by place and checks it; then sorts by name, of which none may be a duplicate. */
 static int sort_tensors(sbn_tensor_header *header, uint64_t data_size, const char *path)
 {
-    const size_t shared = shared_bytes(header);
-    const sbn_sort_order places = {NULL, place_byte, by_place};
-    const sbn_sort_order names = {&shared, name_byte, by_name};
-    /* Before the sort by place, while the names are in the order of the text. */
-    keep_first_bytes(header, shared);
-    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &places);
+    sbn_tensor *tensors = header->tensors;
+    sbn__sort(tensors, header->count, sizeof *tensors, by_place, NULL);
     const int status = check_places(header, data_size, path);
     if (status)
         return status;
-    sbn__radix_sort(header->tensors, header->count, sizeof *header->tensors, &names);
+    sbn__sort(tensors, header->count, sizeof *tensors, by_name, NULL);
     for (size_t i = 1; i < header->count; ++i)
-        if (by_name(&shared, &header->tensors[i - 1], &header->tensors[i]) == 0)
-            return sbn__parse_fail(path, header->tensors[i].name, "it is a duplicate key");
-    restore_elements(header);
+        if (strcmp(tensors[i - 1].name, tensors[i].name) == 0)
+            return sbn__parse_fail(path, tensors[i].name, "it is a duplicate key");
     return SBN_SUCCESS;
 }
 

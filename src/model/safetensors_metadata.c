@@ -3,18 +3,10 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "model/radix_sort.h"
+#include "base/sort.h"
 #include "model/safetensors_parse.h"
 
 /* By hash, then by text: hashes are in the array, texts are elsewhere. */
-static int key_byte(const void *text, const void *key, size_t i)
-{
-    const sbn_metadata_key *k = key;
-    if (i < 4)
-        return 1 + (int)(k->hash >> (24 - 8 * i) & 255);
-    return ((const unsigned char *)text)[k->place + i - 4];
-}
-
 static int by_key(const void *text, const void *a, const void *b)
 {
     const sbn_metadata_key *one = a, *two = b;
@@ -26,9 +18,8 @@ static int by_key(const void *text, const void *a, const void *b)
 static int check_keys(const sbn_parse *p)
 {
     const char *text = p->reader.begin;
-    const sbn_sort_order order = {text, key_byte, by_key};
     const size_t count = p->header->metadata.count;
-    sbn__radix_sort(p->keys, count, sizeof *p->keys, &order);
+    sbn__sort(p->keys, count, sizeof *p->keys, by_key, text);
     for (size_t i = 1; i < count; ++i)
         if (by_key(text, &p->keys[i - 1], &p->keys[i]) == 0)
             return sbn__fail(SBN_INVALID_FILE, "%s: __metadata__: \"%s\" is a duplicate key",
