@@ -22,6 +22,24 @@ libsyncbn_core_la_SOURCES = \
 	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
+	src/safetensors/draft.c \
+	src/safetensors/draft.h \
+	src/safetensors/file.c \
+	src/safetensors/file.h \
+	src/safetensors/file_kind.c \
+	src/safetensors/file_kind.h \
+	src/safetensors/half.c \
+	src/safetensors/half.h \
+	src/safetensors/header.c \
+	src/safetensors/header.h \
+	src/safetensors/json_reader.c \
+	src/safetensors/json_reader.h \
+	src/safetensors/parse.c \
+	src/safetensors/parse.h \
+	src/safetensors/tensor.c \
+	src/safetensors/tensor.h \
+	src/safetensors/write.c \
+	src/safetensors/write.h \
 	src/exact/accumulator.c \
 	src/exact/accumulator.h \
 	src/exact/bigint.c \
@@ -161,31 +179,15 @@ libsyncbn_core_la_SOURCES = \
 	src/pass/workspace.c \
 	src/pass/workspace.h \
 	src/model/checkpoint.c \
-	src/model/checkpoint.h \
 	src/model/checkpoint_load.c \
 	src/model/checkpoint_save.c \
-	src/model/draft.c \
-	src/model/draft.h \
-	src/model/file_kind.c \
-	src/model/file_kind.h \
-	src/model/half.c \
-	src/model/half.h \
-	src/model/json_reader.c \
-	src/model/json_reader.h \
+	src/model/entry.c \
+	src/model/entry.h \
 	src/model/keys.c \
+	src/model/keys.h \
 	src/model/model.c \
 	src/model/model.h \
-	src/model/model_convert.c \
-	src/model/parameters.c \
-	src/model/safetensors.c \
-	src/model/safetensors.h \
-	src/model/safetensors_header.c \
-	src/model/safetensors_metadata.c \
-	src/model/safetensors_parse.c \
-	src/model/safetensors_parse.h \
-	src/model/safetensors_shown.c \
-	src/model/safetensors_text.c \
-	src/model/safetensors_write.c \
+	src/model/set_group.c \
 	src/parallel/average.c \
 	src/parallel/average.h \
 	src/parallel/bucket.c \

@@ -9,7 +9,7 @@
 #   top         no file lies directly in src/, but for local.mk
 #   once        a collective is started in one place, and the clock is read in one place
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
-#   opencl      src/base, src/exact and src/collective call nothing of OpenCL
+#   opencl      src/base, src/safetensors, src/exact and src/collective call nothing of OpenCL
 #   number      a kernel and a C file do not spell the same number: -D hands it to the kernel
 #
 # Environment: srcdir.
@@ -131,7 +131,7 @@ faults() {
             return text + 0
         }
         BEGIN {
-            n = split("base exact device collective group layer pass model parallel mpi", names, " ")
+            n = split("base safetensors exact device collective group layer pass model parallel mpi", names, " ")
             for (i = 1; i <= n; ++i)
                 storey["src/" names[i]] = i
             storey["tools/check"] = 1
@@ -158,7 +158,7 @@ faults() {
         FILENAME !~ /^(src\/mpi|tools\/bench\/scaling|tests|examples)\// {
             fault("mpi", line)
         }
-        FILENAME ~ /^src\/(base|exact|collective)\// && \
+        FILENAME ~ /^src\/(base|safetensors|exact|collective)\// && \
         (line ~ /<CL\// || line ~ /(^|[^A-Za-z0-9_])(cl_[a-z]|cl[A-Z])/) {
             fault("opencl", line)
         }

@@ -1,21 +1,14 @@
-/* The parts of a safetensors header; safetensors_header.c combines them. */
-#ifndef SBN_MODEL_SAFETENSORS_PARSE_H
-#define SBN_MODEL_SAFETENSORS_PARSE_H
+/* Parses the JSON of a header: its objects' keys, and the description of a tensor. */
+#ifndef SBN_SAFETENSORS_PARSE_H
+#define SBN_SAFETENSORS_PARSE_H
 
-#include "model/json_reader.h"
-#include "model/safetensors.h"
-
-/* A key of the metadata. */
-typedef struct sbn_metadata_key {
-    uint32_t hash, place; /* in the text */
-} sbn_metadata_key;
+#include "safetensors/json_reader.h"
+#include "safetensors/tensor.h"
 
 typedef struct sbn_parse {
     sbn_json_reader reader;
-    sbn_tensor_header *header;
-    sbn_metadata_key *keys; /* the last one, near the end of the header's block */
     uint64_t data_size;
-    const char *path;
+    const char *path; /* begins the sentences */
 } sbn_parse;
 
 /* Fail with a sentence about a tensor, or about the JSON at the reader's position. */
@@ -34,7 +27,10 @@ int sbn__parse_key(sbn_parse *p, int first, int *more);
 /* The value of a tensor; its name is the reader's string. */
 int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor);
 
-#define SBN_METADATA_NAME "__metadata__"
-int sbn__parse_metadata(sbn_parse *p);
+/*
+ * The largest end in the data_offsets of a header: the number of bytes of data in a complete file.
+ * The header need not be valid.
+ */
+uint64_t sbn__described_size(const char *header, size_t length);
 
 #endif

@@ -1,5 +1,4 @@
-/* Reading a safetensors file, tensor by tensor; other tensors are not read. */
-#include "model/safetensors.h"
+#include "safetensors/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "model/file_kind.h"
-#include "model/half.h"
 #include "base/memory.h"
+#include "safetensors/file_kind.h"
+#include "safetensors/parse.h"
 
 static int fail(const char *path, const char *what)
 {
@@ -151,33 +150,6 @@ int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint
     return read_at(file, file->data + tensor->begin + offset, to, size);
 }
 
-int sbn__tensor_is_real(const sbn_tensor *tensor)
-{
-    const char *name = tensor->type->name;
-    return strcmp(name, "F32") == 0 || strcmp(name, "F16") == 0 || strcmp(name, "BF16") == 0;
-}
-
-static uint64_t little_endian(const unsigned char *bytes, size_t size)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; ++i)
-        value |= (uint64_t)bytes[i] << 8 * i;
-    return value;
-}
-
-static float decode(const sbn_tensor_type *type, const unsigned char *bytes)
-{
-    const uint32_t bits = (uint32_t)little_endian(bytes, type->bits / 8);
-    float value;
-    if (type->bits == 32)
-        memcpy(&value, &bits, sizeof value);
-    else if (*type->name == 'B')
-        value = sbn__float_of_bfloat((uint16_t)bits);
-    else
-        value = sbn__float_of_half((uint16_t)bits);
-    return value;
-}
-
 int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to)
 {
     const size_t size = (size_t)(tensor->end - tensor->begin), each = tensor->type->bits / 8;
@@ -186,7 +158,7 @@ int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tenso
         return sbn__fail_memory("a tensor");
     const int status = sbn__tensor_read(file, tensor, 0, bytes, size);
     for (size_t i = 0; !status && i < tensor->elements; ++i)
-        to[i] = decode(tensor->type, bytes + each * i);
+        to[i] = sbn__tensor_decode(tensor->type, bytes + each * i);
     sbn__free(bytes);
     return status;
 }
@@ -196,6 +168,6 @@ int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tens
     unsigned char bytes[8];
     const int status = sbn__tensor_read(file, tensor, 0, bytes, sizeof bytes);
     if (!status)
-        *to = (int64_t)little_endian(bytes, sizeof bytes);
+        *to = (int64_t)sbn__little_endian(bytes, sizeof bytes);
     return status;
 }

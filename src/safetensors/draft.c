@@ -1,4 +1,4 @@
-#include "model/draft.h"
+#include "safetensors/draft.h"
 
 #include <errno.h>
 #include <fcntl.h>

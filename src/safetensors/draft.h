@@ -2,8 +2,8 @@
  * A file that appears complete or not at all: it is written as a draft in the same folder, readable
  * by its owner alone, and renamed at the end.
  */
-#ifndef SBN_MODEL_DRAFT_H
-#define SBN_MODEL_DRAFT_H
+#ifndef SBN_SAFETENSORS_DRAFT_H
+#define SBN_SAFETENSORS_DRAFT_H
 
 #include <stddef.h>
 #include <sys/types.h>

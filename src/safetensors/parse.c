@@ -1,4 +1,4 @@
-#include "model/safetensors_parse.h"
+#include "safetensors/parse.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -156,4 +156,45 @@ int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
     if (!status && !(seen[0] && seen[1] && seen[2]))
         return sbn__parse_fail(p->path, tensor->name, fields);
     return status ? status : check_size(p, tensor);
+}
+
+/* Reads a number after white space and advances *at; 0 if there is none. */
+static int number(const char **at, const char *end, uint64_t *value)
+{
+    const char *c = *at;
+    while (c < end && *c && strchr(" \t\r\n", *c))
+        ++c;
+    const char *first = c;
+    for (*value = 0; c < end && *c >= '0' && *c <= '9' && *value < UINT64_MAX / 16; ++c)
+        *value = 10 * *value + (uint64_t)(*c - '0');
+    *at = c;
+    return c > first;
+}
+
+/* Reads the wanted character after white space and advances *at; 0 if it is not there. */
+static int character(const char **at, const char *end, char wanted)
+{
+    const char *c = *at;
+    while (c < end && *c && strchr(" \t\r\n", *c))
+        ++c;
+    *at = c + (c < end);
+    return c < end && *c == wanted;
+}
+
+uint64_t sbn__described_size(const char *header, size_t length)
+{
+    static const char key[] = "\"data_offsets\"";
+    const char *end = header + length;
+    uint64_t most = 0, from, to;
+    for (const char *at = header; (size_t)(end - at) >= sizeof key;) {
+        if (memcmp(at, key, sizeof key - 1) != 0) {
+            ++at;
+            continue;
+        }
+        at += sizeof key - 1;
+        if (character(&at, end, ':') && character(&at, end, '[') && number(&at, end, &from) &&
+            character(&at, end, ',') && number(&at, end, &to) && to > most)
+            most = to;
+    }
+    return most;
 }

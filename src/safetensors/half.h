@@ -1,6 +1,6 @@
 /* The 16-bit types of files, IEEE half and bfloat16, to and from a float. */
-#ifndef SBN_MODEL_HALF_H
-#define SBN_MODEL_HALF_H
+#ifndef SBN_SAFETENSORS_HALF_H
+#define SBN_SAFETENSORS_HALF_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * Reads JSON token by token in a text that may be changed: strings are unescaped in place, and no
  * memory is allocated. The caller checks the order of tokens.
  */
-#ifndef SBN_MODEL_JSON_READER_H
-#define SBN_MODEL_JSON_READER_H
+#ifndef SBN_SAFETENSORS_JSON_READER_H
+#define SBN_SAFETENSORS_JSON_READER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,6 @@
-/* Weight and bias of a model's layers: their buffers, and copies to and from the host. */
-#include <string.h>
+#include "model/entry.h"
 
 #include "base/memory.h"
-#include "model/model.h"
 #include "pass/shard.h"
 
 /* One of a checked array. */
@@ -149,46 +147,11 @@ int sbn__check_replicas(const sbn_entry *entry)
     return SBN_SUCCESS;
 }
 
-static int check_entry(const sbn_entry *entry)
+int sbn__entry_check_known(const sbn_entry *entry)
 {
     if (entry->layer->affine && !entry->parameters && entry->replicas > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": the model was not told where its weight and bias lie",
                          entry->name);
     return entry->layer->affine ? sbn__check_replicas(entry) : SBN_SUCCESS;
-}
-
-int sbn__check_known(const sbn_model *model)
-{
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < model->size && !status; ++i)
-        status = check_entry(&model->entries[i]);
-    return status;
-}
-
-static int check_index(const sbn_model *model, size_t index)
-{
-    sbn__error_clear();
-    const int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
-    if (status)
-        return status;
-    if (index >= model->size)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
-                         model->size, index);
-    const sbn_entry *entry = &model->entries[index];
-    if (!entry->layer->affine)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" has no weight and bias", entry->name);
-    return check_entry(entry);
-}
-
-int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
-{
-    const int status = check_index(model, index);
-    return status ? status : sbn__parameters_read(&model->entries[index], weight, bias);
-}
-
-int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight, const float *bias)
-{
-    const int status = check_index(model, index);
-    return status ? status : sbn__parameters_write(&model->entries[index], weight, bias);
 }

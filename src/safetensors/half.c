@@ -1,4 +1,4 @@
-#include "model/half.h"
+#include "safetensors/half.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "model/json_reader.h"
+#include "safetensors/json_reader.h"
 
 #include <string.h>
 

@@ -1,15 +1,10 @@
 /* How a file's tensors belong to layers: the keys of PyTorch's state dict. */
-#ifndef SBN_MODEL_CHECKPOINT_H
-#define SBN_MODEL_CHECKPOINT_H
+#ifndef SBN_MODEL_KEYS_H
+#define SBN_MODEL_KEYS_H
 
-#include <syncbn/checkpoint.h>
-
-#include "model/safetensors.h"
+#include "safetensors/tensor.h"
 
 enum { SBN_WEIGHT, SBN_BIAS, SBN_MEAN, SBN_VAR, SBN_BATCHES, SBN_KEYS };
-
-/* A layer's name must be UTF-8, as JSON requires. */
-int sbn__check_name(const char *name);
 
 /* The key of a layer's tensor: "features.1.weight"; to be freed. NULL without memory. */
 char *sbn__key(const char *layer, int which);
