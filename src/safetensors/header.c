@@ -75,13 +75,13 @@ static int parse_metadata(parsing *p)
 {
     static const char wanted[] = "expected an object of strings";
     sbn_tensor_metadata *metadata = &p->header->metadata;
-    int more, status, token = sbn__json_next(&p->parse.reader);
     if (metadata->strings)
         return sbn__parse_fail(p->parse.path, metadata_name, "it is a duplicate key");
+    int more, status = sbn__parse_expect(&p->parse, '{', metadata_name, wanted);
+    if (status)
+        return status;
     char *to = p->parse.reader.token;
     metadata->strings = to;
-    if (token != '{')
-        return sbn__parse_refuse(&p->parse, token, metadata_name, wanted);
     for (int first = 1; !(status = sbn__parse_key(&p->parse, first, &more)) && more; first = 0) {
         if ((char *)p->keys < (char *)(p->header->tensors + p->header->count) + sizeof *p->keys)
             return sbn__parse_fail(p->parse.path, metadata_name,
@@ -92,9 +92,9 @@ static int parse_metadata(parsing *p)
             .place = (uint32_t)(to - p->parse.reader.begin),
         };
         pack(p, &to);
-        token = sbn__json_next(&p->parse.reader);
-        if (token != SBN_JSON_STRING)
-            return sbn__parse_refuse(&p->parse, token, metadata_name, wanted);
+        status = sbn__parse_expect(&p->parse, SBN_JSON_STRING, metadata_name, wanted);
+        if (status)
+            return status;
         pack(p, &to);
         ++metadata->count;
     }
@@ -166,9 +166,9 @@ static int check_padding(sbn_parse *p)
 static int parse_root(parsing *p)
 {
     sbn_tensor_header *header = p->header;
-    int more, status = SBN_SUCCESS, token = sbn__json_next(&p->parse.reader);
-    if (token != '{')
-        return sbn__parse_refuse(&p->parse, token, NULL, "expected {");
+    int more, status = sbn__parse_expect(&p->parse, '{', NULL, "expected {");
+    if (status)
+        return status;
     for (int first = 1; !(status = sbn__parse_key(&p->parse, first, &more)) && more; first = 0) {
         if (strcmp(p->parse.reader.string, metadata_name) == 0)
             status = parse_metadata(p);

@@ -16,13 +16,23 @@ int sbn__parse_fail_json(const sbn_parse *p, const char *error)
                      (size_t)(p->reader.at - p->reader.begin), error);
 }
 
-int sbn__parse_refuse(const sbn_parse *p, int token, const char *name, const char *what)
+/*
+ * Fails because of an unexpected token: the sentence says `what` about the tensor `name` (may be
+ * NULL), or the reader's error if there is no token.
+ */
+static int refuse(const sbn_parse *p, int token, const char *name, const char *what)
 {
     if (token == SBN_JSON_ERROR)
         return sbn__parse_fail_json(p, p->reader.error);
     if (token == SBN_JSON_END)
         return sbn__parse_fail_json(p, "expected more, got its end");
     return name ? sbn__parse_fail(p->path, name, what) : sbn__parse_fail_json(p, what);
+}
+
+int sbn__parse_expect(sbn_parse *p, int wanted, const char *name, const char *what)
+{
+    const int token = sbn__json_next(&p->reader);
+    return token == wanted ? SBN_SUCCESS : refuse(p, token, name, what);
 }
 
 int sbn__parse_key(sbn_parse *p, int first, int *more)
@@ -32,13 +42,11 @@ int sbn__parse_key(sbn_parse *p, int first, int *more)
     if (!*more)
         return SBN_SUCCESS;
     if (!first && token != ',')
-        return sbn__parse_refuse(p, token, NULL, "expected a comma or }");
+        return refuse(p, token, NULL, "expected a comma or }");
     if (!first)
         token = sbn__json_next(&p->reader);
-    if (token != SBN_JSON_STRING)
-        return sbn__parse_refuse(p, token, NULL, "expected a key");
-    token = sbn__json_next(&p->reader);
-    return token == ':' ? SBN_SUCCESS : sbn__parse_refuse(p, token, NULL, "expected a colon");
+    return token == SBN_JSON_STRING ? sbn__parse_expect(p, ':', NULL, "expected a colon")
+                                    : refuse(p, token, NULL, "expected a key");
 }
 
 /* a *= b; 0 if that would overflow. */
@@ -54,18 +62,18 @@ static int multiply(uint64_t *a, uint64_t b)
 static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 {
     sbn_json_reader *r = &p->reader;
-    int token = sbn__json_next(r);
-    if (token != '[')
-        return sbn__parse_refuse(p, token, tensor->name, "shape: expected an array");
+    const int status = sbn__parse_expect(p, '[', tensor->name, "shape: expected an array");
+    if (status)
+        return status;
     char *to = r->token - 1;
     tensor->shape = to;
     tensor->elements = 1;
     *to++ = '[';
-    token = sbn__json_next(r);
+    int token = sbn__json_next(r);
     int more = token != ']';
     while (more) {
         if (token != SBN_JSON_NATURAL)
-            return sbn__parse_refuse(p, token, tensor->name, "shape: expected integers from 0");
+            return refuse(p, token, tensor->name, "shape: expected integers from 0");
         if (!multiply(&tensor->elements, r->natural))
             return sbn__parse_fail(p->path, tensor->name, "shape: its elements are too many");
         const size_t digits = (size_t)(r->at - r->token);
@@ -74,7 +82,7 @@ static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
         token = sbn__json_next(r);
         more = token == ',';
         if (!more && token != ']')
-            return sbn__parse_refuse(p, token, NULL, "expected a comma or ]");
+            return refuse(p, token, NULL, "expected a comma or ]");
         if (more) {
             *to++ = ',';
             token = sbn__json_next(r);
@@ -86,18 +94,17 @@ static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 
 static int parse_offsets(sbn_parse *p, sbn_tensor *tensor)
 {
-    static const int expected[] = {'[', SBN_JSON_NATURAL, ',', SBN_JSON_NATURAL, ']'};
-    for (int i = 0; i < 5; ++i) {
-        const int token = sbn__json_next(&p->reader);
-        if (token != expected[i])
-            return sbn__parse_refuse(p, token, tensor->name,
-                                     "data_offsets: expected two integers from 0");
+    static const int wanted[] = {'[', SBN_JSON_NATURAL, ',', SBN_JSON_NATURAL, ']'};
+    int status = SBN_SUCCESS;
+    for (int i = 0; i < 5 && !status; ++i) {
+        status = sbn__parse_expect(p, wanted[i], tensor->name,
+                                   "data_offsets: expected two integers from 0");
         if (i == 1)
             tensor->begin = p->reader.natural;
         else if (i == 3)
             tensor->end = p->reader.natural;
     }
-    return SBN_SUCCESS;
+    return status;
 }
 
 static int parse_type(sbn_parse *p, sbn_tensor *tensor)
@@ -105,8 +112,7 @@ static int parse_type(sbn_parse *p, sbn_tensor *tensor)
     const int token = sbn__json_next(&p->reader);
     if (token == SBN_JSON_STRING)
         tensor->type = sbn__tensor_type_named(p->reader.string);
-    return tensor->type ? SBN_SUCCESS
-                        : sbn__parse_refuse(p, token, tensor->name, "dtype: it is not known");
+    return tensor->type ? SBN_SUCCESS : refuse(p, token, tensor->name, "dtype: it is not known");
 }
 
 static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
@@ -135,11 +141,11 @@ int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
     static int (*const parsers[])(sbn_parse *, sbn_tensor *) = {parse_type, parse_shape,
                                                                 parse_offsets};
-    int seen[3] = {0}, more, status;
+    int seen[3] = {0}, more;
     *tensor = (sbn_tensor){.name = p->reader.string};
-    const int token = sbn__json_next(&p->reader);
-    if (token != '{')
-        return sbn__parse_refuse(p, token, tensor->name, fields);
+    int status = sbn__parse_expect(p, '{', tensor->name, fields);
+    if (status)
+        return status;
     for (int first = 1; !(status = sbn__parse_key(p, first, &more)) && more; first = 0) {
         int which = 0;
         while (which < 3 && strcmp(p->reader.string, names[which]) != 0)

@@ -16,10 +16,10 @@ int sbn__parse_fail(const char *path, const char *name, const char *what);
 int sbn__parse_fail_json(const sbn_parse *p, const char *what);
 
 /*
- * Fails because of an unexpected token: the sentence says `what` about the tensor `name` (may be
- * NULL), or the reader's error if there is no token.
+ * Reads the next token, which must be the one wanted; if not, the sentence says `what` about the
+ * tensor `name`, which may be NULL.
  */
-int sbn__parse_refuse(const sbn_parse *p, int token, const char *name, const char *what);
+int sbn__parse_expect(sbn_parse *p, int wanted, const char *name, const char *what);
 
 /* The next key of an object, into the reader's string; *more is 0 if the object has ended. */
 int sbn__parse_key(sbn_parse *p, int first, int *more);
