@@ -114,20 +114,15 @@ libsyncbn_core_la_SOURCES = \
 	src/group/group.c \
 	src/group/group.h \
 	src/group/group_split.c \
-	src/layer/batchnorm.c \
 	src/layer/batchnorm.h \
-	src/layer/coefficients.c \
-	src/layer/coefficients.h \
-	src/layer/mask.c \
-	src/layer/mask.h \
+	src/layer/create.c \
 	src/layer/moments.c \
 	src/layer/moments.h \
 	src/layer/running.c \
 	src/layer/running.h \
-	src/layer/running_stats.c \
 	src/layer/saved.c \
-	src/layer/set_group.c \
-	src/layer/training_mode.c \
+	src/layer/saved.h \
+	src/layer/state.c \
 	src/pass/apply.c \
 	src/pass/apply.h \
 	src/pass/backward.c \

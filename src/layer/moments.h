@@ -1,11 +1,19 @@
 /*
- * Mean, variance and inverse standard deviation that a forward pass saves, as doubles: on the host
- * where that has combined, else on each replica's device, from where the host reads them on demand.
+ * The statistics of each channel that a forward pass saves. The moments are mean, variance and
+ * inverse standard deviation as doubles: on the host where that has combined, else on each replica's
+ * device, from where the host reads them on demand. The coefficients are what step 3 needs of them,
+ * a table of rows as the kernels read it (src/device/kernel_constants.h):
+ *
+ *   SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW   the mean as the sum of two floats
+ *   SBN_ROW_INVSTD                        1 / sqrt(var + eps)
+ *
+ * One host copy of the coefficients serves all replicas.
  */
 #ifndef SBN_LAYER_MOMENTS_H
 #define SBN_LAYER_MOMENTS_H
 
 #include "device/channel_table.h"
+#include "exact/statistics.h"
 #include "group/group.h"
 
 typedef struct sbn_saved_moments {
@@ -28,5 +36,15 @@ int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica)
  */
 int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,
                             const sbn_replica *replica, const char *layer);
+
+int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels);
+
+/* Writes `channels` channels of the host copy, from `first` on. They must not be in use. */
+void sbn__coefficients_write(const sbn_channel_table *table, size_t first, size_t channels,
+                             const double *mean, const double *invstd);
+
+/* The same for all channels, of running statistics. */
+void sbn__coefficients_write_running(const sbn_channel_table *table, const float *mean,
+                                     const float *var, sbn_eps eps);
 
 #endif

@@ -1,6 +1,7 @@
 /* Passes without communication: step 3 alone, from known statistics. */
 #include <string.h>
 
+#include "layer/running.h"
 #include "pass/forward.h"
 #include "pass/overlap.h"
 

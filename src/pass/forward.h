@@ -3,6 +3,7 @@
 #define SBN_PASS_FORWARD_H
 
 #include "layer/batchnorm.h"
+#include "layer/saved.h"
 
 /*
  * y = weight invstd (x - mean) + bias, with the layer's residual and activation, or without; or

@@ -3,6 +3,7 @@
 #define SBN_PASS_FUSION_H
 
 #include "layer/batchnorm.h"
+#include "layer/saved.h"
 
 /* How many arguments each function adds at most; `arguments` must have room for them. */
 enum { SBN_FORWARD_FUSION = 8, SBN_BACKWARD_ACTIVATION = 10, SBN_BACKWARD_FUSION = 12 };

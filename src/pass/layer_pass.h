@@ -8,7 +8,8 @@
 #include "collective/agreement.h"
 #include "device/kernel_constants.h"
 #include "device/launch_plan.h"
-#include "layer/batchnorm.h"
+#include "layer/running.h"
+#include "layer/saved.h"
 #include "pass/workspace.h"
 
 typedef struct sbn_layer_pass sbn_layer_pass;

@@ -1,11 +1,11 @@
-#include "layer/batchnorm.h"
-
+/* Creating and destroying a layer; its settings. */
 #include <math.h>
 #include <string.h>
 
 #include "base/activation.h"
 #include "base/memory.h"
 #include "base/type.h"
+#include "layer/running.h"
 
 int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
 {
@@ -157,16 +157,6 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
         sbn_batchnorm_reset_running_stats(made);
     *layer = made;
     return SBN_SUCCESS;
-}
-
-int sbn__is_masked(const sbn_batchnorm *layer)
-{
-    return layer->residual && layer->activation != SBN_IDENTITY;
-}
-
-int sbn__finds_sign(const sbn_batchnorm *layer)
-{
-    return !layer->residual && layer->activation != SBN_IDENTITY;
 }
 
 int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
