@@ -189,21 +189,17 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/bucket.h \
 	src/parallel/create.c \
 	src/parallel/exchange.c \
-	src/parallel/exchange_pool.c \
-	src/parallel/exchange_pool.h \
+	src/parallel/exchange.h \
 	src/parallel/header.c \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
-	src/parallel/overlap.c \
-	src/parallel/overlap.h \
 	src/parallel/parallel.h \
 	src/parallel/piece.c \
 	src/parallel/piece.h \
 	src/parallel/sampler.c \
 	src/parallel/tensors.c \
-	src/parallel/tensors.h \
-	src/parallel/wait.c
+	src/parallel/tensors.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 

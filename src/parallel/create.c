@@ -10,7 +10,7 @@
 #include "group/group.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
-#include "parallel/exchange_pool.h"
+#include "parallel/exchange.h"
 
 static const char *const operation = "sbn_data_parallel_create";
 
@@ -80,7 +80,7 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
-    sbn__free(parallel->extents);
+    sbn__free(parallel->claims);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);
