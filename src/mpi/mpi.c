@@ -1,7 +1,7 @@
+#include "mpi/mpi.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "mpi/mpi.h"
 
 int sbn__mpi_fail(int status, const char *format, ...)
 {
