@@ -221,6 +221,6 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
             errors ? "a rank cannot take part" : "the ranks made different calls");
     }
     sbn__free(room);
-    const int own = (int)slot_of(words, rank)[ERROR];
-    return own ? own : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
+    const int error = (int)slot_of(words, rank)[ERROR];
+    return error ? error : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
 }

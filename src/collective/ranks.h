@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More than this are counted, not listed. */
+/* Ranks beyond so many are counted, not listed. */
 #define SBN_RANKS_LISTED 16
 
 /* Room for any list. */

@@ -1,4 +1,4 @@
-/* Creating and destroying a layer; its settings. */
+/* Creates and destroys a layer, and tells its settings. */
 #include <math.h>
 #include <string.h>
 
@@ -114,14 +114,14 @@ static void free_layer(sbn_batchnorm *layer)
 
 int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sbn_batchnorm **layer)
 {
-    sbn_batchnorm_config own, *config = &own;
+    sbn_batchnorm_config config;
     sbn__error_clear();
     if (!layer)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer: expected a place for the handle, got NULL");
     *layer = NULL;
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)
-        status = read_config(given, config);
+        status = read_config(given, &config);
     if (status)
         return status;
     sbn_batchnorm *made = sbn__allocate(sizeof *made);
@@ -129,25 +129,25 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
         return sbn__fail_memory("a layer");
     sbn__object_add(&made->object, SBN_HANDLE_BATCHNORM);
     made->group = group;
-    made->channels = config->channels;
-    made->layout = config->layout;
-    made->eps = (sbn_eps){config->eps, config->eps_mode == SBN_EPS_CLAMP};
-    made->momentum = config->momentum;
-    made->average = config->average;
-    made->affine = config->affine;
-    made->tracks = config->track_running_stats;
-    made->dimensions = config->dimensions;
-    made->type = config->type;
-    made->activation = config->activation;
-    made->slope = config->slope;
-    made->residual = config->residual;
-    made->from_output = config->from_output;
-    made->fusion = sbn__fusion_of(config->activation, config->residual, config->from_output);
+    made->channels = config.channels;
+    made->layout = config.layout;
+    made->eps = (sbn_eps){config.eps, config.eps_mode == SBN_EPS_CLAMP};
+    made->momentum = config.momentum;
+    made->average = config.average;
+    made->affine = config.affine;
+    made->tracks = config.track_running_stats;
+    made->dimensions = config.dimensions;
+    made->type = config.type;
+    made->activation = config.activation;
+    made->slope = config.slope;
+    made->residual = config.residual;
+    made->from_output = config.from_output;
+    made->fusion = sbn__fusion_of(config.activation, config.residual, config.from_output);
     made->training = 1;
-    made->settings = sbn__settings_of(config);
-    status = sbn__group_load(group, config->type, made->fusion);
+    made->settings = sbn__settings_of(&config);
+    status = sbn__group_load(group, config.type, made->fusion);
     if (!status)
-        status = allocate(made, config->name ? config->name : "batchnorm");
+        status = allocate(made, config.name ? config.name : "batchnorm");
     if (status) {
         free_layer(made);
         return status;

@@ -23,7 +23,7 @@ typedef struct sbn_saved_moments {
     sbn_device_buffer *device; /* per replica, in memory of the host: SBN_MOMENT_ROWS of doubles */
 } sbn_saved_moments;
 
-/* NULL without memory. */
+/* Returns NULL without memory. */
 sbn_saved_moments *sbn__saved_moments_create(size_t channels, size_t replicas);
 void sbn__saved_moments_destroy(sbn_saved_moments *moments);
 

@@ -20,7 +20,7 @@ struct sbn_running {
     unsigned version;         /* how often the host's copy has changed */
 };
 
-/* Those of `channels` channels, not yet set; NULL without memory. */
+/* Makes those of `channels` channels, which are not yet set; returns NULL without memory. */
 sbn_running *sbn__running_create(size_t channels);
 void sbn__running_destroy(sbn_running *running);
 

@@ -1,4 +1,4 @@
-/* Saving a model to a file: its layers' tensors, and all others of the base. */
+/* Saves a model to a file: its layers' tensors, and all others of the base. */
 #include <stdio.h>
 #include <string.h>
 

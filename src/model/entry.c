@@ -3,12 +3,12 @@
 #include "base/memory.h"
 #include "pass/shard.h"
 
-/* One of a checked array. */
+/* Copies an element of a checked array. */
 static sbn_parameters parameters_at(const sbn_parameters *parameters, size_t r)
 {
-    sbn_parameters own;
-    sbn__struct_get(&own, sizeof own, parameters, r);
-    return own;
+    sbn_parameters its;
+    sbn__struct_get(&its, sizeof its, parameters, r);
+    return its;
 }
 
 int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
@@ -19,8 +19,8 @@ int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sb
     if (status)
         return status;
     for (size_t r = 0; r < group->replica_count; ++r) {
-        const sbn_parameters own = parameters_at(parameters, r);
-        const sbn_buffer *buffers[] = {&own.weight, &own.bias};
+        const sbn_parameters its = parameters_at(parameters, r);
+        const sbn_buffer *buffers[] = {&its.weight, &its.bias};
         for (int i = 0; i < 2; ++i) {
             const int fits = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r],
                                                name, i ? "bias" : "weight");
@@ -56,11 +56,11 @@ int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_
     if (!*kept)
         return sbn__fail_memory("a layer's parameters");
     for (size_t r = 0; r < replicas && !status; ++r) {
-        const sbn_parameters own = parameters_at(parameters, r);
-        (*kept)[r].size = sizeof own;
-        status = retain(&own.weight, &(*kept)[r].weight);
+        const sbn_parameters its = parameters_at(parameters, r);
+        (*kept)[r].size = sizeof its;
+        status = retain(&its.weight, &(*kept)[r].weight);
         if (!status)
-            status = retain(&own.bias, &(*kept)[r].bias);
+            status = retain(&its.bias, &(*kept)[r].bias);
     }
     if (status) {
         sbn__parameters_drop(*kept, replicas);

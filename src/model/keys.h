@@ -9,7 +9,7 @@ enum { SBN_WEIGHT, SBN_BIAS, SBN_MEAN, SBN_VAR, SBN_BATCHES, SBN_KEYS };
 /* The key of a layer's tensor: "features.1.weight"; to be freed. NULL without memory. */
 char *sbn__key(const char *layer, int which);
 
-/* Which of a layer's tensors a key names, and the length of the layer's name in it; or -1. */
+/* Returns which of a layer's tensors a key names, and the length of the layer's name in it; or -1. */
 int sbn__key_split(const char *key, size_t *layer_length);
 
 /* 1 if a tensor's type and shape are those of a layer's tensor. */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 
-/* What a layer will have in its new group. */
+/* A layer will have these in its new group. */
 typedef struct successor {
     float *values; /* weight and bias on the host */
     sbn_parameters *parameters;

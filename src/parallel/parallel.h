@@ -20,7 +20,7 @@
 #include "collective/request.h"
 #include "device/staging.h"
 
-/* One is being read, one added, one written. */
+/* One bucket is read, one is added, and one is written at a time. */
 #define SBN_BUCKETS 3
 
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;

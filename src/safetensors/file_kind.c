@@ -51,7 +51,7 @@ static int holds(const unsigned char *start, size_t size, const char *text)
     return 0;
 }
 
-/* By the name of its first entry, which is in its first bytes. */
+/* The name of its first entry tells; it is in its first bytes. */
 static const char *kind_of_zip(const unsigned char *start, size_t size)
 {
     if (holds(start, size, "data.pkl"))

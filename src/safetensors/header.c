@@ -27,7 +27,7 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
 
 /* A key of the metadata. */
 typedef struct metadata_key {
-    uint32_t hash, place; /* in the text */
+    uint32_t hash, at; /* where it stands in the text */
 } metadata_key;
 
 typedef struct parsing {
@@ -46,7 +46,7 @@ static int by_key(const void *text, const void *a, const void *b)
     const metadata_key *one = a, *two = b;
     if (one->hash != two->hash)
         return one->hash < two->hash ? -1 : 1;
-    return strcmp((const char *)text + one->place, (const char *)text + two->place);
+    return strcmp((const char *)text + one->at, (const char *)text + two->at);
 }
 
 static int check_keys(const parsing *p)
@@ -57,7 +57,7 @@ static int check_keys(const parsing *p)
     for (size_t i = 1; i < count; ++i)
         if (by_key(text, &p->keys[i - 1], &p->keys[i]) == 0)
             return sbn__fail(SBN_INVALID_FILE, "%s: __metadata__: \"%s\" is a duplicate key",
-                             p->parse.path, sbn__show(text + p->keys[i].place).text);
+                             p->parse.path, sbn__show(text + p->keys[i].at).text);
     return SBN_SUCCESS;
 }
 
@@ -89,7 +89,7 @@ static int parse_metadata(parsing *p)
         *--p->keys = (metadata_key){
             .hash = (uint32_t)sbn__digest(SBN_DIGEST_START, p->parse.reader.string,
                                           p->parse.reader.length),
-            .place = (uint32_t)(to - p->parse.reader.begin),
+            .at = (uint32_t)(to - p->parse.reader.begin),
         };
         pack(p, &to);
         status = sbn__parse_expect(&p->parse, SBN_JSON_STRING, metadata_name, wanted);

@@ -23,7 +23,7 @@ typedef struct sbn_tensor_header {
 /* The longest header, as in the reference implementation. */
 #define SBN_TENSOR_HEADER_LIMIT 100000000u
 
-/* From a file's first 8 bytes and its size. In all functions here `path` begins the sentence. */
+/* Reads the length from a file's first 8 bytes. In all functions here `path` begins the sentence. */
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
                               uint64_t *length);
 
@@ -35,7 +35,7 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t lengt
                              uint64_t data_size, const char *path);
 void sbn__tensor_header_free(sbn_tensor_header *header);
 
-/* NULL if there is none of the name. */
+/* Returns NULL if no tensor has the name. */
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name);
 
 #endif

@@ -61,7 +61,7 @@ static const char *read_code(sbn_json_reader *r, char **to)
     } else if (code == 0) {
         return "expected a string without NUL";
     }
-    /* No longer than the escapes: 3 bytes for 6, 4 for 12. */
+    /* It is no longer than the escapes: 3 bytes for 6, 4 for 12. */
     *to += sbn__utf8_encode(code, *to);
     return NULL;
 }

@@ -10,7 +10,7 @@ typedef struct sbn_tensor_type {
     unsigned bits;
 } sbn_tensor_type;
 
-/* NULL if there is no such type. */
+/* Returns NULL if there is no such type. */
 const sbn_tensor_type *sbn__tensor_type_named(const char *name);
 
 typedef struct sbn_tensor {

@@ -11,7 +11,7 @@
 
 /* --- the header: measured first, then written to one block ------------------------------- */
 
-/* Where text goes; NULL: it is only measured. */
+/* Takes text; if `to` is NULL, the text is only measured. */
 typedef struct sink {
     char *to;
     size_t length;
