@@ -9,7 +9,7 @@
  * `channels` channels. `repeat` has a byte per channel. The other arrays have rows of a number per
  * channel:
  *
- *   coefficients  the table of src/layer/coefficients.h
+ *   coefficients  the table of src/layer/moments.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
  *   gradients     the table of a backward pass
  *   running       running mean and variance, then the count of batches, a long

@@ -9,6 +9,8 @@ libsyncbn_core_la_SOURCES = \
 	src/base/digest.h \
 	src/base/error.c \
 	src/base/error.h \
+	src/base/sort.c \
+	src/base/sort.h \
 	src/base/memory.c \
 	src/base/memory.h \
 	src/base/object.c \
@@ -20,6 +22,24 @@ libsyncbn_core_la_SOURCES = \
 	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \
+	src/safetensors/draft.c \
+	src/safetensors/draft.h \
+	src/safetensors/file.c \
+	src/safetensors/file.h \
+	src/safetensors/file_kind.c \
+	src/safetensors/file_kind.h \
+	src/safetensors/half.c \
+	src/safetensors/half.h \
+	src/safetensors/header.c \
+	src/safetensors/header.h \
+	src/safetensors/json_reader.c \
+	src/safetensors/json_reader.h \
+	src/safetensors/parse.c \
+	src/safetensors/parse.h \
+	src/safetensors/tensor.c \
+	src/safetensors/tensor.h \
+	src/safetensors/write.c \
+	src/safetensors/write.h \
 	src/exact/accumulator.c \
 	src/exact/accumulator.h \
 	src/exact/bigint.c \
@@ -101,20 +121,15 @@ libsyncbn_core_la_SOURCES = \
 	src/group/group.c \
 	src/group/group.h \
 	src/group/group_split.c \
-	src/layer/batchnorm.c \
 	src/layer/batchnorm.h \
-	src/layer/coefficients.c \
-	src/layer/coefficients.h \
-	src/layer/mask.c \
-	src/layer/mask.h \
+	src/layer/create.c \
 	src/layer/moments.c \
 	src/layer/moments.h \
 	src/layer/running.c \
 	src/layer/running.h \
-	src/layer/running_stats.c \
 	src/layer/saved.c \
-	src/layer/set_group.c \
-	src/layer/training_mode.c \
+	src/layer/saved.h \
+	src/layer/state.c \
 	src/tensor/invertible.c \
 	src/tensor/invertible.h \
 	src/tensor/overlap.c \
@@ -173,54 +188,32 @@ libsyncbn_core_la_SOURCES = \
 	src/kinds/gradients.c \
 	src/kinds/gradients.h \
 	src/model/checkpoint.c \
-	src/model/checkpoint.h \
 	src/model/checkpoint_load.c \
 	src/model/checkpoint_save.c \
-	src/model/draft.c \
-	src/model/draft.h \
-	src/model/file_kind.c \
-	src/model/file_kind.h \
-	src/model/half.c \
-	src/model/half.h \
-	src/model/json_reader.c \
-	src/model/json_reader.h \
+	src/model/entry.c \
+	src/model/entry.h \
 	src/model/keys.c \
+	src/model/keys.h \
 	src/model/model.c \
 	src/model/model.h \
-	src/model/model_convert.c \
-	src/model/parameters.c \
-	src/model/radix_sort.c \
-	src/model/radix_sort.h \
-	src/model/safetensors.c \
-	src/model/safetensors.h \
-	src/model/safetensors_header.c \
-	src/model/safetensors_metadata.c \
-	src/model/safetensors_parse.c \
-	src/model/safetensors_parse.h \
-	src/model/safetensors_shown.c \
-	src/model/safetensors_text.c \
-	src/model/safetensors_write.c \
+	src/model/set_group.c \
 	src/parallel/average.c \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
 	src/parallel/bucket.h \
 	src/parallel/create.c \
 	src/parallel/exchange.c \
-	src/parallel/exchange_pool.c \
-	src/parallel/exchange_pool.h \
+	src/parallel/exchange.h \
 	src/parallel/header.c \
 	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
-	src/parallel/overlap.c \
-	src/parallel/overlap.h \
 	src/parallel/parallel.h \
 	src/parallel/piece.c \
 	src/parallel/piece.h \
 	src/parallel/sampler.c \
 	src/parallel/tensors.c \
-	src/parallel/tensors.h \
-	src/parallel/wait.c
+	src/parallel/tensors.h
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 

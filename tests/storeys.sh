@@ -11,7 +11,7 @@
 #   top         no file lies directly in src/, but for local.mk
 #   once        a collective is started in one place, and the clock is read in one place
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
-#   opencl      src/base, src/exact and src/collective call nothing of OpenCL
+#   opencl      src/base, src/safetensors, src/exact and src/collective call nothing of OpenCL
 #   number      a kernel and a C file do not spell the same number: -D hands it to the kernel
 #
 # Environment: srcdir.
@@ -137,8 +137,8 @@ faults() {
             return text + 0
         }
         BEGIN {
-            n = split("base exact program device plan collective group layer tensor launch pass kinds model " \
-                      "parallel mpi", names, " ")
+            n = split("base safetensors exact program device plan collective group layer tensor launch pass kinds " \
+                      "model parallel mpi", names, " ")
             for (i = 1; i <= n; ++i)
                 storey["src/" names[i]] = i
             storey["tools/check"] = 1
@@ -165,7 +165,7 @@ faults() {
         FILENAME !~ /^(src\/mpi|tools\/bench\/scaling|tests|examples)\// {
             fault("mpi", line)
         }
-        FILENAME ~ /^src\/(base|exact|collective)\// && \
+        FILENAME ~ /^src\/(base|safetensors|exact|collective)\// && \
         (line ~ /<CL\// || line ~ /(^|[^A-Za-z0-9_])(cl_[a-z]|cl[A-Z])/) {
             fault("opencl", line)
         }
@@ -258,7 +258,7 @@ planted() {
     if [ -e "$work/kept" ]; then mv "$work/kept" "$work/tree/$2"; else rm "$work/tree/$2"; fi
 }
 planted up src/base/error.c '#include "device/device.h"'
-planted up src/layer/batchnorm.c '#include "pass/pass.h"'
+planted up src/layer/create.c '#include "pass/pass.h"'
 planted up src/tensor/use.c '#include "launch/layer_pass.h"'
 planted up src/pass/end.c '#include "kinds/forward.h"'
 planted up src/device/extra.h '# include "group/group.h"'

@@ -81,20 +81,20 @@ int sbn__struct_check_room(const void *array, size_t count, size_t known, const 
                : SBN_SUCCESS;
 }
 
-void sbn__struct_get(void *own, size_t known, const void *array, size_t index)
+void sbn__struct_get(void *ours, size_t known, const void *array, size_t index)
 {
     const size_t size = sbn__struct_size(array);
-    memset(own, 0, known);
-    memcpy(own, (const char *)array + index * size, size < known ? size : known);
-    memcpy(own, &known, sizeof known);
+    memset(ours, 0, known);
+    memcpy(ours, (const char *)array + index * size, size < known ? size : known);
+    memcpy(ours, &known, sizeof known);
 }
 
-int sbn__struct_read(void *own, const void *one, size_t known, const char *type,
+int sbn__struct_read(void *ours, const void *one, size_t known, const char *type,
                      const char *argument)
 {
     const int status = sbn__struct_check(one, 1, known, type, argument);
     if (!status)
-        sbn__struct_get(own, known, one, 0);
+        sbn__struct_get(ours, known, one, 0);
     return status;
 }
 

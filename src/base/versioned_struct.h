@@ -47,22 +47,22 @@ int sbn__struct_check_room(const void *array, size_t count, size_t known, const 
                            const char *argument);
 
 /* Copies an element of a checked array into the library's struct. */
-void sbn__struct_get(void *own, size_t known, const void *array, size_t index);
+void sbn__struct_get(void *ours, size_t known, const void *array, size_t index);
 
 /* Checks one struct and copies it. */
-int sbn__struct_read(void *own, const void *one, size_t known, const char *type,
+int sbn__struct_read(void *ours, const void *one, size_t known, const char *type,
                      const char *argument);
 
 /*
  * Fills an element of a checked array: as much as the caller's size holds, and zeros beyond what
  * the library knows; `size` stays. Inline, because libsyncbn-mpi cannot call private functions.
  */
-static inline void sbn__struct_put(void *array, size_t index, const void *own, size_t known)
+static inline void sbn__struct_put(void *array, size_t index, const void *ours, size_t known)
 {
     const size_t size = sbn__struct_size(array);
     char *one = (char *)array + index * size;
     memset(one, 0, size);
-    memcpy(one, own, size < known ? size : known);
+    memcpy(one, ours, size < known ? size : known);
     memcpy(one, &size, sizeof size);
 }
 

@@ -10,7 +10,7 @@
 
 #include "collective/settings.h"
 
-/* What a rank is about to do with a layer. */
+/* A call that a rank is about to make with a layer. */
 typedef struct sbn_call {
     const char *operation;        /* "forward"; of static life */
     const char *name;             /* of the layer */
@@ -41,7 +41,7 @@ uint64_t sbn__call_digest(uint64_t digest, const sbn_call *call);
 
 void sbn__header_fill(int64_t *header, int error, uint32_t number, uint32_t words, uint64_t digest);
 
-/* From the sums: 1 if no rank reports an error and all agree. */
+/* Reads the sums: 1 if no rank reports an error and all agree. */
 int sbn__header_agrees(const int64_t *header, int world_size);
 
 #endif

@@ -66,47 +66,6 @@ int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
     return reports;
 }
 
-/* Ranks with equal words in a part of their slots form a set; the lowest rank represents it. */
-typedef struct sets {
-    int world_size, count;
-    int *first; /* of each rank's set; -1: it is in none */
-    int *size;  /* of the set that the rank is the first of, else 0 */
-} sets;
-
-/* Considers only ranks of one set of `within`; NULL: all. */
-static void make_sets(sets *s, const int64_t *words, size_t at, size_t length, const sets *within,
-                      int set)
-{
-    s->count = 0;
-    for (int rank = 0; rank < s->world_size; ++rank) {
-        int first = 0;
-        s->first[rank] = -1;
-        s->size[rank] = 0;
-        if (within && within->first[rank] != set)
-            continue;
-        while (first < rank &&
-               (s->size[first] == 0 || memcmp(slot_of(words, first) + at, slot_of(words, rank) + at,
-                                              sizeof *words * length) != 0))
-            ++first;
-        s->first[rank] = first;
-        s->count += first == rank;
-        ++s->size[first];
-    }
-}
-
-/* The next set after `set`, smallest sets first; -1 begins and ends. */
-static int next_set(const sets *s, int set)
-{
-    int next = -1;
-    for (int rank = 0; rank < s->world_size; ++rank) {
-        const int size = s->size[rank];
-        const int later = set < 0 || size > s->size[set] || (size == s->size[set] && rank > set);
-        if (size > 0 && later && (next < 0 || size < s->size[next]))
-            next = rank;
-    }
-    return next;
-}
-
 typedef struct writer {
     char *out;
     size_t size, used;
@@ -129,13 +88,10 @@ say(writer *w, const char *format, ...)
 }
 
 /* "rank 1", "ranks 1, 3" or "all ranks" */
-static void write_ranks(writer *w, const sets *s, int set)
+static void write_ranks(writer *w, const sbn_rank_sets *s, int set)
 {
     char list[SBN_RANKS_SIZE];
-    int count = 0;
-    for (int rank = set; rank < s->world_size; ++rank)
-        if (s->first[rank] == set)
-            w->ranks[count++] = rank;
+    const int count = sbn__rank_sets_list(s, set, w->ranks);
     if (count == s->world_size) {
         say(w, "all ranks");
         return;
@@ -174,18 +130,20 @@ static void write_trait(writer *w, int trait, int64_t word)
  * "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": the settings in which one set of `calls`
  * differs.
  */
-static void write_traits(writer *w, const int64_t *words, const sets *calls, int set, sets *values)
+static void write_traits(writer *w, const int64_t *words, const sbn_rank_sets *calls, int set,
+                         sbn_rank_sets *values)
 {
     static const char *const names[] = {"call number", "flags", "saved by call", "saved in place"};
     const char *before = " (";
     for (int trait = TRAITS; trait < SLOT; ++trait) {
-        make_sets(values, words, (size_t)trait, 1, calls, set);
+        sbn__rank_sets_part(values, words + trait, SLOT, 1, calls, set);
         if (values->count == 1)
             continue;
         say(w, "%s%s", before,
             trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
         before = "; ";
-        for (int value = next_set(values, -1), n = 0; value >= 0; value = next_set(values, value)) {
+        for (int value = sbn__rank_sets_next(values, -1), n = 0; value >= 0;
+             value = sbn__rank_sets_next(values, value)) {
             say(w, n++ ? ", " : " ");
             write_trait(w, trait, slot_of(words, value)[trait]);
             say(w, " on ");
@@ -207,7 +165,8 @@ static const char *operation_name(int64_t code)
 }
 
 /* "rank 1 called forward of layer "second" with 3 channels" */
-static void write_call(writer *w, const int64_t *words, size_t place, const sets *calls, int set)
+static void write_call(writer *w, const int64_t *words, size_t place, const sbn_rank_sets *calls,
+                       int set)
 {
     const int64_t *slot = slot_of(words, set);
     char name[NAME_WORDS * sizeof(int64_t)];
@@ -225,15 +184,16 @@ static void write_call(writer *w, const int64_t *words, size_t place, const sets
         say(w, " in place %zu", place + 1);
 }
 
-static void write_sentence(writer *w, const int64_t *words, size_t place, int errors, sets *calls,
-                           sets *values)
+static void write_sentence(writer *w, const int64_t *words, size_t place, int errors,
+                           sbn_rank_sets *calls, sbn_rank_sets *values)
 {
     const char *between = "";
-    make_sets(calls, words, 0, TRAITS, NULL, 0);
+    sbn__rank_sets_part(calls, words, SLOT, TRAITS, NULL, 0);
     say(w, errors              ? "a rank cannot take part: "
            : calls->count == 1 ? "the ranks disagree: "
                                : "the ranks made different calls: ");
-    for (int set = next_set(calls, -1); set >= 0; set = next_set(calls, set)) {
+    for (int set = sbn__rank_sets_next(calls, -1); set >= 0;
+         set = sbn__rank_sets_next(calls, set)) {
         if (errors && !slot_of(words, set)[ERROR])
             continue;
         say(w, "%s", between);
@@ -253,14 +213,14 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
     for (int r = 0; r < world_size; ++r)
         errors += slot_of(words, r)[ERROR] != 0;
     if (room) {
-        sets calls = {world_size, 0, room, room + ranks};
-        sets values = {world_size, 0, room + 2 * ranks, room + 3 * ranks};
+        sbn_rank_sets calls = {world_size, 0, room, room + ranks};
+        sbn_rank_sets values = {world_size, 0, room + 2 * ranks, room + 3 * ranks};
         write_sentence(&w, words, place, errors, &calls, &values);
     } else {
         say(&w, "%s; no memory is left to say more",
             errors ? "a rank cannot take part" : "the ranks made different calls");
     }
     sbn__free(room);
-    const int own = (int)slot_of(words, rank)[ERROR];
-    return own ? own : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
+    const int error = (int)slot_of(words, rank)[ERROR];
+    return error ? error : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
 }

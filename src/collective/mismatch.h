@@ -19,7 +19,7 @@ void sbn__mismatch_fill(int64_t *words, int rank, const sbn_call *call);
  */
 int sbn__mismatch_goes_on(const int64_t *words, int world_size);
 
-/* From the sums: 1 if any rank has reported this error. */
+/* Reads the sums: 1 if any rank has reported this error. */
 int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
 
 /*

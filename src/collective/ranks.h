@@ -1,10 +1,11 @@
-/* Ranks in sentences. */
+/* Ranks in sentences: how they are listed, and which of them are named together. */
 #ifndef SBN_COLLECTIVE_RANKS_H
 #define SBN_COLLECTIVE_RANKS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* More than this are counted, not listed. */
+/* Ranks beyond so many are counted, not listed. */
 #define SBN_RANKS_LISTED 16
 
 /* Room for any list. */
@@ -12,5 +13,25 @@
 
 /* "rank 3", "ranks 0, 2" or "ranks 0, 1, [...], 15 and 4 more"; count > 0. Returns the length. */
 size_t sbn__ranks_print(const int *ranks, int count, char *out, size_t size);
+
+/* Ranks whose words are equal form a set; the lowest rank represents it. */
+typedef struct sbn_rank_sets {
+    int world_size, count;
+    int *first; /* of each rank's set; -1: it is in none */
+    int *size;  /* of the set that the rank is the first of, else 0 */
+} sbn_rank_sets;
+
+/*
+ * Parts the ranks by `length` words each; those of a rank stand `stride` words behind those of the
+ * rank before. Considers only the ranks of one set of `within`; NULL: all.
+ */
+void sbn__rank_sets_part(sbn_rank_sets *sets, const int64_t *words, size_t stride, size_t length,
+                         const sbn_rank_sets *within, int set);
+
+/* The next set after `set`, smallest sets first; -1 begins and ends. */
+int sbn__rank_sets_next(const sbn_rank_sets *sets, int set);
+
+/* Lists the ranks of a set and returns how many there are. */
+int sbn__rank_sets_list(const sbn_rank_sets *sets, int set, int *ranks);
 
 #endif

@@ -46,7 +46,7 @@ int sbn__request_wait(sbn_communicator *communicator, sbn_request *request, cons
 /* Leaves the words of a request in flight to the communicator. */
 void sbn__request_abandon(sbn_communicator *communicator, sbn_request *request);
 
-/* For callers that wait for several requests at once and poll them. */
+/* A caller that waits for several requests at once polls them until a deadline. */
 typedef struct sbn_deadline {
     double since;
     uint64_t completed;

@@ -61,8 +61,8 @@ static int explain(splitting *s, const sbn_call *call)
 static int agree(splitting *s, sbn_call *call)
 {
     call->number = s->whole->calls++;
-    char own[SBN_SENTENCE_SIZE];
-    snprintf(own, sizeof own, "%s", sbn_last_error());
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     int status = reserve(s, SBN_HEADER_WORDS);
     if (!status) {
         sbn__header_fill(s->request.words, call->error, call->number, 0,
@@ -71,7 +71,7 @@ static int agree(splitting *s, sbn_call *call)
     }
     if (!status && !sbn__header_agrees(s->request.words, sbn__communicator_world_size(s->whole)))
         status = explain(s, call);
-    return status && call->error ? sbn__fail(call->error, "%s", own) : status;
+    return status && call->error ? sbn__fail(call->error, "%s", sentence) : status;
 }
 
 /* Words that no rank can have sent: what is addressed by them is not touched. */

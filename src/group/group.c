@@ -67,7 +67,7 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-/* In several contexts no device sees the others' sums. */
+/* Where there are several contexts, no device sees the others' sums. */
 static int can_combine(const sbn_group *group)
 {
     int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;

@@ -1,4 +1,4 @@
-/* Splitting a group by colour: a group of its own for the replicas of each colour. */
+/* Splits a group by colour: the replicas of each colour get a group. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "kinds/forward.h"
 #include "launch/forward.h"
 #include "launch/running_table.h"
+#include "layer/running.h"
 #include "tensor/overlap.h"
 
 #define APPLY_NEEDS \

@@ -3,6 +3,7 @@
 #define SBN_LAUNCH_FUSION_H
 
 #include "layer/batchnorm.h"
+#include "layer/saved.h"
 
 /* Each function adds at most so many arguments; `arguments` must have room for them. */
 enum { SBN_FORWARD_FUSION = 8, SBN_BACKWARD_ACTIVATION = 10, SBN_BACKWARD_FUSION = 12 };

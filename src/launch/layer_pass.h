@@ -7,7 +7,8 @@
 
 #include "collective/agreement.h"
 #include "launch/workspace.h"
-#include "layer/batchnorm.h"
+#include "layer/running.h"
+#include "layer/saved.h"
 #include "plan/plan.h"
 #include "program/kernel_constants.h"
 

@@ -1,16 +1,17 @@
-/* The definitions of a layer and of what a forward pass saves. */
+/* The definition of a layer. */
 #ifndef SBN_LAYER_BATCHNORM_H
 #define SBN_LAYER_BATCHNORM_H
 
 #include <syncbn/pass.h>
 
+#include "base/error.h"
 #include "collective/settings.h"
+#include "device/channel_table.h"
+#include "exact/statistics.h"
 #include "group/group.h"
-#include "layer/coefficients.h"
-#include "layer/mask.h"
-#include "layer/moments.h"
-#include "layer/running.h"
 #include "plan/shape.h"
+
+typedef struct sbn_running sbn_running;
 
 struct sbn_batchnorm {
     sbn_object object;
@@ -42,54 +43,32 @@ struct sbn_batchnorm {
     sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */
 };
 
-struct sbn_saved {
-    sbn_object object;
-    sbn_batchnorm *layer;
-    uint32_t generation; /* of the layer when the table was made */
-    int filled;          /* by a forward that has ended */
-    int frozen;          /* filled with running statistics, as constants */
-    int used;            /* passes under way that read or fill it */
-    int filling;         /* one of them fills it */
-    uint32_t pass;       /* the forward's number in the group, */
-    uint32_t place;      /* and the layer's place in it */
-    uint64_t count;
-    sbn_saved_moments *moments;
-    sbn_shape *shapes; /* per replica */
-    sbn_mask *masks;   /* per replica; empty unless the layer needs them */
-    size_t mask_count;
-    sbn_channel_table table; /* coefficients */
-};
+/* 1 if its forward pass keeps a mask. */
+static inline int sbn__is_masked(const sbn_batchnorm *layer)
+{
+    return layer->residual && layer->activation != SBN_IDENTITY;
+}
 
-/* Moves saved statistics to the current group of their layer; their content is lost. */
-int sbn__saved_follow(sbn_saved *saved);
-
-/* Brings the host's copy of what is saved up to date. */
-int sbn__saved_read(const sbn_saved *saved);
-
-/* 1 if its forward pass keeps a mask, and if its backward pass finds the sign of z instead. */
-int sbn__is_masked(const sbn_batchnorm *layer);
-int sbn__finds_sign(const sbn_batchnorm *layer);
+/* 1 if its backward pass finds the sign of z. */
+static inline int sbn__finds_sign(const sbn_batchnorm *layer)
+{
+    return !layer->residual && layer->activation != SBN_IDENTITY;
+}
 
 /* 1 if the layer normalises by its running statistics. */
-int sbn__is_fixed(const sbn_batchnorm *layer);
+static inline int sbn__is_fixed(const sbn_batchnorm *layer)
+{
+    return layer->tracks && (!layer->training || layer->frozen);
+}
 
 /* Fails, with `what` in the sentence, while passes of the layer are under way. */
-int sbn__check_idle(const sbn_batchnorm *layer, const char *what);
-
-/*
- * Checks saved statistics that a pass of `layer` is to read: filled by that layer, and not being
- * filled.
- */
-int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
-
-/* The shards must have the shapes of the forward that filled `saved`. */
-int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, const char *operation);
-
-/* Updates the running statistics, whose host copy is up to date, by the moments of a batch. */
-void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
-                          uint64_t count);
-
-/* The weight of the batch that has been counted last. */
-double sbn__batchnorm_weight(const sbn_batchnorm *layer);
+static inline int sbn__check_idle(const sbn_batchnorm *layer, const char *what)
+{
+    if (layer->under_way == 0)
+        return SBN_SUCCESS;
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "layer \"%s\": passes of it are under way; end them before %s", layer->name,
+                     what);
+}
 
 #endif

@@ -1,19 +1,82 @@
+#include "layer/saved.h"
+
 #include "base/memory.h"
 #include "layer/batchnorm.h"
+#include "plan/launch_plan.h"
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
 
-static void free_masks(sbn_mask *masks, size_t count)
+/* --- masks -------------------------------------------------------------------------- */
+
+/* The elements between which no two work-items of the apply kernel write a word: a sample's, ... */
+static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)
 {
-    for (size_t r = 0; masks && r < count; ++r)
-        sbn__mask_destroy(&masks[r]);
-    sbn__free(masks);
+    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
+    /* ... a plane's, or, channels last, a pixel's. */
+    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane : shape->channels * plane;
+}
+
+int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)
+{
+    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
+    return shape->channels * plane % (size_t)sbn__mask_bits(form) != 0;
+}
+
+int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *shape)
+{
+    if (shape->elements == 0)
+        return SBN_SUCCESS;
+    const size_t bits = (size_t)sbn__mask_bits(replica->form);
+    const size_t row = row_of(shape, replica), padded = sbn__round_up(row, bits);
+    /* Kernels read a word more than they need. */
+    const size_t words = shape->elements / row * (padded / bits) + 1;
+    const size_t size = words * (size_t)sbn__mask_word(replica->form);
+    mask->next = (sbn_mask_rows){row, UINT64_MAX / row, (cl_uint)(padded - row)};
+    return mask->words.size >= size ? SBN_SUCCESS : sbn__reserve(replica, &mask->larger, size);
+}
+
+void sbn__mask_begin(sbn_mask *mask)
+{
+    mask->rows = mask->next;
+    if (!mask->larger.mem)
+        return;
+    sbn__release_buffer(&mask->words);
+    mask->words = mask->larger;
+    mask->larger = (sbn_device_buffer){NULL, 0, 0};
+}
+
+/* --- creating and destroying -------------------------------------------------------- */
+
+/* Frees what is of the size of the layer's group. */
+static void free_content(sbn_saved *saved)
+{
+    for (size_t r = 0; saved->masks && r < saved->mask_count; ++r) {
+        sbn__release_buffer(&saved->masks[r].words);
+        sbn__release_buffer(&saved->masks[r].larger);
+    }
+    sbn__free(saved->masks);
+    sbn__channel_table_destroy(&saved->table);
+    sbn__saved_moments_destroy(saved->moments);
+    sbn__free(saved->shapes);
+}
+
+static int make_content(sbn_saved *saved)
+{
+    sbn_group *group = saved->layer->group;
+    const size_t channels = saved->layer->channels, replicas = group->replica_count;
+    saved->generation = saved->layer->generation;
+    saved->moments = sbn__saved_moments_create(channels, replicas);
+    saved->shapes = sbn__allocate(sizeof *saved->shapes * replicas);
+    saved->masks = sbn__allocate(sizeof *saved->masks * replicas);
+    saved->mask_count = replicas;
+    return saved->moments && saved->shapes && saved->masks
+               ? sbn__coefficients_create(&saved->table, group, channels)
+               : sbn__fail_memory("saved statistics");
 }
 
 static void free_saved(sbn_saved *saved)
 {
-    free_masks(saved->masks, saved->mask_count);
-    sbn__channel_table_destroy(&saved->table);
-    sbn__saved_moments_destroy(saved->moments);
-    sbn__free(saved->shapes);
+    free_content(saved);
     sbn__object_remove(&saved->object);
     sbn__free(saved);
 }
@@ -32,15 +95,7 @@ int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
         return sbn__fail_memory("saved statistics");
     sbn__object_add(&made->object, SBN_HANDLE_SAVED);
     made->layer = layer;
-    made->generation = layer->generation;
-    made->moments = sbn__saved_moments_create(layer->channels, layer->group->replica_count);
-    made->shapes = sbn__allocate(sizeof(sbn_shape) * layer->group->replica_count);
-    made->masks = sbn__allocate(sizeof *made->masks * layer->group->replica_count);
-    made->mask_count = layer->group->replica_count;
-    if (!made->moments || !made->shapes || !made->masks)
-        status = sbn__fail_memory("saved statistics");
-    else
-        status = sbn__coefficients_create(&made->table, layer->group, layer->channels);
+    status = make_content(made);
     if (status) {
         free_saved(made);
         return status;
@@ -67,37 +122,26 @@ int sbn_saved_destroy(sbn_saved *saved)
 
 int sbn__saved_follow(sbn_saved *saved)
 {
-    sbn_group *group = saved->layer->group;
     if (saved->generation == saved->layer->generation)
         return SBN_SUCCESS;
-    sbn_channel_table table = {0};
-    const size_t channels = saved->layer->channels, replicas = group->replica_count;
-    sbn_shape *shapes = sbn__allocate(sizeof *shapes * replicas);
-    sbn_mask *masks = sbn__allocate(sizeof *masks * replicas);
-    sbn_saved_moments *moments = sbn__saved_moments_create(channels, replicas);
-    const int status = shapes && masks && moments
-                           ? sbn__coefficients_create(&table, group, channels)
-                           : sbn__fail_memory("saved statistics");
+    sbn_saved next = {.layer = saved->layer};
+    const int status = make_content(&next);
     if (status) {
-        sbn__free(masks);
-        sbn__channel_table_destroy(&table);
-        sbn__saved_moments_destroy(moments);
-        sbn__free(shapes);
+        free_content(&next);
         return status;
     }
-    sbn__channel_table_destroy(&saved->table);
-    sbn__saved_moments_destroy(saved->moments);
-    sbn__free(saved->shapes);
-    free_masks(saved->masks, saved->mask_count);
-    saved->masks = masks;
-    saved->mask_count = replicas;
-    saved->moments = moments;
-    saved->table = table;
-    saved->shapes = shapes;
+    free_content(saved);
+    saved->generation = next.generation;
+    saved->moments = next.moments;
+    saved->shapes = next.shapes;
+    saved->masks = next.masks;
+    saved->mask_count = next.mask_count;
+    saved->table = next.table;
     saved->filled = 0;
-    saved->generation = saved->layer->generation;
     return SBN_SUCCESS;
 }
+
+/* --- reading ------------------------------------------------------------------------ */
 
 static int fail_moved(const sbn_batchnorm *layer)
 {

@@ -1,11 +1,15 @@
 /* A checkpoint file without a model: its layers with running statistics. */
-#include "model/checkpoint.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/group.h"
+#include <syncbn/checkpoint.h>
+
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/object.h"
+#include "base/versioned_struct.h"
+#include "model/keys.h"
+#include "safetensors/file.h"
 
 typedef struct found {
     char *name;

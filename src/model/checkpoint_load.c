@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/checkpoint.h"
+#include <syncbn/checkpoint.h>
+
 #include "base/memory.h"
+#include "model/keys.h"
 #include "model/model.h"
+#include "safetensors/file.h"
 
 typedef struct load {
     sbn_model *model;

@@ -1,12 +1,13 @@
-/* Saving a model to a file: its layers' tensors, and all others of the base. */
-#include <math.h>
+/* Saves a model to a file: its layers' tensors, and all others of the base. */
 #include <stdio.h>
 #include <string.h>
 
-#include "model/checkpoint.h"
-#include "model/half.h"
+#include <syncbn/checkpoint.h>
+
 #include "base/memory.h"
+#include "model/keys.h"
 #include "model/model.h"
+#include "safetensors/write.h"
 
 /* "[18446744073709551615]" */
 typedef struct extent {
@@ -24,36 +25,12 @@ typedef struct save {
     size_t count, key_count;
 } save;
 
-static void put_little_endian(unsigned char *bytes, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; ++i)
-        bytes[i] = (unsigned char)(value >> 8 * i);
-}
-
-/* A float in a file's type; 0 if it is finite and too large for that. */
-static int encode(const sbn_tensor_type *type, float value, unsigned char *bytes)
-{
-    uint32_t bits;
-    float back = value;
-    if (type->bits == 32) {
-        memcpy(&bits, &value, sizeof bits);
-    } else if (*type->name == 'B') {
-        bits = sbn__bfloat_of_float(value);
-        back = sbn__float_of_bfloat((uint16_t)bits);
-    } else {
-        bits = sbn__half_of_float(value);
-        back = sbn__float_of_half((uint16_t)bits);
-    }
-    put_little_endian(bytes, bits, type->bits / 8);
-    return !isfinite(value) || isfinite(back);
-}
-
 static int encode_all(sbn_new_tensor *tensor, const float *values, size_t count)
 {
     const size_t each = tensor->type->bits / 8;
     unsigned char *bytes = tensor->data;
     for (size_t i = 0; i < count; ++i)
-        if (!encode(tensor->type, values[i], bytes + each * i))
+        if (!sbn__tensor_encode(tensor->type, values[i], bytes + each * i))
             return sbn__fail(SBN_KEY_MISMATCH,
                              "\"%s\": %g is too large for %s, its type in the file",
                              sbn__show(tensor->name).text, (double)values[i], tensor->type->name);
@@ -103,7 +80,7 @@ static int add_layer(save *s, size_t index, float *values)
             continue;
         status = add_tensor(s, index, which, &tensor);
         if (!status && which == SBN_BATCHES)
-            put_little_endian(tensor->data, (uint64_t)batches, 8);
+            sbn__put_little_endian(tensor->data, (uint64_t)batches, 8);
         else if (!status)
             status = encode_all(tensor, values + channels * (size_t)which, channels);
     }

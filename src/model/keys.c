@@ -1,20 +1,12 @@
-/* Keys of a state dict, and what a layer's tensors must be. */
+#include "model/keys.h"
+
 #include <string.h>
 
-#include "model/checkpoint.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
 
 static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "running_var",
                                              "num_batches_tracked"};
-
-int sbn__check_name(const char *name)
-{
-    if (sbn__utf8_is_valid(name))
-        return SBN_SUCCESS;
-    return sbn__fail(SBN_INVALID_ARGUMENT, "name: expected UTF-8, got other bytes");
-}
 
 char *sbn__key(const char *layer, int which)
 {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "model/checkpoint.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 int sbn_model_create(sbn_model **model)
 {
@@ -64,9 +64,8 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
         return status;
     if (!name)
         return sbn__fail(SBN_INVALID_ARGUMENT, "name: expected a name, got NULL");
-    status = sbn__check_name(name);
-    if (status)
-        return status;
+    if (!sbn__utf8_is_valid(name))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "name: expected UTF-8, got other bytes");
     for (size_t i = 0; i < model->size; ++i) {
         if (strcmp(model->entries[i].name, name) == 0)
             return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -183,6 +182,41 @@ int sbn_model_reset_running_stats(sbn_model *model)
         if (model->entries[i].layer->tracks)
             status = sbn_batchnorm_reset_running_stats(model->entries[i].layer);
     return status;
+}
+
+int sbn__check_known(const sbn_model *model)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = sbn__entry_check_known(&model->entries[i]);
+    return status;
+}
+
+static int check_index(const sbn_model *model, size_t index)
+{
+    sbn__error_clear();
+    const int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (status)
+        return status;
+    if (index >= model->size)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
+                         model->size, index);
+    const sbn_entry *entry = &model->entries[index];
+    if (!entry->layer->affine)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" has no weight and bias", entry->name);
+    return sbn__entry_check_known(entry);
+}
+
+int sbn_model_parameters(const sbn_model *model, size_t index, float *weight, float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn__parameters_read(&model->entries[index], weight, bias);
+}
+
+int sbn_model_set_parameters(sbn_model *model, size_t index, const float *weight, const float *bias)
+{
+    const int status = check_index(model, index);
+    return status ? status : sbn__parameters_write(&model->entries[index], weight, bias);
 }
 
 static int reset_parameters(const sbn_entry *entry)

@@ -1,17 +1,8 @@
-/* The definition of a model: names, layers, and the buffers of their parameters. */
+/* The definition of a model: a list of named layers. */
 #ifndef SBN_MODEL_MODEL_H
 #define SBN_MODEL_MODEL_H
 
-#include <syncbn/model.h>
-
-#include "layer/batchnorm.h"
-
-typedef struct sbn_entry {
-    char *name;
-    sbn_batchnorm *layer;
-    size_t replicas;            /* of `parameters` */
-    sbn_parameters *parameters; /* NULL: not known to the model; buffers retained */
-} sbn_entry;
+#include "model/entry.h"
 
 struct sbn_model {
     sbn_object object;
@@ -19,22 +10,7 @@ struct sbn_model {
     sbn_entry *entries;
 };
 
-/* Checks the buffers of one per replica of the group. */
-int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
-                          const sbn_parameters *parameters);
-
-/* Makes a copy, with the buffers retained. */
-int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept);
-void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas);
-
 /* Fails unless the model has the buffers of all its affine layers. */
 int sbn__check_known(const sbn_model *model);
-
-/* Is the layer in a group of as many replicas as there are buffers? It may have moved by itself. */
-int sbn__check_replicas(const sbn_entry *entry);
-
-/* Blocking copies of an entry's weight and bias; NULL leaves one out. */
-int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias);
-int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias);
 
 #endif

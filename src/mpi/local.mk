@@ -7,10 +7,10 @@ lib_LTLIBRARIES += libsyncbn-mpi.la
 endif
 
 libsyncbn_mpi_core_la_SOURCES = \
-	src/mpi/error.c \
-	src/mpi/missing.c \
+	src/mpi/mpi.c \
 	src/mpi/mpi.h \
 	src/mpi/reduce.c \
+	src/mpi/reduce.h \
 	src/mpi/transport.c
 libsyncbn_mpi_core_la_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 libsyncbn_mpi_core_la_LIBADD = $(MPI_LIBS)

@@ -39,18 +39,4 @@ int sbn__mpi_result(int code, const char *call);
 /* sbn_set_last_error with a format. */
 int sbn__mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The table's functions. */
-int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **request);
-int sbn__mpi_test(void *context, void *request, int *done);
-int sbn__mpi_missing(void *context, void *request, int *ranks);
-
-/* Tests all reductions in flight: how many are left, or -1 if MPI fails. */
-int sbn__mpi_test_all(sbn_mpi *mpi);
-
-/* Answers other ranks' questions, if there are any. */
-void sbn__mpi_listen(sbn_mpi *mpi);
-
-/* Receives them without an answer. */
-void sbn__mpi_ignore(sbn_mpi *mpi);
-
 #endif

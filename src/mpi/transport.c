@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/versioned_struct.h"
-#include "mpi/mpi.h"
+#include "mpi/reduce.h"
 
 /* How long destroy waits for reductions that a timeout has left behind. */
 #define PATIENCE 1.0

@@ -70,11 +70,11 @@ sbn_range sbn__range_get(const int64_t *words)
  * The layout of a word. In blocks with NaN or Inf, two counts lie above the sum: of +Inf or NaN,
  * and of -Inf or NaN.
  */
-typedef struct format {
+typedef struct fields {
     double scale;   /* an element's integer is its product with this, rounded */
     int sum_bits;   /* of the sum with its sign, in blocks with NaN or Inf */
     int count_bits; /* of each count there */
-} format;
+} fields;
 
 /* The least k with 2^k >= n. */
 static int ceil_log2(size_t n)
@@ -85,11 +85,11 @@ static int ceil_log2(size_t n)
     return k;
 }
 
-static format format_of(sbn_range range, size_t replicas)
+static fields fields_of(sbn_range range, size_t replicas)
 {
     enum { MOST_BITS = 50, BIAS = 127 };
     const int growth = ceil_log2(replicas);
-    format f = {.count_bits = ceil_log2(replicas + 1)};
+    fields f = {.count_bits = ceil_log2(replicas + 1)};
     const int room = range.special ? 61 - 2 * f.count_bits - growth : 62 - growth;
     const int bits = room < MOST_BITS ? room : MOST_BITS;
     /* The exponent above all finite magnitudes of the level. */
@@ -109,7 +109,7 @@ static int64_t to_integer(double value)
     return bits - magic_bits;
 }
 
-static int64_t special_term(const format *f, float value)
+static int64_t special_term(const fields *f, float value)
 {
     if (isfinite(value))
         return to_integer((double)value * f->scale);
@@ -120,7 +120,7 @@ static int64_t special_term(const format *f, float value)
 void sbn__fixed_add(sbn_range range, size_t replicas, const float *values, size_t count,
                     int64_t *sums)
 {
-    const format f = format_of(range, replicas);
+    const fields f = fields_of(range, replicas);
     if (range.special) {
         for (size_t i = 0; i < count; ++i)
             sums[i] += special_term(&f, values[i]);
@@ -130,7 +130,7 @@ void sbn__fixed_add(sbn_range range, size_t replicas, const float *values, size_
         sums[i] += to_integer((double)values[i] * f.scale);
 }
 
-static float special_mean(const format *f, size_t replicas, int64_t sum)
+static float special_mean(const fields *f, size_t replicas, int64_t sum)
 {
     const int64_t half = (int64_t)1 << (f->sum_bits - 1);
     const int64_t mask = ((int64_t)1 << f->count_bits) - 1;
@@ -144,7 +144,7 @@ static float special_mean(const format *f, size_t replicas, int64_t sum)
 void sbn__fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
                      float *means)
 {
-    const format f = format_of(range, replicas);
+    const fields f = fields_of(range, replicas);
     if (range.special) {
         for (size_t i = 0; i < count; ++i)
             means[i] = special_mean(&f, replicas, sums[i]);

@@ -1,4 +1,4 @@
-/* Creating and destroying an sbn_data_parallel. */
+/* Creates and destroys an sbn_data_parallel. */
 #include "parallel/parallel.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "group/group.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
-#include "parallel/exchange_pool.h"
+#include "parallel/exchange.h"
 
 static const char *const operation = "sbn_data_parallel_create";
 
@@ -80,7 +80,7 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
-    sbn__free(parallel->extents);
+    sbn__free(parallel->claims);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);
@@ -104,7 +104,7 @@ static int join(sbn_data_parallel *made, sbn_group *group, int status)
     return SBN_SUCCESS;
 }
 
-/* What each rank sends: its number of replicas, and whether it failed. */
+/* Each rank sends its number of replicas, and whether it failed. */
 enum { REPLICAS, FAILED, RANK_WORDS };
 
 static int add(sbn_data_parallel *made, sbn_request *request, int status)
@@ -113,9 +113,9 @@ static int add(sbn_data_parallel *made, sbn_request *request, int status)
     const size_t words = (size_t)sbn__communicator_world_size(c) * RANK_WORDS;
     if (sbn__request_reserve(request, words, operation))
         return sbn__communicator_die_of_memory(c, operation);
-    int64_t *own = request->words + (size_t)sbn__communicator_rank(c) * RANK_WORDS;
-    own[REPLICAS] = (int64_t)made->replica_count;
-    own[FAILED] = status;
+    int64_t *slot = request->words + (size_t)sbn__communicator_rank(c) * RANK_WORDS;
+    slot[REPLICAS] = (int64_t)made->replica_count;
+    slot[FAILED] = status;
     status = sbn__request_start(c, request, SBN_TAG_WORDS, words);
     return status ? status : sbn__request_wait(c, request, operation);
 }
@@ -152,11 +152,11 @@ static int meet(sbn_data_parallel *made)
 {
     char sentence[SBN_SENTENCE_SIZE];
     sbn_request request = {0};
-    const int own = sbn__exchanges_prepare(made);
+    const int error = sbn__exchanges_prepare(made);
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    int status = add(made, &request, own);
+    int status = add(made, &request, error);
     if (!status)
-        status = own ? sbn__fail(own, "%s", sentence) : number_replicas(made, request.words);
+        status = error ? sbn__fail(error, "%s", sentence) : number_replicas(made, request.words);
     sbn__request_free(&request);
     return status;
 }

@@ -1,14 +1,90 @@
-/* The public functions of exchanges. */
+#include "parallel/exchange.h"
+
 #include <stdio.h>
+#include <string.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "base/versioned_struct.h"
 #include "parallel/bucket.h"
-#include "parallel/exchange_pool.h"
 #include "parallel/header.h"
 #include "parallel/move.h"
 #include "parallel/tensors.h"
+
+/* --- memory: ended exchanges are kept for theirs ------------------------------------- */
+
+/* Returns an ended exchange or a new one. */
+static int acquire(sbn_data_parallel *parallel, sbn_exchange **found)
+{
+    const size_t replicas = parallel->replica_count;
+    const size_t words = sbn__exchange_header_words(parallel);
+    sbn_exchange *e = parallel->idle;
+    if (!e) {
+        e = sbn__allocate(sizeof *e);
+        if (!e)
+            return sbn__fail_memory("an exchange of tensors");
+        sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
+        e->parallel = parallel;
+        e->ended = 1;
+        parallel->idle = e;
+    }
+    if (!e->ready)
+        e->ready = sbn__allocate(sizeof(cl_event) * replicas);
+    if (!e->written)
+        e->written = sbn__allocate(sizeof(cl_event) * replicas);
+    if (!e->ready || !e->written)
+        return sbn__fail_memory("an exchange of tensors");
+    const int status = sbn__request_reserve(&e->header, words, "an exchange of tensors");
+    if (status)
+        return status;
+    parallel->idle = e->next_idle;
+    *found = e;
+    return SBN_SUCCESS;
+}
+
+/* Removes it from those under way, if it is one, and keeps its memory. */
+static void release(sbn_exchange *e)
+{
+    sbn_data_parallel *parallel = e->parallel;
+    size_t i = 0;
+    while (i < parallel->under_way_count && parallel->under_way[i] != e)
+        ++i;
+    if (i < parallel->under_way_count) {
+        --parallel->under_way_count;
+        memmove(parallel->under_way + i, parallel->under_way + i + 1,
+                sizeof(sbn_exchange *) * (parallel->under_way_count - i));
+    }
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        sbn__release_event(&e->ready[r]);
+        sbn__release_event(&e->written[r]);
+    }
+    e->ended = 1;
+    e->next_idle = parallel->idle;
+    parallel->idle = e;
+}
+
+int sbn__exchanges_prepare(sbn_data_parallel *parallel)
+{
+    sbn_exchange *e;
+    const int status = acquire(parallel, &e);
+    if (!status)
+        release(e);
+    return status;
+}
+
+void sbn__exchanges_free(sbn_data_parallel *parallel)
+{
+    while (parallel->idle) {
+        sbn_exchange *e = parallel->idle;
+        parallel->idle = e->next_idle;
+        sbn__free(e->ready);
+        sbn__free(e->written);
+        sbn__request_free(&e->header);
+        sbn__object_remove(&e->object);
+        sbn__free(e);
+    }
+}
+
+/* --- the beginning --------------------------------------------------------------------- */
 
 /* The digest of what the ranks must agree on, and the name for sentences. */
 static void describe(sbn_exchange *e)
@@ -43,7 +119,7 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
 static int prepare(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
-    int status = sbn__exchange_check_tensors(e);
+    int status = sbn__tensors_check(e);
     for (size_t i = 0; i < SBN_BUCKETS && !status && parallel->total > 1; ++i)
         if (parallel->buckets[i].stage == SBN_BUCKET_IDLE)
             status = sbn__bucket_reserve(&parallel->buckets[i], e);
@@ -57,23 +133,13 @@ static int prepare(sbn_exchange *e)
     return status;
 }
 
-/* The place for a replica's event; NULL if there is none or the caller's structs cannot be read. */
-static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
+/* Fails if no other exchange can begin. */
+static int check_state(sbn_data_parallel *parallel)
 {
-    sbn_tensors its;
-    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
-        return NULL;
-    sbn__struct_get(&its, sizeof its, replicas, r);
-    return its.event;
-}
-
-static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
-{
-    for (size_t r = 0; r < parallel->replica_count; ++r) {
-        cl_event *event = event_of(parallel, replicas, r);
-        if (event)
-            *event = NULL;
-    }
+    if (parallel->under_way_count == SBN_MAX_PASSES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
+                         SBN_MAX_PASSES);
+    return sbn__communicator_check(&parallel->communicator, "an exchange");
 }
 
 /* `asked` has the arguments. */
@@ -87,8 +153,8 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
-    forget_events(parallel, asked->replicas);
-    status = sbn__parallel_check_state(parallel);
+    sbn__tensors_forget_events(parallel, asked->replicas);
+    status = check_state(parallel);
     sbn_communicator *c = &parallel->communicator;
     const int joined = sbn__communicator_is_joined(c);
     if (status && (!joined || c->dead || parallel->under_way_count == SBN_MAX_PASSES))
@@ -96,7 +162,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_exchange *e = NULL;
-    const int acquired = sbn__exchange_acquire(parallel, &e);
+    const int acquired = acquire(parallel, &e);
     /* The other ranks cannot be told of this error: the communicator is dead. */
     if (acquired)
         return joined ? sbn__communicator_die_of_memory(c, "an exchange of tensors") : acquired;
@@ -113,7 +179,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     if (joined && status)
         sbn__exchange_wait(e);
     if (status) {
-        sbn__exchange_release(e);
+        release(e);
         return sbn__fail(status, "%s", sentence);
     }
     /* Starts the first copies. */
@@ -143,10 +209,21 @@ int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *count
     return begin(parallel, &asked, exchange);
 }
 
+/* --- the end ---------------------------------------------------------------------------- */
+
+static int check_under_way(const sbn_exchange *e)
+{
+    const int status = sbn__check_handle(e, SBN_HANDLE_EXCHANGE, "exchange");
+    if (!status && e->ended)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "exchange: expected an exchange under way, got an ended one");
+    return status;
+}
+
 int sbn_exchange_progress(sbn_exchange *e, int *ready)
 {
     sbn__error_clear();
-    const int status = sbn__exchange_check_under_way(e);
+    const int status = check_under_way(e);
     if (status)
         return status;
     sbn__parallel_progress(e->parallel);
@@ -154,39 +231,6 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
         *ready = e->stage == SBN_SETTLED;
     sbn__error_clear();
     return SBN_SUCCESS;
-}
-
-/* Commands enqueued from now on run after the copies. */
-static int hand_over(const sbn_exchange *e)
-{
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
-        sbn_replica *replica = &e->parallel->replicas[r];
-        const sbn_tensors its = sbn__tensors_at(e, r);
-        cl_event event = NULL;
-        status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
-                             &event);
-        if (!status && its.event) {
-            *its.event = event;
-            sbn__handle_closed();
-        } else {
-            sbn__release_event(&event);
-        }
-        if (!status)
-            status = sbn__flush(replica);
-    }
-    return status;
-}
-
-static void withdraw_events(const sbn_exchange *e)
-{
-    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
-        cl_event *event = event_of(e->parallel, e->replicas, r);
-        if (event && *event) {
-            clReleaseEvent(*event);
-            *event = NULL;
-        }
-    }
 }
 
 /* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
@@ -200,7 +244,7 @@ static void wait_for_copies(const sbn_exchange *e)
 int sbn_exchange_end(sbn_exchange *e)
 {
     sbn__error_clear();
-    int status = sbn__exchange_check_under_way(e);
+    int status = check_under_way(e);
     if (status)
         return status;
     const sbn_communicator *c = &e->parallel->communicator;
@@ -212,15 +256,13 @@ int sbn_exchange_end(sbn_exchange *e)
         /* A copy to a device failed, of this exchange or of another one. */
         status = sbn__fail(c->status, "%s", c->reason);
     } else {
-        status = hand_over(e);
-        if (status) {
-            withdraw_events(e);
+        status = sbn__tensors_hand_over(e);
+        if (status)
             sbn__communicator_fail(&e->parallel->communicator, status);
-        }
     }
     if (status)
         wait_for_copies(e);
-    sbn__exchange_release(e);
+    release(e);
     return status;
 }
 

@@ -36,19 +36,6 @@ static int same(const int64_t *words, int a, int b)
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
 }
 
-/* Lists the ranks that began the same as `rank`; 0 if a rank before it did. */
-static int alike(const int64_t *words, int rank, int world_size, int *ranks)
-{
-    int count = 0;
-    for (int other = 0; other < world_size; ++other)
-        if (same(words, other, rank)) {
-            if (other < rank)
-                return 0;
-            ranks[count++] = other;
-        }
-    return count;
-}
-
 /* "ranks 1, 3" */
 static void name_ranks(const sbn_data_parallel *parallel, int *ranks, int count, char *out,
                        size_t size)
@@ -86,24 +73,27 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
                            size_t size)
 {
     const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
-    int *ranks = sbn__allocate(sizeof *ranks * (size_t)world_size);
+    int *room = sbn__allocate(sizeof *room * 3 * (size_t)world_size);
     size_t used = (size_t)snprintf(out, size, "%s",
                                    errors ? "a rank cannot take part"
                                           : "the ranks began different exchanges");
     const char *between = ": ";
-    for (int wanted = 1; wanted <= world_size && ranks; ++wanted)
-        for (int rank = 0; rank < world_size; ++rank) {
-            const int64_t *slot = slot_of(words, rank);
-            char names[SBN_RANKS_SIZE];
-            if ((errors && !slot[ERROR]) || alike(words, rank, world_size, ranks) != wanted ||
-                used + 3 > size)
-                continue;
-            used += (size_t)snprintf(out + used, size - used, "%s", between);
-            name_ranks(e->parallel, ranks, wanted, names, sizeof names);
-            used += describe(slot, names, out + used, size - used);
-            between = "; ";
-        }
-    sbn__free(ranks);
+    if (!room)
+        return;
+    int *ranks = room + 2 * (size_t)world_size;
+    sbn_rank_sets sets = {world_size, 0, room, room + world_size};
+    sbn__rank_sets_part(&sets, words, SLOT, SLOT, NULL, 0);
+    for (int set = -1; (set = sbn__rank_sets_next(&sets, set)) >= 0;) {
+        const int64_t *slot = slot_of(words, set);
+        char names[SBN_RANKS_SIZE];
+        if ((errors && !slot[ERROR]) || used + 3 > size)
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%s", between);
+        name_ranks(e->parallel, ranks, sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
+        used += describe(slot, names, out + used, size - used);
+        between = "; ";
+    }
+    sbn__free(room);
 }
 
 int sbn__exchange_header_read(const sbn_exchange *e)

@@ -15,7 +15,7 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
 size_t sbn__exchange_header_words(const sbn_data_parallel *parallel);
 void sbn__exchange_header_fill(sbn_exchange *exchange);
 
-/* From the sums: SBN_SUCCESS, or this rank's status with a sentence about all ranks. */
+/* Reads the sums: returns SBN_SUCCESS, or this rank's status with a sentence about all ranks. */
 int sbn__exchange_header_read(const sbn_exchange *exchange);
 
 /* Writes this rank's status into zeroed words, 16 bits for each rank; reads the statuses of all. */

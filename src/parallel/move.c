@@ -15,7 +15,8 @@ static void settle(sbn_exchange *e, int status)
     ++e->parallel->progress;
 }
 
-void sbn__parallel_give_up(sbn_data_parallel *parallel, int status)
+/* The communicator is dead: settles all exchanges under way with this status. */
+static void give_up(sbn_data_parallel *parallel, int status)
 {
     sbn_communicator *c = &parallel->communicator;
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
@@ -45,7 +46,7 @@ static int start(sbn_data_parallel *parallel, sbn_request *request, int tag, siz
     const int status = sbn__request_start(&parallel->communicator, request, tag, count);
     ++parallel->progress;
     if (status)
-        sbn__parallel_give_up(parallel, status);
+        give_up(parallel, status);
     return !status;
 }
 
@@ -55,7 +56,7 @@ static int arrived(sbn_data_parallel *parallel, sbn_request *request)
     int done;
     const int status = sbn__request_poll(&parallel->communicator, request, &done);
     if (status)
-        sbn__parallel_give_up(parallel, status);
+        give_up(parallel, status);
     parallel->progress += (uint64_t)done;
     return done;
 }
@@ -102,8 +103,7 @@ static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
     bucket->stage = SBN_BUCKET_READING;
     keep_error(e, sbn__bucket_reserve(bucket, e));
     if (bucket->levels.capacity < sbn__status_words(parallel) + sbn__bucket_level_words(bucket)) {
-        sbn__parallel_give_up(parallel,
-                              sbn__communicator_die_of_memory(&parallel->communicator, e->name));
+        give_up(parallel, sbn__communicator_die_of_memory(&parallel->communicator, e->name));
         return;
     }
     if (!e->error && !e->status)
@@ -247,4 +247,56 @@ void sbn__parallel_progress(sbn_data_parallel *parallel)
         move_buckets(parallel);
         settle_those_done(parallel);
     } while (parallel->progress != before);
+}
+
+/* --- waiting: for devices without a limit, for other ranks until a deadline --------------- */
+
+/* The request that the oldest unsettled exchange waits for. */
+static const sbn_request *late_request(const sbn_data_parallel *parallel,
+                                       const sbn_exchange *oldest)
+{
+    if (oldest->header.in_flight)
+        return &oldest->header;
+    for (size_t i = 0; i < parallel->busy; ++i) {
+        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        if (bucket->levels.in_flight || bucket->sums.in_flight)
+            return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
+    }
+    return NULL;
+}
+
+/* The oldest bucket, if it waits only for this rank's devices. */
+static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
+{
+    const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
+    const int full = parallel->busy == SBN_BUCKETS;
+    if (parallel->busy > 0 &&
+        (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING)))
+        return bucket;
+    return NULL;
+}
+
+void sbn__exchange_wait(sbn_exchange *e)
+{
+    sbn_data_parallel *parallel = e->parallel;
+    sbn_communicator *c = &parallel->communicator;
+    sbn_deadline deadline = sbn__deadline_start(c);
+    for (;;) {
+        sbn__parallel_progress(parallel);
+        if (e->stage == SBN_SETTLED)
+            return;
+        const sbn_bucket *held = held_by_devices(parallel);
+        if (held) {
+            sbn__bucket_wait(held, parallel->replica_count);
+            deadline = sbn__deadline_start(c);
+            continue;
+        }
+        size_t first = 0;
+        while (parallel->under_way[first]->stage == SBN_SETTLED)
+            ++first;
+        const sbn_exchange *oldest = parallel->under_way[first];
+        const sbn_request *late = late_request(parallel, oldest);
+        if (sbn__deadline_passed(c, &deadline, late))
+            give_up(parallel, sbn__communicator_time_out(c, late, oldest->name));
+    }
 }

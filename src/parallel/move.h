@@ -10,9 +10,6 @@ void sbn__exchange_start(sbn_exchange *exchange);
 /* Moves all exchanges and buckets on as far as possible without blocking. */
 void sbn__parallel_progress(sbn_data_parallel *parallel);
 
-/* The communicator is dead: settles all exchanges under way with this status. */
-void sbn__parallel_give_up(sbn_data_parallel *parallel, int status);
-
 /* Blocks until the exchange is settled, at most until the communicator's deadline. */
 void sbn__exchange_wait(sbn_exchange *exchange);
 

@@ -20,7 +20,7 @@
 #include "collective/request.h"
 #include "device/staging.h"
 
-/* One is being read, one added, one written. */
+/* One bucket is read, one is added, and one is written at a time. */
 #define SBN_BUCKETS 3
 
 typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
@@ -68,14 +68,6 @@ typedef struct sbn_bucket {
     sbn_request sums;
 } sbn_bucket;
 
-/* A tensor's place in its buffer: src/parallel/overlap.h. */
-typedef struct sbn_extent {
-    cl_mem mem;
-    size_t begin, end;
-    size_t replica, tensor;
-    int written;
-} sbn_extent;
-
 struct sbn_data_parallel {
     sbn_object object;
     sbn_group *group; /* whose sbn_group_abort ends it, too */
@@ -89,8 +81,8 @@ struct sbn_data_parallel {
     sbn_exchange *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_exchange *idle;
-    sbn_extent *extents; /* room for the tensors of a call, all replicas together */
-    size_t extents_size;
+    struct sbn_claim *claims; /* room for the tensors of a call, all replicas together */
+    size_t claims_size;
     uint64_t progress; /* steps of exchanges and buckets so far */
 };
 

@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 8 };
 
-/* So that no place overflows. */
+/* Up to these no place overflows. */
 #define MOST_SAMPLES (1ull << 62)
 #define MOST_REPLICAS (1ull << 32)
 

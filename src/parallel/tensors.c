@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "base/versioned_struct.h"
-#include "parallel/overlap.h"
-#include "tensor/shard.h"
+#include "tensor/overlap.h"
 
 sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
 {
@@ -13,24 +13,57 @@ sbn_tensors sbn__tensors_at(const sbn_exchange *e, size_t r)
     return tensors;
 }
 
-int sbn__parallel_check_state(sbn_data_parallel *parallel)
+/* --- checks ------------------------------------------------------------------------------ */
+
+static size_t list_claims(const sbn_exchange *e, sbn_claim *list)
 {
-    if (parallel->under_way_count == SBN_MAX_PASSES)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
-                         SBN_MAX_PASSES);
-    return sbn__communicator_check(&parallel->communicator, "an exchange");
+    size_t count = 0;
+    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        const int written = e->averages || e->parallel->first + r != e->root;
+        for (size_t t = 0; t < e->tensors; ++t) {
+            if (e->counts[t] == 0)
+                continue;
+            list[count] = (sbn_claim){.use = {.buffer = its.buffers[t],
+                                              .elements = e->counts[t],
+                                              .type = SBN_F32,
+                                              .written = written,
+                                              .rows = 1},
+                                      .order = count,
+                                      .branch = t,
+                                      .replica = r};
+            ++count;
+        }
+    }
+    return count;
 }
 
-int sbn__exchange_check_under_way(const sbn_exchange *e)
+/* None of the tensors that are written may overlap another one, of any replica here. */
+static int check_apart(const sbn_exchange *e, const char *who)
 {
-    const int status = sbn__check_handle(e, SBN_HANDLE_EXCHANGE, "exchange");
-    if (!status && e->ended)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "exchange: expected an exchange under way, got an ended one");
-    return status;
+    sbn_data_parallel *parallel = e->parallel;
+    const size_t most = parallel->replica_count * e->tensors;
+    const sbn_claim *first, *second;
+    if (most < 2)
+        return SBN_SUCCESS;
+    if (parallel->claims_size < most) {
+        sbn__free(parallel->claims);
+        parallel->claims = sbn__allocate(sizeof *parallel->claims * most);
+        parallel->claims_size = parallel->claims ? most : 0;
+        if (!parallel->claims)
+            return sbn__fail_memory("the tensors of an exchange");
+    }
+    if (!sbn__claims_find(parallel->claims, list_claims(e, parallel->claims), &first, &second))
+        return SBN_SUCCESS;
+    char replica[40] = "";
+    if (first->replica != second->replica)
+        snprintf(replica, sizeof replica, " of replica %zu", first->replica);
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s: replica %zu: tensor %zu must not overlap tensor %zu%s in the same call",
+                     who, second->replica, second->branch, first->branch, replica);
 }
 
-int sbn__exchange_check_tensors(const sbn_exchange *e)
+int sbn__tensors_check(const sbn_exchange *e)
 {
     const char *who = e->averages ? "sbn_average_gradients" : "sbn_broadcast";
     if (e->tensors > 0 && !e->counts)
@@ -50,24 +83,79 @@ int sbn__exchange_check_tensors(const sbn_exchange *e)
     if (possible)
         return possible;
     for (size_t r = 0; r < e->parallel->replica_count; ++r) {
-        const sbn_tensors own = sbn__tensors_at(e, r), *its = &own;
-        if (e->tensors > 0 && !its->buffers)
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        if (e->tensors > 0 && !its.buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s: replica %zu: expected %zu buffers, got NULL", who, r, e->tensors);
-        if (its->num_wait > 0 && !its->wait_list)
+        if (its.num_wait > 0 && !its.wait_list)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s: replica %zu: wait_list: expected %u events, got NULL", who, r,
-                             (unsigned)its->num_wait);
+                             (unsigned)its.num_wait);
         for (size_t t = 0; t < e->tensors; ++t) {
             char name[96];
             snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
             const int status = e->counts[t] > 0
-                                   ? sbn__check_buffer(&its->buffers[t], e->counts[t],
+                                   ? sbn__check_buffer(&its.buffers[t], e->counts[t],
                                                        &e->parallel->replicas[r], who, name)
                                    : SBN_SUCCESS;
             if (status)
                 return status;
         }
     }
-    return sbn__exchange_check_apart(e, who);
+    return check_apart(e, who);
+}
+
+/* --- events ----------------------------------------------------------------------------- */
+
+/* The place for a replica's event; NULL if there is none or the caller's structs cannot be read. */
+static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
+{
+    sbn_tensors its;
+    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+        return NULL;
+    sbn__struct_get(&its, sizeof its, replicas, r);
+    return its.event;
+}
+
+void sbn__tensors_forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
+{
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        cl_event *event = event_of(parallel, replicas, r);
+        if (event)
+            *event = NULL;
+    }
+}
+
+static void withdraw_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
+{
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        cl_event *event = event_of(parallel, replicas, r);
+        if (event && *event) {
+            clReleaseEvent(*event);
+            *event = NULL;
+        }
+    }
+}
+
+int sbn__tensors_hand_over(const sbn_exchange *e)
+{
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
+        sbn_replica *replica = &e->parallel->replicas[r];
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        cl_event event = NULL;
+        status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
+                             &event);
+        if (!status && its.event) {
+            *its.event = event;
+            sbn__handle_closed();
+        } else {
+            sbn__release_event(&event);
+        }
+        if (!status)
+            status = sbn__flush(replica);
+    }
+    if (status)
+        withdraw_events(e->parallel, e->replicas);
+    return status;
 }

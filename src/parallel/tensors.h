@@ -1,4 +1,4 @@
-/* Checks of the arguments of exchanges. */
+/* The tensors of an exchange, as the caller's structs name them. */
 #ifndef SBN_PARALLEL_TENSORS_H
 #define SBN_PARALLEL_TENSORS_H
 
@@ -7,13 +7,16 @@
 /* The tensors of a replica of this rank; the array must be checked. */
 sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t replica);
 
-/* Fails if no other exchange can begin. */
-int sbn__parallel_check_state(sbn_data_parallel *parallel);
-
-/* Checks that the handle is an exchange under way. */
-int sbn__exchange_check_under_way(const sbn_exchange *exchange);
-
 /* Checks counts, root, buffers, overlaps and wait lists. */
-int sbn__exchange_check_tensors(const sbn_exchange *exchange);
+int sbn__tensors_check(const sbn_exchange *exchange);
+
+/* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
+void sbn__tensors_forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas);
+
+/*
+ * Enqueues markers behind the copies, so that commands enqueued from now on run after them, and gives
+ * the caller's events. After an error no event is left.
+ */
+int sbn__tensors_hand_over(const sbn_exchange *exchange);
 
 #endif

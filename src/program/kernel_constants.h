@@ -7,7 +7,7 @@
 
 #include <syncbn/group.h>
 
-/* Rows of a table of coefficients, one float per channel each; src/layer/coefficients.h. */
+/* Rows of a table of coefficients, one float per channel each; src/layer/moments.h. */
 enum { SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_COEFFICIENT_ROWS };
 
 /*

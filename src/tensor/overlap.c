@@ -100,47 +100,51 @@ static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
         replica, layer, sbn__overlap_note(&earlier->use, &later->use));
 }
 
-/* A read before `one` in the list that overlaps it; `last` is the one that ends last. */
-static const sbn_claim *find_reader(const sbn_claim *list, const sbn_claim *one,
-                                    const sbn_claim *last)
+/* Keeps the pair that is the first in the order of the call: by its later, then by its earlier one. */
+static void keep_first(const sbn_claim *a, const sbn_claim *b, const sbn_claim **earlier,
+                       const sbn_claim **later)
 {
-    if (!last || !sbn__uses_meet(&last->use, &one->use))
-        return NULL;
-    /* Views may interleave with that one. */
-    for (const sbn_claim *reader = one; reader > list; --reader)
-        if (!reader[-1].use.written && sbn__uses_overlap(&reader[-1].use, &one->use))
-            return reader - 1;
-    return NULL;
+    const sbn_claim *first = a->order < b->order ? a : b, *second = first == a ? b : a;
+    if (*later &&
+        (second->order > (*later)->order || (second == *later && first->order > (*earlier)->order)))
+        return;
+    *earlier = first;
+    *later = second;
 }
 
 /*
  * Claims are sorted by their place. A written one is compared with the following ones that begin
- * before its end, and with earlier reads, if the one that ends last reaches it. The fault reported
- * is the first in the order of the call, wherever drivers put buffers.
+ * before its end, and with earlier reads, if the one that ends last reaches it. (Not with that one
+ * alone: views may interleave with it.)
  */
-int sbn__claims_check(const sbn_claims *claims, size_t *branch)
+int sbn__claims_find(sbn_claim *list, size_t count, const sbn_claim **earlier,
+                     const sbn_claim **later)
 {
-    sbn_claim *const list = claims->group->claims;
-    const sbn_claim *const end = list + claims->count;
-    const sbn_claim *reader = NULL, *earlier = NULL, *later = NULL;
-    qsort(list, claims->count, sizeof *list, by_place);
+    const sbn_claim *const end = list + count, *reader = NULL;
+    qsort(list, count, sizeof *list, by_place);
+    *earlier = *later = NULL;
     for (const sbn_claim *one = list; one < end; ++one) {
         if (!one->use.written) {
             if (!reader || !reaches_further(reader, one))
                 reader = one;
             continue;
         }
-        const sbn_claim *other = find_reader(list, one, reader);
-        for (const sbn_claim *next = one + 1;
-             !other && next < end && sbn__uses_meet(&one->use, &next->use); ++next)
+        if (reader && sbn__uses_meet(&reader->use, &one->use))
+            for (const sbn_claim *other = list; other < one; ++other)
+                if (!other->use.written && sbn__uses_overlap(&other->use, &one->use))
+                    keep_first(other, one, earlier, later);
+        for (const sbn_claim *next = one + 1; next < end && sbn__uses_meet(&one->use, &next->use);
+             ++next)
             if (sbn__uses_overlap(&one->use, &next->use) && !may_meet(one, next))
-                other = next;
-        if (other && (!later || (one->order < later->order && other->order < later->order))) {
-            earlier = one->order < other->order ? one : other;
-            later = earlier == one ? other : one;
-        }
+                keep_first(one, next, earlier, later);
     }
-    if (!later)
+    return *later != NULL;
+}
+
+int sbn__claims_check(const sbn_claims *claims, size_t *branch)
+{
+    const sbn_claim *earlier, *later;
+    if (!sbn__claims_find(claims->group->claims, claims->count, &earlier, &later))
         return SBN_SUCCESS;
     *branch = later->branch;
     return fail(earlier, later, sbn_group_rank(claims->group));

@@ -36,6 +36,13 @@ void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size
                             unsigned flags, const char *operation);
 
 /*
+ * Sorts a list of claims by their place; 1 if two of them overlap that may not: the first ones in the
+ * order of the call, wherever drivers put buffers.
+ */
+int sbn__claims_find(sbn_claim *list, size_t count, const sbn_claim **earlier,
+                     const sbn_claim **later);
+
+/*
  * SBN_INVALID_ARGUMENT with a sentence that names two buffers that overlap; *branch is the later
  * one's. Reorders the claims.
  */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "layer/saved.h"
 
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
 {

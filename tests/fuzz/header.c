@@ -9,8 +9,9 @@
 
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
-#include "model/file_kind.h"
-#include "model/safetensors.h"
+#include "safetensors/file_kind.h"
+#include "safetensors/parse.h"
+#include "safetensors/write.h"
 
 static void check(const sbn_tensor_header *header, uint64_t data_size)
 {

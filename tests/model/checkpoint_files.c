@@ -1,7 +1,7 @@
 /*
  * What is saved leaves all other tensors as they were, and appears whole or not at all.
  */
-#include "model/checkpoint.h"
+#include "model/keys.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * How files are saved (src/model/draft.h): a private file is private at every moment, the system's calls
+ * How files are saved (src/safetensors/draft.h): a private file is private at every moment, the system's calls
  * are made in their order, and each may fail.
  */
 #include "support/draft_files.h"

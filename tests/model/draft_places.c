@@ -1,4 +1,4 @@
-/* Where files are saved (src/model/draft.h): links, names, and owners that can be kept or not. */
+/* Where files are saved (src/safetensors/draft.h): links, names, and owners that can be kept or not. */
 #include "support/draft_files.h"
 
 #include <grp.h>

@@ -15,7 +15,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "model/safetensors.h"
+#include "safetensors/write.h"
 #include "support/tap.h"
 
 /* --- allocations ------------------------------------------------------------------- */

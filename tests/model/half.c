@@ -1,5 +1,5 @@
-/* The 16-bit types of checkpoints (src/model/half.h): every value is read, written and rounded. */
-#include "model/half.h"
+/* The 16-bit types of checkpoints (src/safetensors/half.h): every value is read, written and rounded. */
+#include "safetensors/half.h"
 
 #include <math.h>
 

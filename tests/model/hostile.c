@@ -11,7 +11,7 @@
 
 #include <syncbn.h>
 
-#include "model/safetensors.h"
+#include "safetensors/file.h"
 #include "support/tap.h"
 
 enum { MILLION = 1000000, ALARM = 900 };

@@ -14,7 +14,6 @@ model_tests = \
 	tests/model/model \
 	tests/model/model_faults \
 	tests/model/pytorch \
-	tests/model/radix_sort \
 	tests/model/safetensors \
 	tests/model/tensor_names
 check_PROGRAMS += $(model_tests)

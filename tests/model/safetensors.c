@@ -2,7 +2,7 @@
  * Invalid safetensors files, each refused with a sentence; and unusual but valid ones, which are
  * read.
  */
-#include "model/safetensors.h"
+#include "safetensors/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * The order of a header's tensors: by name, whatever the names share, how long they are and where
  * their data lie; each is found, with its own shape and place, and a duplicate is refused.
  */
-#include "model/safetensors.h"
+#include "safetensors/header.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <syncbn.h>
 
-#include "model/draft.h"
+#include "safetensors/draft.h"
 #include "base/memory.h"
 #include "support/system_calls.h"
 #include "support/tap.h"

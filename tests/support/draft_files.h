@@ -1,4 +1,4 @@
-/* A folder in which files are saved through drafts, for tests of src/model/draft.h. */
+/* A folder in which files are saved through drafts, for tests of src/safetensors/draft.h. */
 #ifndef TESTS_SUPPORT_DRAFT_FILES_H
 #define TESTS_SUPPORT_DRAFT_FILES_H
 

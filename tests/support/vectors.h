@@ -4,7 +4,7 @@
 
 #include "program/opencl.h"
 #include "support/fixture.h"
-#include "model/safetensors.h"
+#include "safetensors/file.h"
 
 /* The path of a file in tests/model/data, until the next call. */
 const char *data_path(const char *name);

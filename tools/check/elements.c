@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/half.h"
+#include "safetensors/half.h"
 
 const char *const type_names[ELEMENT_TYPES] = {
     [SBN_F32] = "f32",

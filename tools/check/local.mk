@@ -52,5 +52,5 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/tolerance.h \
 	tools/check/verdict.c \
 	tools/check/verdict.h \
-	src/model/half.c \
-	src/model/half.h
+	src/safetensors/half.c \
+	src/safetensors/half.h

@@ -1,0 +1,216 @@
+/* Creates and destroys a layer, and tells its settings. */
+#include <math.h>
+#include <string.h>
+
+#include "base/activation.h"
+#include "base/memory.h"
+#include "base/type.h"
+#include "layer/running.h"
+
+int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
+{
+    static const sbn_batchnorm_config defaults = SBN_BATCHNORM_CONFIG_INIT;
+    return sbn__struct_init(config, size, &defaults, SBN_STRUCT(sbn_batchnorm_config), "config");
+}
+
+/*
+ * y must give x back. The range of slopes has normal inverses, and below 1 it is such that no half
+ * loses more digits than at its usual magnitudes: 2^-14 is the smallest normal one.
+ */
+static int check_invertible(const sbn_batchnorm_config *config)
+{
+    const double least = 0x1p-14, most = 0x1p14;
+    if (config->residual)
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "from_output: expected 0 with a residual, which y alone does not give back, "
+            "got 1");
+    if (config->activation == SBN_RELU)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "from_output: expected 0 with SBN_RELU, which has no inverse, got 1");
+    if (config->activation == SBN_LEAKY_RELU && !(config->slope >= least && config->slope <= most))
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "slope: expected 2^-14 to 2^14 with from_output, got %g", config->slope);
+    return SBN_SUCCESS;
+}
+
+/* Copies and checks the caller's struct of any version. */
+static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *config)
+{
+    if (!given)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "config: expected a configuration, got NULL");
+    const int status = sbn__struct_read(config, given, SBN_STRUCT(sbn_batchnorm_config), "config");
+    if (status)
+        return status;
+    if (config->eps == 0.0 && config->momentum == 0.0 && !config->affine &&
+        !config->track_running_stats)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "config: eps, momentum, affine and track_running_stats are all 0, as of a "
+                         "struct that was cleared: start from SBN_BATCHNORM_CONFIG_INIT");
+    if (config->channels < 1 || config->channels > INT32_MAX)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "channels: expected 1 to 2^31 - 1, got %zu",
+                         config->channels);
+    if ((unsigned)config->layout > SBN_LAYOUT_NHWC)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layout: expected an sbn_layout, got %d",
+                         (int)config->layout);
+    if (!(config->eps >= 0.0) || isinf(config->eps))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps: expected a finite number from 0, got %g",
+                         config->eps);
+    if ((unsigned)config->eps_mode > SBN_EPS_CLAMP)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "eps_mode: expected an sbn_eps_mode, got %d",
+                         (int)config->eps_mode);
+    if (!(config->momentum >= 0.0 && config->momentum <= 1.0))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "momentum: expected 0 to 1, got %g",
+                         config->momentum);
+    if ((unsigned)config->average > SBN_AVERAGE_CUMULATIVE)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "average: expected an sbn_average, got %d",
+                         (int)config->average);
+    if (config->dimensions < 0 || config->dimensions > 3)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: expected 0 to 3, got %d",
+                         config->dimensions);
+    if ((unsigned)config->type >= SBN_TYPES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "type: expected an sbn_type, got %d",
+                         (int)config->type);
+    if ((unsigned)config->activation >= SBN_ACTIVATIONS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "activation: expected an sbn_activation, got %d",
+                         (int)config->activation);
+    if (!isfinite((float)config->slope))
+        return sbn__fail(SBN_INVALID_ARGUMENT, "slope: expected a number finite as a float, got %g",
+                         config->slope);
+    const struct {
+        const char *name;
+        int value;
+    } switches[] = {{"affine", config->affine},
+                    {"track_running_stats", config->track_running_stats},
+                    {"residual", config->residual},
+                    {"from_output", config->from_output}};
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i)
+        if (switches[i].value & ~1)
+            return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", switches[i].name,
+                             switches[i].value);
+    return config->from_output ? check_invertible(config) : SBN_SUCCESS;
+}
+
+static int allocate(sbn_batchnorm *layer, const char *name)
+{
+    sbn_group *group = layer->group;
+    layer->name = sbn__allocate(strlen(name) + 1);
+    layer->table_fresh = sbn__allocate(group->replica_count);
+    layer->shapes = sbn__allocate(sizeof *layer->shapes * group->replica_count);
+    if (layer->tracks)
+        layer->running = sbn__running_create(layer->channels);
+    if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
+        return sbn__fail_memory("a layer");
+    strcpy(layer->name, name);
+    return SBN_SUCCESS;
+}
+
+static void free_layer(sbn_batchnorm *layer)
+{
+    sbn_saved_destroy(layer->batch);
+    sbn__channel_table_destroy(&layer->table);
+    sbn__running_destroy(layer->running);
+    sbn__free(layer->name);
+    sbn__free(layer->table_fresh);
+    sbn__free(layer->shapes);
+    sbn__object_remove(&layer->object);
+    sbn__free(layer);
+}
+
+int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sbn_batchnorm **layer)
+{
+    sbn_batchnorm_config config;
+    sbn__error_clear();
+    if (!layer)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "layer: expected a place for the handle, got NULL");
+    *layer = NULL;
+    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (!status)
+        status = read_config(given, &config);
+    if (status)
+        return status;
+    sbn_batchnorm *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("a layer");
+    sbn__object_add(&made->object, SBN_HANDLE_BATCHNORM);
+    made->group = group;
+    made->channels = config.channels;
+    made->layout = config.layout;
+    made->eps = (sbn_eps){config.eps, config.eps_mode == SBN_EPS_CLAMP};
+    made->momentum = config.momentum;
+    made->average = config.average;
+    made->affine = config.affine;
+    made->tracks = config.track_running_stats;
+    made->dimensions = config.dimensions;
+    made->type = config.type;
+    made->activation = config.activation;
+    made->slope = config.slope;
+    made->residual = config.residual;
+    made->from_output = config.from_output;
+    made->fusion = sbn__fusion_of(config.activation, config.residual, config.from_output);
+    made->training = 1;
+    made->settings = sbn__settings_of(&config);
+    status = sbn__group_load(group, config.type, made->fusion);
+    if (!status)
+        status = allocate(made, config.name ? config.name : "batchnorm");
+    if (status) {
+        free_layer(made);
+        return status;
+    }
+    ++group->layers;
+    if (made->tracks)
+        sbn_batchnorm_reset_running_stats(made);
+    *layer = made;
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (!status && !config)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "config: expected room for settings, got NULL");
+    if (!status)
+        status = sbn__struct_check_room(config, 1, SBN_STRUCT(sbn_batchnorm_config), "config");
+    if (status)
+        return status;
+    const sbn_batchnorm_config settings = {
+        .size = sizeof settings,
+        .name = layer->name,
+        .channels = layer->channels,
+        .layout = layer->layout,
+        .eps = layer->eps.eps,
+        .eps_mode = layer->eps.clamp ? SBN_EPS_CLAMP : SBN_EPS_ADD,
+        .momentum = layer->momentum,
+        .average = layer->average,
+        .affine = layer->affine,
+        .track_running_stats = layer->tracks,
+        .dimensions = layer->dimensions,
+        .type = layer->type,
+        .activation = layer->activation,
+        .slope = layer->slope,
+        .residual = layer->residual,
+        .from_output = layer->from_output,
+    };
+    sbn__struct_put(config, 0, &settings, sizeof settings);
+    return SBN_SUCCESS;
+}
+
+int sbn_batchnorm_destroy(sbn_batchnorm *layer)
+{
+    int status = layer ? sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer") : SBN_SUCCESS;
+    if (!layer || status)
+        return status;
+    status = sbn__check_idle(layer, "destroying it");
+    if (status)
+        return status;
+    const size_t saved = layer->saved - (layer->batch != NULL);
+    if (saved > 0 || layer->models > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\": expected %s of it, got %zu; destroy them before the layer",
+                         layer->name, saved ? "no saved statistics" : "no models",
+                         saved ? saved : layer->models);
+    --layer->group->layers;
+    free_layer(layer);
+    return SBN_SUCCESS;
+}

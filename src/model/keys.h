@@ -1,0 +1,24 @@
+/* How a file's tensors belong to layers: the keys of PyTorch's state dict. */
+#ifndef SBN_MODEL_KEYS_H
+#define SBN_MODEL_KEYS_H
+
+#include "safetensors/tensor.h"
+
+enum { SBN_WEIGHT, SBN_BIAS, SBN_MEAN, SBN_VAR, SBN_BATCHES, SBN_KEYS };
+
+/* The key of a layer's tensor: "features.1.weight"; to be freed. NULL without memory. */
+char *sbn__key(const char *layer, int which);
+
+/* Returns which of a layer's tensors a key names, and the length of the layer's name in it; or -1. */
+int sbn__key_split(const char *key, size_t *layer_length);
+
+/* 1 if a tensor's type and shape are those of a layer's tensor. */
+int sbn__key_fits(const sbn_tensor *tensor, int which, size_t channels);
+
+/* The sentence for a tensor that does not fit: SBN_KEY_MISMATCH. */
+int sbn__key_misfit(const sbn_tensor *tensor, int which, size_t channels);
+
+/* 1 if the layer has such a tensor. */
+int sbn__key_expected(int which, int affine, int tracks);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Moves a model to another group: everything that can be refused is checked for all layers first;
+ * then the layers move with their new buffers; then values are copied.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/model.h"
+
+/* A layer will have these in its new group. */
+typedef struct successor {
+    float *values; /* weight and bias on the host */
+    sbn_parameters *parameters;
+} successor;
+
+static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate, void *context,
+               sbn_parameters *parameters)
+{
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        parameters[r] = (sbn_parameters)SBN_PARAMETERS_INIT;
+        const int status = replicate(context, entry->name, entry->layer, r, &parameters[r]);
+        parameters[r].size = sizeof *parameters; /* whatever the callback left there */
+        if (status < 0)
+            return sbn__fail(status, "layer \"%s\", replica %zu: replicate returned %d (%s)",
+                             entry->name, r, status, sbn_status_name(status));
+    }
+    return SBN_SUCCESS;
+}
+
+static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate,
+                   void *context, successor *next)
+{
+    int status = sbn__check_idle(entry->layer, "moving it to another group");
+    if (status || !entry->parameters)
+        return status;
+    const size_t channels = entry->layer->channels;
+    sbn_parameters *parameters = sbn__allocate(sizeof *parameters * group->replica_count);
+    next->values = sbn__allocate(sizeof(float) * 2 * channels);
+    if (!next->values || !parameters)
+        status = sbn__fail_memory("a layer's parameters");
+    if (!status && replicate)
+        status = ask(entry, group, replicate, context, parameters);
+    if (!status && !replicate) {
+        if (entry->replicas == group->replica_count)
+            memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
+        else
+            status =
+                sbn__fail(SBN_INVALID_ARGUMENT,
+                          "layer \"%s\": replicate: expected a function, as the new group has %zu "
+                          "replicas and the model buffers for %zu, got NULL",
+                          entry->name, group->replica_count, entry->replicas);
+    }
+    if (!status)
+        status = sbn__check_parameters(entry->name, entry->layer, group, parameters);
+    if (!status && replicate && group->replica_count > 0)
+        status = sbn__parameters_read(entry, next->values, next->values + channels);
+    if (!status)
+        status = sbn__parameters_keep(parameters, group->replica_count, &next->parameters);
+    sbn__free(parameters);
+    return status;
+}
+
+/* Moves all layers or none. */
+static int move(sbn_model *model, sbn_group *group, sbn_group **former)
+{
+    int status = SBN_SUCCESS;
+    size_t moved = 0;
+    while (moved < model->size && !status) {
+        sbn_batchnorm *layer = model->entries[moved].layer;
+        former[moved] = layer->group;
+        status = sbn_batchnorm_set_group(layer, group);
+        moved += !status;
+    }
+    if (!status)
+        return SBN_SUCCESS;
+    char sentence[SBN_SENTENCE_SIZE];
+    strcpy(sentence, sbn_last_error());
+    while (moved-- > 0)
+        sbn_batchnorm_set_group(model->entries[moved].layer, former[moved]);
+    return sbn__fail(status, "%s", sentence);
+}
+
+/* Replaces the old buffers by the new ones. */
+static void settle(sbn_entry *entry, const sbn_group *group, successor *next)
+{
+    sbn__parameters_drop(entry->parameters, entry->replicas);
+    entry->parameters = next->parameters;
+    entry->replicas = group->replica_count;
+    next->parameters = NULL;
+}
+
+static int copy(const sbn_entry *entry, const successor *next)
+{
+    const float *weight = next->values;
+    return entry->parameters ? sbn__parameters_write(entry, weight, weight + entry->layer->channels)
+                             : SBN_SUCCESS;
+}
+
+int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
+                        void *context)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    if (!status)
+        status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    if (status)
+        return status;
+    successor *next = sbn__allocate(sizeof *next * model->size);
+    sbn_group **former = sbn__allocate(sizeof *former * model->size);
+    if (!next || !former)
+        status = sbn__fail_memory("a model");
+    for (size_t i = 0; i < model->size && !status; ++i)
+        status = prepare(&model->entries[i], group, replicate, context, &next[i]);
+    if (!status)
+        status = move(model, group, former);
+    for (size_t i = 0; i < model->size && !status; ++i)
+        settle(&model->entries[i], group, &next[i]);
+    for (size_t i = 0; replicate && i < model->size && !status; ++i)
+        status = copy(&model->entries[i], &next[i]);
+    for (size_t i = 0; next && i < model->size; ++i) {
+        sbn__parameters_drop(next[i].parameters, group->replica_count);
+        sbn__free(next[i].values);
+    }
+    sbn__free(next);
+    sbn__free(former);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* The exchanges of an sbn_data_parallel; ended ones are kept for their memory. */
+#ifndef SBN_PARALLEL_EXCHANGE_H
+#define SBN_PARALLEL_EXCHANGE_H
+
+#include "parallel/parallel.h"
+
+/* Allocates a first exchange, so that it can report any error to the other ranks. */
+int sbn__exchanges_prepare(sbn_data_parallel *parallel);
+
+/* Frees those that have ended. */
+void sbn__exchanges_free(sbn_data_parallel *parallel);
+
+#endif

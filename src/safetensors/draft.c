@@ -1,0 +1,186 @@
+#include "safetensors/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static int fail(const char *path, const char *what)
+{
+    if (errno == ENOMEM)
+        return sbn__fail_memory("a file that is saved");
+    return sbn__fail(SBN_IO_ERROR, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* --- where it will be -------------------------------------------------------------- */
+
+/* Follows links; the name of a new file is used as it is. */
+static int resolve(sbn_draft *d, const char *path)
+{
+    struct stat info;
+    const size_t length = strlen(path);
+    d->path = sbn__allocate((length < PATH_MAX ? PATH_MAX : length) + 1);
+    if (!d->path)
+        return sbn__fail_memory("a file's name");
+    if (realpath(path, d->path))
+        return SBN_SUCCESS;
+    if (errno != ENOENT)
+        return fail(path, "following its name");
+    strcpy(d->path, path);
+    if (lstat(path, &info) == 0)
+        return sbn__fail(SBN_IO_ERROR, "%s: expected a file or a free name, got a link to nothing",
+                         path);
+    return errno == ENOENT ? SBN_SUCCESS : fail(path, "asking whether it is there");
+}
+
+static int open_folder(sbn_draft *d)
+{
+    char *slash = strrchr(d->path, '/');
+    d->name = slash ? slash + 1 : d->path;
+    if (!*d->name)
+        return sbn__fail(SBN_IO_ERROR, "\"%s\": expected a file's name", d->path);
+    /* "/" itself, or the path up to the slash, which is put back. */
+    const char first = slash ? slash[slash == d->path] : '\0';
+    if (slash)
+        slash[slash == d->path] = '\0';
+    d->folder = open(slash ? d->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (slash)
+        slash[slash == d->path] = first;
+    return d->folder < 0 ? fail(d->path, "opening its folder") : SBN_SUCCESS;
+}
+
+/* --- the draft ----------------------------------------------------------------------- */
+
+/* Creates the draft under an unused name. */
+static int create(sbn_draft *d, mode_t mode)
+{
+    for (unsigned i = 0; i < 1000; ++i) {
+        snprintf(d->draft, sizeof d->draft, "syncbn-%ld-%u.tmp", (long)getpid(), i);
+        d->file = openat(d->folder, d->draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         mode);
+        if (d->file >= 0)
+            return SBN_SUCCESS;
+        if (errno != EEXIST)
+            break;
+    }
+    *d->draft = '\0';
+    return fail(d->path, "making its draft");
+}
+
+static int remove_draft(sbn_draft *d)
+{
+    const int closed = close(d->file), removed = unlinkat(d->folder, d->draft, 0);
+    d->file = -1;
+    *d->draft = '\0';
+    return closed || removed ? fail(d->path, "removing its draft") : SBN_SUCCESS;
+}
+
+/*
+ * The mode of a new file of this process. The umask can be read only by changing it, which other
+ * threads would see; so an empty file is made and removed.
+ */
+static int find_mode(sbn_draft *d)
+{
+    struct stat info;
+    int status = create(d, 0666);
+    if (status)
+        return status;
+    status = fstat(d->file, &info) == 0 ? SBN_SUCCESS
+                                        : fail(d->path, "asking for a new file's mode");
+    d->mode = info.st_mode & 0777;
+    const int removed = remove_draft(d);
+    return status ? status : removed;
+}
+
+static int look(sbn_draft *d)
+{
+    struct stat info;
+    if (fstatat(d->folder, d->name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? find_mode(d) : fail(d->path, "asking for its mode");
+    if (!S_ISREG(info.st_mode))
+        return sbn__fail(SBN_IO_ERROR, "%s: it is there and not a regular file", d->path);
+    d->replaces = 1;
+    d->owner = info.st_uid;
+    d->group = info.st_gid;
+    d->mode = info.st_mode & 0777;
+    return SBN_SUCCESS;
+}
+
+int sbn__draft_open(sbn_draft *d, const char *path)
+{
+    *d = (sbn_draft){.file = -1, .folder = -1};
+    int status = resolve(d, path);
+    if (!status)
+        status = open_folder(d);
+    if (!status)
+        status = look(d);
+    return status ? status : create(d, 0600);
+}
+
+int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
+{
+    const unsigned char *place = from;
+    while (size > 0) {
+        const ssize_t put = write(d->file, place, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return fail(d->path, "writing its draft");
+        place += put;
+        size -= (size_t)put;
+    }
+    return SBN_SUCCESS;
+}
+
+/* --- the end ------------------------------------------------------------------------- */
+
+/*
+ * Sets the owner before the mode, which must not apply to another group. If the group cannot be
+ * kept, the group and all others get the permissions that both had.
+ */
+static int give_mode(const sbn_draft *d)
+{
+    mode_t mode = d->mode;
+    if (d->replaces && fchown(d->file, d->owner, d->group) != 0 &&
+        fchown(d->file, (uid_t)-1, d->group) != 0) {
+        const mode_t both = mode >> 3 & mode & 07;
+        mode = (mode & 0700) | both << 3 | both;
+    }
+    return fchmod(d->file, mode) == 0 ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
+}
+
+static int rename_draft(sbn_draft *d)
+{
+    if (renameat(d->folder, d->draft, d->folder, d->name) != 0)
+        return fail(d->path, "renaming its draft");
+    *d->draft = '\0';
+    /* Some file systems cannot sync a folder. */
+    if (fsync(d->folder) != 0 && errno != EINVAL)
+        return fail(d->path, "it is new, but syncing its folder");
+    return SBN_SUCCESS;
+}
+
+int sbn__draft_close(sbn_draft *d, int status)
+{
+    if (!status)
+        status = give_mode(d);
+    if (!status && fsync(d->file) != 0)
+        status = fail(d->path, "syncing its draft");
+    if (d->file >= 0 && close(d->file) != 0 && !status)
+        status = fail(d->path, "closing its draft");
+    if (!status)
+        status = rename_draft(d);
+    if (*d->draft)
+        unlinkat(d->folder, d->draft, 0);
+    if (d->folder >= 0)
+        close(d->folder);
+    sbn__free(d->path);
+    return status;
+}

@@ -1,0 +1,173 @@
+#include "safetensors/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "safetensors/file_kind.h"
+#include "safetensors/parse.h"
+
+static int fail(const char *path, const char *what)
+{
+    return sbn__fail(SBN_IO_ERROR, "%s: %s: %s", path, what, strerror(errno));
+}
+
+static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_t size)
+{
+    unsigned char *place = to;
+    while (size > 0) {
+        const ssize_t got = pread(file->file, place, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(file->path, "reading it");
+        if (got == 0)
+            return sbn__fail(SBN_INVALID_FILE, "%s: it has become shorter", file->path);
+        place += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return SBN_SUCCESS;
+}
+
+/* Says what a refused file is instead, if its first bytes show it. */
+static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
+{
+    unsigned char start[SBN_FILE_KIND_SIZE];
+    char sentence[SBN_SENTENCE_SIZE];
+    const size_t count = size < sizeof start ? (size_t)size : sizeof start;
+    if (status != SBN_INVALID_FILE)
+        return status;
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
+    status = read_at(file, 0, start, count);
+    if (status)
+        return status;
+    /* A length and JSON: a safetensors file that is cut. */
+    if (count > 8 && start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
+        return sbn__fail(SBN_INVALID_FILE, "%s: the file is truncated", sentence);
+    const char *kind = sbn__file_kind(start, count);
+    return kind ? sbn__fail(SBN_INVALID_FILE, "%s: expected a safetensors file, got %s", file->path,
+                            kind)
+                : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
+}
+
+/* Parsing changes the text, so each attempt reads it. */
+static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
+{
+    const int status = read_at(file, 8, file->text, length);
+    return status
+               ? status
+               : sbn__tensor_header_parse(&file->header, file->text, length, data_size, file->path);
+}
+
+/*
+ * If the only fault of a header is that it describes more data than there is, the file was
+ * truncated: the sentence names the first incomplete tensor.
+ */
+static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
+{
+    int status = read_at(file, 8, file->text, length);
+    if (status)
+        return status;
+    const uint64_t described = sbn__described_size(file->text, length);
+    if (described <= data_size || parse(file, length, described))
+        return parse(file, length, data_size);
+    const sbn_tensor *cut = NULL;
+    for (size_t i = 0; i < file->header.count; ++i) {
+        const sbn_tensor *tensor = &file->header.tensors[i];
+        if (tensor->end > data_size && (!cut || tensor->begin < cut->begin))
+            cut = tensor;
+    }
+    return sbn__fail(SBN_INVALID_FILE,
+                     "%s: the file is truncated: expected %" PRIu64 " bytes of data, got %" PRIu64
+                     "; tensor \"%s\" is the first that is not whole",
+                     file->path, described, data_size, sbn__show(cut->name).text);
+}
+
+static int read_header(sbn_tensor_file *file)
+{
+    struct stat info;
+    unsigned char first[8] = {0};
+    uint64_t length;
+    if (fstat(file->file, &info) != 0)
+        return fail(file->path, "asking for its size");
+    if (!S_ISREG(info.st_mode))
+        return sbn__fail(SBN_IO_ERROR, "%s: it is not a regular file", file->path);
+    const uint64_t size = (uint64_t)info.st_size;
+    if (size < 8)
+        return refuse(file,
+                      sbn__fail(SBN_INVALID_FILE, "%s: expected at least 8 bytes, got %d",
+                                file->path, (int)size),
+                      size);
+    int status = read_at(file, 0, first, sizeof first);
+    if (!status)
+        status = refuse(file, sbn__tensor_header_length(first, size, file->path, &length), size);
+    if (status)
+        return status;
+    file->text = sbn__allocate((size_t)length);
+    if (!file->text)
+        return sbn__fail_memory("a file's header");
+    file->data = 8 + length;
+    return parse_header(file, (size_t)length, size - file->data);
+}
+
+int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
+{
+    *file = (sbn_tensor_file){.file = -1};
+    if (!path)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
+    file->path = sbn__allocate(strlen(path) + 1);
+    if (!file->path)
+        return sbn__fail_memory("a file's name");
+    strcpy(file->path, path);
+    /* Non-blocking, in case it is a pipe. */
+    file->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int status = file->file < 0 ? fail(path, "opening it") : read_header(file);
+    if (status)
+        sbn__tensor_file_close(file);
+    return status;
+}
+
+void sbn__tensor_file_close(sbn_tensor_file *file)
+{
+    sbn__tensor_header_free(&file->header);
+    sbn__free(file->text);
+    if (file->file >= 0)
+        close(file->file);
+    sbn__free(file->path);
+    *file = (sbn_tensor_file){.file = -1};
+}
+
+int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint64_t offset,
+                     void *to, size_t size)
+{
+    return read_at(file, file->data + tensor->begin + offset, to, size);
+}
+
+int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to)
+{
+    const size_t size = (size_t)(tensor->end - tensor->begin), each = tensor->type->bits / 8;
+    unsigned char *bytes = sbn__allocate(size);
+    if (!bytes)
+        return sbn__fail_memory("a tensor");
+    const int status = sbn__tensor_read(file, tensor, 0, bytes, size);
+    for (size_t i = 0; !status && i < tensor->elements; ++i)
+        to[i] = sbn__tensor_decode(tensor->type, bytes + each * i);
+    sbn__free(bytes);
+    return status;
+}
+
+int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tensor, int64_t *to)
+{
+    unsigned char bytes[8];
+    const int status = sbn__tensor_read(file, tensor, 0, bytes, sizeof bytes);
+    if (!status)
+        *to = (int64_t)sbn__little_endian(bytes, sizeof bytes);
+    return status;
+}

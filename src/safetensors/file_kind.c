@@ -1,0 +1,130 @@
+#include "safetensors/file_kind.h"
+
+#include <string.h>
+
+typedef struct magic {
+    const char *bytes;
+    size_t size, offset;
+    const char *kind;
+} magic;
+
+#define MAGIC(offset, bytes, kind) \
+    { \
+        bytes, sizeof bytes - 1, offset, kind \
+    }
+
+#define CONVERT "; convert it with safetensors.torch.save_file"
+
+/* The first match counts. */
+static const magic magics[] = {
+    MAGIC(0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
+          "a file of torch.save from before PyTorch 1.6" CONVERT),
+    MAGIC(0, "\x80\x02", "a Python pickle"),
+    MAGIC(0, "\x80\x03", "a Python pickle"),
+    MAGIC(0, "\x80\x04", "a Python pickle"),
+    MAGIC(0, "\x80\x05", "a Python pickle"),
+    MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes"),
+    MAGIC(0, "\x93NUMPY", "a NumPy array"),
+    MAGIC(0, "GGUF", "a GGUF file"),
+    MAGIC(0, "\x89PNG\r\n\x1a\n", "a PNG image"),
+    MAGIC(0, "\xff\xd8\xff", "a JPEG image"),
+    MAGIC(0, "%PDF-", "a PDF document"),
+    MAGIC(0,
+          "\x7f"
+          "ELF",
+          "an ELF program or library"),
+    MAGIC(4, "TFL3", "a TensorFlow Lite model"),
+    MAGIC(257, "ustar", "a tar archive"),
+    MAGIC(0, "\x1f\x8b", "a file compressed by gzip"),
+    MAGIC(0, "BZh", "a file compressed by bzip2"),
+    MAGIC(0,
+          "\xfd"
+          "7zXZ",
+          "a file compressed by xz"),
+    MAGIC(0, "\x28\xb5\x2f\xfd", "a file compressed by zstd"),
+    MAGIC(0, "version https://git-lfs.github.com/spec/",
+          "a Git LFS pointer: the file itself has not been downloaded"),
+    MAGIC(0, "<!DOCTYPE html", "an HTML page"),
+    MAGIC(0, "<!doctype html", "an HTML page"),
+    MAGIC(0, "<html", "an HTML page"),
+};
+
+static int holds(const unsigned char *start, size_t size, const char *text)
+{
+    const size_t length = strlen(text);
+    for (size_t i = 0; i + length <= size; ++i)
+        if (memcmp(start + i, text, length) == 0)
+            return 1;
+    return 0;
+}
+
+/* The name of its first entry tells; it is in its first bytes. */
+static const char *kind_of_zip(const unsigned char *start, size_t size)
+{
+    if (holds(start, size, "data.pkl"))
+        return "a file of torch.save, a ZIP archive" CONVERT;
+    return holds(start, size, ".npy") ? "a NumPy archive (.npz)" : "a ZIP archive";
+}
+
+/* The number of continuation bytes after a first byte in UTF-8; -1: not a first byte. */
+static int bytes_behind(unsigned char first)
+{
+    return first < 0x80   ? 0
+           : first < 0xc2 ? -1
+           : first < 0xe0 ? 1
+           : first < 0xf0 ? 2
+           : first < 0xf5 ? 3
+                          : -1;
+}
+
+/* UTF-8 without control characters other than white space; the last character may be cut. */
+static int is_text(const unsigned char *start, size_t size)
+{
+    int behind = 0;
+    for (size_t i = 0; i < size; ++i) {
+        const unsigned char c = start[i];
+        if (behind > 0 ? (c & 0xc0) != 0x80
+                       : c == 0 || c == 127 || (c < 32 && !strchr("\t\n\f\r", c)))
+            return 0;
+        behind = behind > 0 ? behind - 1 : bytes_behind(c);
+        if (behind < 0)
+            return 0;
+    }
+    return 1;
+}
+
+static const char *kind_of_text(const unsigned char *start, size_t size)
+{
+    size_t first = 0;
+    while (first < size && strchr(" \t\n\r", start[first]))
+        ++first;
+    if (first == size || (start[first] != '{' && start[first] != '['))
+        return "a text";
+    return holds(start, size, "\"weight_map\"")
+               ? "the index of several safetensors files; name one of those"
+               : "a JSON text";
+}
+
+static int is_zero(const unsigned char *start, size_t size)
+{
+    size_t i = 0;
+    while (i < size && start[i] == 0)
+        ++i;
+    return i == size;
+}
+
+const char *sbn__file_kind(const unsigned char *start, size_t size)
+{
+    if (size == 0)
+        return "an empty file";
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; ++i) {
+        const magic *m = &magics[i];
+        if (size >= m->offset + m->size && memcmp(start + m->offset, m->bytes, m->size) == 0)
+            return m->kind;
+    }
+    if (size >= 4 && memcmp(start, "PK\x03\x04", 4) == 0)
+        return kind_of_zip(start, size);
+    if (is_text(start, size))
+        return kind_of_text(start, size);
+    return is_zero(start, size) ? "a file that begins with zeros" : NULL;
+}

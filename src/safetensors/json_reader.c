@@ -1,0 +1,214 @@
+#include "safetensors/json_reader.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+sbn_json_reader sbn__json_read(char *text, size_t length)
+{
+    return (sbn_json_reader){.begin = text, .end = text + length, .at = text, .token = text};
+}
+
+static int fail(sbn_json_reader *r, const char *error)
+{
+    r->error = error;
+    return SBN_JSON_ERROR;
+}
+
+static int is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* --- strings ------------------------------------------------------------------- */
+
+/* Four hexadecimal digits. */
+static int read_hex(sbn_json_reader *r, uint32_t *value)
+{
+    *value = 0;
+    if (r->end - r->at < 4)
+        return 0;
+    for (int i = 0; i < 4; ++i, ++r->at) {
+        const char c = *r->at, lower = (char)(c | 0x20);
+        if (is_digit(c))
+            *value = *value << 4 | (uint32_t)(c - '0');
+        else if (lower >= 'a' && lower <= 'f')
+            *value = *value << 4 | (uint32_t)(lower - 'a' + 10);
+        else
+            return 0;
+    }
+    return 1;
+}
+
+/*
+ * Reads the digits after "\u"; characters above 0xffff are two escapes. Returns NULL or what is
+ * wrong.
+ */
+static const char *read_code(sbn_json_reader *r, char **to)
+{
+    uint32_t code, low;
+    if (!read_hex(r, &code))
+        return "expected four hexadecimal digits after \\u";
+    if (code >= 0xd800 && code < 0xdc00) {
+        if (r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+            return "expected the second half of a surrogate pair";
+        r->at += 2;
+        if (!read_hex(r, &low) || low < 0xdc00 || low >= 0xe000)
+            return "expected the second half of a surrogate pair";
+        code = 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00));
+    } else if (code >= 0xdc00 && code < 0xe000) {
+        return "expected no second half of a surrogate pair alone";
+    } else if (code == 0) {
+        return "expected a string without NUL";
+    }
+    /* It is no longer than the escapes: 3 bytes for 6, 4 for 12. */
+    *to += sbn__utf8_encode(code, *to);
+    return NULL;
+}
+
+/* Reads the escape after a backslash. */
+static const char *read_escape(sbn_json_reader *r, char **to)
+{
+    static const char escapes[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
+    const char c = r->at < r->end ? *r->at : '\0';
+    const char *escape = c ? strchr(escapes, c) : NULL;
+    if (!escape && c != 'u')
+        return "expected an escape of JSON after a backslash";
+    ++r->at;
+    if (!escape)
+        return read_code(r, to);
+    *(*to)++ = characters[escape - escapes];
+    return NULL;
+}
+
+/* Reads an unescaped character. */
+static const char *read_character(sbn_json_reader *r, char **to)
+{
+    uint32_t character;
+    const size_t length = sbn__utf8_decode(r->at, (size_t)(r->end - r->at), &character);
+    if (length == 0)
+        return "expected UTF-8";
+    if (character < 0x20)
+        return "expected no control character in a string";
+    memmove(*to, r->at, length);
+    *to += length;
+    r->at += length;
+    return NULL;
+}
+
+/* Printable ASCII without escapes, as in nearly all names, needs no copy. */
+static int is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Reads a string after its first quotation mark; the last one becomes its NUL. */
+static int read_string(sbn_json_reader *r)
+{
+    const char *error = NULL;
+    r->string = r->at;
+    while (r->at < r->end && is_plain(*r->at))
+        ++r->at;
+    char *to = r->at;
+    while (!error && r->at < r->end && *r->at != '"') {
+        if (*r->at == '\\') {
+            ++r->at;
+            error = read_escape(r, &to);
+        } else {
+            error = read_character(r, &to);
+        }
+    }
+    if (!error && r->at == r->end)
+        error = "expected the string to end";
+    if (error)
+        return fail(r, error);
+    ++r->at;
+    *to = '\0';
+    r->length = (size_t)(to - r->string);
+    return SBN_JSON_STRING;
+}
+
+/* --- numbers and words ---------------------------------------------------------- */
+
+/* Skips digits and returns how many. */
+static size_t skip_digits(sbn_json_reader *r)
+{
+    const char *begin = r->at;
+    while (r->at < r->end && is_digit(*r->at))
+        ++r->at;
+    return (size_t)(r->at - begin);
+}
+
+/* Reads an integer without leading zeros; 0 if `natural` cannot hold it. */
+static int read_natural(sbn_json_reader *r)
+{
+    const char *digit = r->at;
+    int fits = 1;
+    if (digit < r->end && *digit == '0')
+        ++r->at;
+    else
+        skip_digits(r);
+    for (r->natural = 0; digit < r->at; ++digit) {
+        const uint64_t value = (uint64_t)(*digit - '0');
+        fits = fits && r->natural <= (UINT64_MAX - value) / 10;
+        r->natural = r->natural * 10 + value;
+    }
+    return fits;
+}
+
+static int read_number(sbn_json_reader *r)
+{
+    static const char wrong[] = "expected a number of JSON";
+    int natural = *r->at != '-';
+    r->at += !natural;
+    if (r->at == r->end || !is_digit(*r->at))
+        return fail(r, wrong);
+    natural = read_natural(r) && natural;
+    if (r->at < r->end && *r->at == '.') {
+        natural = 0;
+        ++r->at;
+        if (skip_digits(r) == 0)
+            return fail(r, wrong);
+    }
+    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
+        natural = 0;
+        ++r->at;
+        r->at += r->at < r->end && (*r->at == '+' || *r->at == '-');
+        if (skip_digits(r) == 0)
+            return fail(r, wrong);
+    }
+    return natural ? SBN_JSON_NATURAL : SBN_JSON_OTHER;
+}
+
+static int read_word(sbn_json_reader *r)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        const size_t length = strlen(words[i]);
+        if ((size_t)(r->end - r->at) >= length && memcmp(r->at, words[i], length) == 0) {
+            r->at += length;
+            return SBN_JSON_OTHER;
+        }
+    }
+    return fail(r, "expected a value of JSON");
+}
+
+int sbn__json_next(sbn_json_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
+        ++r->at;
+    r->token = r->at;
+    if (r->at == r->end)
+        return SBN_JSON_END;
+    const char c = *r->at;
+    switch (c) {
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+    case ':':
+    case ',': ++r->at; return c;
+    case '"': ++r->at; return read_string(r);
+    default: return c == '-' || is_digit(c) ? read_number(r) : read_word(r);
+    }
+}

@@ -1,0 +1,34 @@
+/*
+ * Reads JSON token by token in a text that may be changed: strings are unescaped in place, and no
+ * memory is allocated. The caller checks the order of tokens.
+ */
+#ifndef SBN_SAFETENSORS_JSON_READER_H
+#define SBN_SAFETENSORS_JSON_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A token is one of these, or '{', '}', '[', ']', ':' or ','. */
+enum {
+    SBN_JSON_END = 0,
+    SBN_JSON_ERROR = 1,   /* `error` says why */
+    SBN_JSON_STRING = 2,  /* in `string` */
+    SBN_JSON_NATURAL = 3, /* an integer from 0 to 2^64 - 1, in `natural` */
+    SBN_JSON_OTHER = 4    /* another number, true, false or null */
+};
+
+typedef struct sbn_json_reader {
+    char *begin, *end; /* of the text */
+    char *at;          /* behind the last token */
+    char *token;       /* where the last token began */
+    char *string;      /* UTF-8 without a NUL but that at its end */
+    size_t length;     /* of `string` */
+    uint64_t natural;
+    const char *error;
+} sbn_json_reader;
+
+sbn_json_reader sbn__json_read(char *text, size_t length);
+
+int sbn__json_next(sbn_json_reader *reader);
+
+#endif

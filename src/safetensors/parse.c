@@ -1,0 +1,206 @@
+#include "safetensors/parse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int sbn__parse_fail(const char *path, const char *name, const char *what)
+{
+    return sbn__fail(SBN_INVALID_FILE, "%s: tensor \"%s\": %s", path, sbn__show(name).text, what);
+}
+
+int sbn__parse_fail_json(const sbn_parse *p, const char *error)
+{
+    return sbn__fail(SBN_INVALID_FILE, "%s: its header is no JSON: byte %zu: %s", p->path,
+                     (size_t)(p->reader.at - p->reader.begin), error);
+}
+
+/*
+ * Fails because of an unexpected token: the sentence says `what` about the tensor `name` (may be
+ * NULL), or the reader's error if there is no token.
+ */
+static int refuse(const sbn_parse *p, int token, const char *name, const char *what)
+{
+    if (token == SBN_JSON_ERROR)
+        return sbn__parse_fail_json(p, p->reader.error);
+    if (token == SBN_JSON_END)
+        return sbn__parse_fail_json(p, "expected more, got its end");
+    return name ? sbn__parse_fail(p->path, name, what) : sbn__parse_fail_json(p, what);
+}
+
+int sbn__parse_expect(sbn_parse *p, int wanted, const char *name, const char *what)
+{
+    const int token = sbn__json_next(&p->reader);
+    return token == wanted ? SBN_SUCCESS : refuse(p, token, name, what);
+}
+
+int sbn__parse_key(sbn_parse *p, int first, int *more)
+{
+    int token = sbn__json_next(&p->reader);
+    *more = token != '}';
+    if (!*more)
+        return SBN_SUCCESS;
+    if (!first && token != ',')
+        return refuse(p, token, NULL, "expected a comma or }");
+    if (!first)
+        token = sbn__json_next(&p->reader);
+    return token == SBN_JSON_STRING ? sbn__parse_expect(p, ':', NULL, "expected a colon")
+                                    : refuse(p, token, NULL, "expected a key");
+}
+
+/* a *= b; 0 if that would overflow. */
+static int multiply(uint64_t *a, uint64_t b)
+{
+    if (b != 0 && *a > UINT64_MAX / b)
+        return 0;
+    *a *= b;
+    return 1;
+}
+
+/* The text without spaces is not longer; it is moved one byte ahead to make room for its NUL. */
+static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
+{
+    sbn_json_reader *r = &p->reader;
+    const int status = sbn__parse_expect(p, '[', tensor->name, "shape: expected an array");
+    if (status)
+        return status;
+    char *to = r->token - 1;
+    tensor->shape = to;
+    tensor->elements = 1;
+    *to++ = '[';
+    int token = sbn__json_next(r);
+    int more = token != ']';
+    while (more) {
+        if (token != SBN_JSON_NATURAL)
+            return refuse(p, token, tensor->name, "shape: expected integers from 0");
+        if (!multiply(&tensor->elements, r->natural))
+            return sbn__parse_fail(p->path, tensor->name, "shape: its elements are too many");
+        const size_t digits = (size_t)(r->at - r->token);
+        memmove(to, r->token, digits);
+        to += digits;
+        token = sbn__json_next(r);
+        more = token == ',';
+        if (!more && token != ']')
+            return refuse(p, token, NULL, "expected a comma or ]");
+        if (more) {
+            *to++ = ',';
+            token = sbn__json_next(r);
+        }
+    }
+    strcpy(to, "]");
+    return SBN_SUCCESS;
+}
+
+static int parse_offsets(sbn_parse *p, sbn_tensor *tensor)
+{
+    static const int wanted[] = {'[', SBN_JSON_NATURAL, ',', SBN_JSON_NATURAL, ']'};
+    int status = SBN_SUCCESS;
+    for (int i = 0; i < 5 && !status; ++i) {
+        status = sbn__parse_expect(p, wanted[i], tensor->name,
+                                   "data_offsets: expected two integers from 0");
+        if (i == 1)
+            tensor->begin = p->reader.natural;
+        else if (i == 3)
+            tensor->end = p->reader.natural;
+    }
+    return status;
+}
+
+static int parse_type(sbn_parse *p, sbn_tensor *tensor)
+{
+    const int token = sbn__json_next(&p->reader);
+    if (token == SBN_JSON_STRING)
+        tensor->type = sbn__tensor_type_named(p->reader.string);
+    return tensor->type ? SBN_SUCCESS : refuse(p, token, tensor->name, "dtype: it is not known");
+}
+
+static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
+{
+    if (tensor->begin > tensor->end || tensor->end > p->data_size)
+        return sbn__fail(SBN_INVALID_FILE,
+                         "%s: tensor \"%s\": data_offsets: expected a range within %" PRIu64
+                         " bytes of data, got [%" PRIu64 ", %" PRIu64 "]",
+                         p->path, sbn__show(tensor->name).text, p->data_size, tensor->begin,
+                         tensor->end);
+    uint64_t bits = tensor->elements;
+    if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
+        return sbn__parse_fail(p->path, tensor->name, "shape: its size is no number of bytes");
+    if (tensor->end - tensor->begin != bits / 8)
+        return sbn__fail(SBN_INVALID_FILE,
+                         "%s: tensor \"%s\": data_offsets: expected %" PRIu64
+                         " bytes for %s of %s, got %" PRIu64,
+                         p->path, sbn__show(tensor->name).text, bits / 8, tensor->type->name,
+                         sbn__show_shape(tensor->shape).text, tensor->end - tensor->begin);
+    return SBN_SUCCESS;
+}
+
+int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
+{
+    static const char fields[] = "expected dtype, shape and data_offsets, and nothing else";
+    static const char *const names[] = {"dtype", "shape", "data_offsets"};
+    static int (*const parsers[])(sbn_parse *, sbn_tensor *) = {parse_type, parse_shape,
+                                                                parse_offsets};
+    int seen[3] = {0}, more;
+    *tensor = (sbn_tensor){.name = p->reader.string};
+    int status = sbn__parse_expect(p, '{', tensor->name, fields);
+    if (status)
+        return status;
+    for (int first = 1; !(status = sbn__parse_key(p, first, &more)) && more; first = 0) {
+        int which = 0;
+        while (which < 3 && strcmp(p->reader.string, names[which]) != 0)
+            ++which;
+        if (which == 3)
+            return sbn__parse_fail(p->path, tensor->name, fields);
+        if (seen[which]++)
+            return sbn__parse_fail(p->path, tensor->name,
+                                   "expected each field once, got a duplicate");
+        status = parsers[which](p, tensor);
+        if (status)
+            return status;
+    }
+    if (!status && !(seen[0] && seen[1] && seen[2]))
+        return sbn__parse_fail(p->path, tensor->name, fields);
+    return status ? status : check_size(p, tensor);
+}
+
+/* Reads a number after white space and advances *at; 0 if there is none. */
+static int number(const char **at, const char *end, uint64_t *value)
+{
+    const char *c = *at;
+    while (c < end && *c && strchr(" \t\r\n", *c))
+        ++c;
+    const char *first = c;
+    for (*value = 0; c < end && *c >= '0' && *c <= '9' && *value < UINT64_MAX / 16; ++c)
+        *value = 10 * *value + (uint64_t)(*c - '0');
+    *at = c;
+    return c > first;
+}
+
+/* Reads the wanted character after white space and advances *at; 0 if it is not there. */
+static int character(const char **at, const char *end, char wanted)
+{
+    const char *c = *at;
+    while (c < end && *c && strchr(" \t\r\n", *c))
+        ++c;
+    *at = c + (c < end);
+    return c < end && *c == wanted;
+}
+
+uint64_t sbn__described_size(const char *header, size_t length)
+{
+    static const char key[] = "\"data_offsets\"";
+    const char *end = header + length;
+    uint64_t most = 0, from, to;
+    for (const char *at = header; (size_t)(end - at) >= sizeof key;) {
+        if (memcmp(at, key, sizeof key - 1) != 0) {
+            ++at;
+            continue;
+        }
+        at += sizeof key - 1;
+        if (character(&at, end, ':') && character(&at, end, '[') && number(&at, end, &from) &&
+            character(&at, end, ',') && number(&at, end, &to) && to > most)
+            most = to;
+    }
+    return most;
+}

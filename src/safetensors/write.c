@@ -1,0 +1,172 @@
+#include "safetensors/write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "safetensors/draft.h"
+
+/* --- the header: measured first, then written to one block ------------------------------- */
+
+/* Takes text; if `to` is NULL, the text is only measured. */
+typedef struct sink {
+    char *to;
+    size_t length;
+} sink;
+
+static void put_bytes(sink *s, const char *text, size_t length)
+{
+    if (s->to)
+        memcpy(s->to + s->length, text, length);
+    s->length += length;
+}
+
+static void put(sink *s, const char *text)
+{
+    put_bytes(s, text, strlen(text));
+}
+
+/* UTF-8 is copied; characters that JSON does not allow in strings are escaped. */
+static void put_string(sink *s, const char *text)
+{
+    static const char characters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
+    put(s, "\"");
+    while (*text) {
+        size_t plain = 0;
+        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
+            ++plain;
+        put_bytes(s, text, plain);
+        text += plain;
+        if (!*text)
+            break;
+        char escape[16] = "\\";
+        const char *found = strchr(characters, *text);
+        if (found)
+            escape[1] = escapes[found - characters];
+        else
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*text);
+        put(s, escape);
+        ++text;
+    }
+    put(s, "\"");
+}
+
+static void put_metadata(sink *s, const sbn_tensor_metadata *metadata)
+{
+    const char *string = metadata->strings;
+    put(s, "\"__metadata__\":{");
+    for (size_t i = 0; i < 2 * metadata->count; ++i) {
+        put(s, i == 0 ? "" : i % 2 ? ":" : ",");
+        put_string(s, string);
+        string += strlen(string) + 1;
+    }
+    put(s, "}");
+}
+
+static void put_tensor(sink *s, const sbn_new_tensor *tensor, uint64_t begin)
+{
+    char offsets[80];
+    snprintf(offsets, sizeof offsets, ",\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin,
+             begin + tensor->size);
+    put_string(s, tensor->name);
+    put(s, ":{\"dtype\":\"");
+    put(s, tensor->type->name);
+    put(s, "\",\"shape\":");
+    put(s, tensor->shape);
+    put(s, offsets);
+}
+
+static void put_header(sink *s, const sbn_tensor_metadata *metadata, const sbn_new_tensor *tensors,
+                       size_t count)
+{
+    uint64_t begin = 0;
+    put(s, "{");
+    if (metadata->strings)
+        put_metadata(s, metadata);
+    for (size_t i = 0; i < count; ++i) {
+        put(s, i > 0 || metadata->strings ? "," : "");
+        put_tensor(s, &tensors[i], begin);
+        begin += tensors[i].size;
+    }
+    put(s, "}");
+}
+
+char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new_tensor *tensors,
+                              size_t count, size_t *length)
+{
+    sink s = {NULL, 0};
+    put_header(&s, metadata, tensors, count);
+    *length = (s.length + 7) / 8 * 8;
+    s = (sink){sbn__allocate(*length), 0};
+    if (s.to) {
+        put_header(&s, metadata, tensors, count);
+        memset(s.to + s.length, ' ', *length - s.length);
+    }
+    return s.to;
+}
+
+/* --- the file --------------------------------------------------------------------------- */
+
+/* Larger types first: all data is aligned, as it begins at a multiple of 8. */
+static int by_alignment(const void *a, const void *b)
+{
+    const sbn_new_tensor *one = a, *two = b;
+    if (one->type->bits != two->type->bits)
+        return one->type->bits > two->type->bits ? -1 : 1;
+    return strcmp(one->name, two->name);
+}
+
+static int write_header(const sbn_draft *d, const sbn_tensor_metadata *metadata,
+                        const sbn_new_tensor *tensors, size_t count)
+{
+    size_t length = 0;
+    char *text = sbn__tensor_header_text(metadata, tensors, count, &length);
+    if (!text)
+        return sbn__fail_memory("a file's header");
+    unsigned char first[8];
+    sbn__put_little_endian(first, length, sizeof first);
+    int status = length > SBN_TENSOR_HEADER_LIMIT
+                     ? sbn__fail(SBN_INVALID_FILE, "%s: its header would have %zu bytes, %u may be",
+                                 d->path, length, SBN_TENSOR_HEADER_LIMIT)
+                     : sbn__draft_write(d, first, sizeof first);
+    if (!status)
+        status = sbn__draft_write(d, text, length);
+    sbn__free(text);
+    return status;
+}
+
+static int copy(const sbn_draft *d, const sbn_tensor_file *base, const sbn_tensor *from)
+{
+    enum { PIECE = 1 << 20 };
+    char *piece = sbn__allocate(PIECE);
+    int status = piece ? SBN_SUCCESS : sbn__fail_memory("copying a tensor");
+    const uint64_t size = from->end - from->begin;
+    for (uint64_t done = 0; done < size && !status;) {
+        const size_t part = size - done < PIECE ? (size_t)(size - done) : PIECE;
+        status = sbn__tensor_read(base, from, done, piece, part);
+        if (!status)
+            status = sbn__draft_write(d, piece, part);
+        done += part;
+    }
+    sbn__free(piece);
+    return status;
+}
+
+int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
+                           const sbn_tensor_metadata *metadata, sbn_new_tensor *tensors,
+                           size_t count)
+{
+    sbn_draft d;
+    int status = sbn__draft_open(&d, path);
+    if (count > 0)
+        qsort(tensors, count, sizeof *tensors, by_alignment);
+    if (!status)
+        status = write_header(&d, metadata, tensors, count);
+    for (size_t i = 0; i < count && !status; ++i)
+        status = tensors[i].data ? sbn__draft_write(&d, tensors[i].data, (size_t)tensors[i].size)
+                                 : copy(&d, base, tensors[i].from);
+    return sbn__draft_close(&d, status);
+}
