@@ -1,5 +1,8 @@
 #include "launch/running_table.h"
 
+#include "layer/moments.h"
+#include "layer/running.h"
+
 #include <string.h>
 
 int sbn__running_table(sbn_batchnorm *layer)

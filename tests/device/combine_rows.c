@@ -38,7 +38,7 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
         const sbn_double_float m = sbn__split_double(mean[c]);
         r->coefficients[SBN_ROW_MEAN_HIGH * CHANNELS + c] = m.high;
         r->coefficients[SBN_ROW_MEAN_LOW * CHANNELS + c] = m.low;
-        r->coefficients[SBN_ROW_INVSTD * CHANNELS + c] = (float)invstd[c];
+        r->coefficients[SBN_ROW_INVSTD * CHANNELS + c] = isinf(invstd[c]) ? NAN : (float)invstd[c];
         r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = mean[c];
         r->moments[SBN_MOMENT_VAR * CHANNELS + c] = var[c];
         r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd[c];
@@ -76,7 +76,8 @@ void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is
         const double k = invstd[c] * invstd[c] * dy_xmu[c] / (double)count;
         r->gradients[SBN_ROW_G_HIGH * CHANNELS + c] = g.high;
         r->gradients[SBN_ROW_G_LOW * CHANNELS + c] = g.low;
-        r->gradients[SBN_ROW_K * CHANNELS + c] = sbn__is_clamped(var[c], eps) ? 0.0f : (float)k;
+        const int constant = sbn__is_clamped(var[c], eps) && isfinite(dy[c]);
+        r->gradients[SBN_ROW_K * CHANNELS + c] = constant ? 0.0f : (float)k;
         r->gradients[SBN_ROW_WEIGHT_GRAD * CHANNELS + c] = (float)(own_dy_xmu[c] * invstd[c]);
         r->gradients[SBN_ROW_BIAS_GRAD * CHANNELS + c] = (float)own_dy[c];
         if (!s->format->wide)

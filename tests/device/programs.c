@@ -12,7 +12,7 @@
 
 #include "support/fixture.h"
 #include "base/memory.h"
-#include "device/binary.h"
+#include "program/binary.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };

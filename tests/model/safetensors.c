@@ -55,9 +55,10 @@ static void check_lengths(void)
         {"no header", 0, "0 bytes"},
         {"a header of one byte", 1, "1 bytes"},
         {"a header beyond the end", 3, "3 bytes|the file has 10"},
-        {"a header over the limit", 100000001, "at most 100000000 bytes, got 100000001"},
-        {"a header of 2^63", (uint64_t)1 << 63, "got 9223372036854775808"},
-        {"a header of 2^64 - 1", UINT64_MAX, "got 18446744073709551615"},
+        {"a header over the limit", 100000001,
+         "would have 100000001 bytes, at most 100000000 are allowed"},
+        {"a header of 2^63", (uint64_t)1 << 63, "would have 9223372036854775808 bytes"},
+        {"a header of 2^64 - 1", UINT64_MAX, "would have 18446744073709551615 bytes"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
         write_file("{}", lies[i].length, 0);

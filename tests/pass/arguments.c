@@ -120,12 +120,14 @@ int main(void)
     sbn_group *group;
     tap_ok(sbn__handles_open() == at_start, "no handle is left open by refused groups");
     config.build_options = "-D this is not an option";
-    expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE, "device|cannot build|option",
-           "a device that cannot compile");
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+           "build_options: the compiler of device|does not take|option",
+           "options that the compiler does not take");
     tap_note("%s", sbn_last_error());
     config.build_options = "-D float=nonsense";
-    expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
-           "device|cannot build|error:", "kernels that do not compile: the compiler's log is told");
+    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+           "build_options: the compiler of device|does not take|error:",
+           "options with which nothing compiles: the compiler's log is told");
     tap_note("%s", sbn_last_error());
     config.build_options = "-w -cl-fast-relaxed-math";
     expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,

@@ -173,7 +173,7 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
         "$command" ''
     check_run 'completion: one subcommand' offers devices "$command" d
     for name in devices check bench tune inspect; do
-        options=$("$command" help $name | sed -n 's/^  \(--[a-z-]*\).*/\1/p; $s/.*/--help/p' |
+        options=$("$command" help $name | sed -n 's/^  \(-[a-z], \)*\(--[a-z-]*\).*/\2/p; $s/.*/--help/p' |
             sort -u | paste -s -d ' ' -)
         check_run "completion: options of $name" offers "$options" "$command" $name --
     done
