@@ -41,7 +41,7 @@ void sbn__replica_unload(sbn_replica *replica, sbn_type type, int variant);
 /* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);
 
-/* Replicas whose devices may combine: cl/integers_narrow.cl has room for the blocks of as many. */
+/* Replicas whose devices may combine: cl/common/integers_narrow.cl has room for the blocks of as many. */
 #define SBN_MAX_COMBINED 64
 
 /* Events to wait for; NULL is ignored. */

@@ -11,7 +11,7 @@
 enum { SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_COEFFICIENT_ROWS };
 
 /*
- * Rows of a backward pass's table: what dx needs, as cl/apply_backward.cl defines it, then the
+ * Rows of a backward pass's table: what dx needs, as cl/cpu/apply_backward.cl defines it, then the
  * gradients of weight and bias.
  */
 enum {
@@ -73,7 +73,7 @@ const sbn_kernel_sizes *sbn__kernel_sizes(void);
 int sbn__combine_items(sbn_kernel_form form);
 int sbn__combine_span(sbn_kernel_form form);
 
-/* Elements that a word of a mask has bits for, and its bytes: cl/fusion.cl. */
+/* Elements that a word of a mask has bits for, and its bytes: cl/common/fusion.cl. */
 int sbn__mask_bits(sbn_kernel_form form);
 int sbn__mask_word(sbn_kernel_form form);
 

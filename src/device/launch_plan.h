@@ -15,7 +15,7 @@ typedef struct sbn_reduce_plan {
     cl_uint strip;      /* channels of a work-group; GPU form: a power of two, ... */
     cl_uint log2_strip; /* ... of this exponent */
     cl_uint slices;     /* each writes accumulators of its own, which are added later */
-    /* CPU form: samples of a slice, or blocks (cl/reduce_nchw.cl, cl/reduce_nhwc.cl); GPU: blocks. */
+    /* CPU form: samples of a slice, or blocks (cl/cpu/reduce_nchw.cl, cl/cpu/reduce_nhwc.cl); GPU: blocks. */
     cl_uint per_slice;
 } sbn_reduce_plan;
 
@@ -23,7 +23,7 @@ typedef struct sbn_reduce_plan {
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length);
 
-/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+/* Work-groups of an apply kernel, and how they walk over the tensor: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
 typedef struct sbn_apply_plan {
     int walk; /* SBN_WALK_... */
     cl_uint dimensions;
@@ -42,7 +42,7 @@ sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *re
 
 /*
  * Channels of a work-group that does a whole pass of its channels, of a replica that is alone, in
- * one launch (cl/whole_forward.cl): 0 where separate launches are faster, or there is no such
+ * one launch (cl/cpu/whole_forward.cl): 0 where separate launches are faster, or there is no such
  * kernel. The pass reads `tensors` of this shape.
  */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors);

@@ -23,7 +23,7 @@ enum {
 };
 /* Of kernels that differ by sbn_layout. */
 enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
-/* How apply kernels go over a tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+/* How apply kernels go over a tensor: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
 enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
 /* A kernel with the work-group size it was built for. */
@@ -64,7 +64,7 @@ typedef struct sbn_program {
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
     int views;
-    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/storage.cl) */
+    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
     cl_program reduce[SBN_FORMATS], apply;

@@ -1,5 +1,5 @@
 /*
- * The mask of a layer with a residual and an activation (cl/fusion.cl), on a replica's device: kept
+ * The mask of a layer with a residual and an activation (cl/common/fusion.cl), on a replica's device: kept
  * by a forward pass, read by its backward passes. Commands on it are chained by those on the table
  * of coefficients, which the same kernels read.
  */
