@@ -17,35 +17,35 @@ KERNELS = \
 	cl/common/combine.cl \
 	cl/common/combine_forward.cl \
 	cl/common/combine_backward.cl \
-	cl/cpu/reduce_batch.cl \
-	cl/cpu/reduce_rows.cl \
-	cl/cpu/reduce_rows_of_one.cl \
-	cl/cpu/summed_forward.cl \
-	cl/cpu/summed_backward.cl \
-	cl/cpu/reduce_forward.cl \
-	cl/cpu/reduce_backward.cl \
+	cl/cpu/batches.cl \
+	cl/cpu/strips.cl \
+	cl/cpu/rows_of_one.cl \
+	cl/cpu/elements_forward.cl \
+	cl/cpu/elements_backward.cl \
+	cl/cpu/sums_forward.cl \
+	cl/cpu/sums_backward.cl \
 	cl/cpu/reduce_pivots.cl \
 	cl/cpu/reduce_nchw.cl \
 	cl/cpu/reduce_nhwc.cl \
-	cl/cpu/reduce_slices.cl \
+	cl/cpu/add_slices.cl \
 	cl/common/coefficients.cl \
 	cl/common/coefficients_forward.cl \
 	cl/common/coefficients_backward.cl \
 	cl/common/fusion_forward.cl \
 	cl/common/fusion_backward.cl \
 	cl/cpu/apply_walk.cl \
-	cl/cpu/apply_forward.cl \
-	cl/cpu/apply_backward.cl \
+	cl/cpu/walk_forward.cl \
+	cl/cpu/walk_backward.cl \
 	cl/common/store_gradients.cl \
 	cl/cpu/whole_nchw.cl \
 	cl/cpu/whole_nhwc.cl \
-	cl/cpu/whole_forward.cl \
-	cl/cpu/whole_backward.cl \
+	cl/cpu/forward_whole.cl \
+	cl/cpu/backward_whole.cl \
 	cl/common/self_test.cl \
 	cl/common/self_test_storage.cl \
 	cl/gpu/work_group.cl \
-	cl/gpu/reduce_forward.cl \
-	cl/gpu/reduce_backward.cl \
+	cl/gpu/sums_forward.cl \
+	cl/gpu/sums_backward.cl \
 	cl/gpu/block_flags.cl \
 	cl/gpu/large_planes.cl \
 	cl/gpu/small_planes.cl \
@@ -54,8 +54,8 @@ KERNELS = \
 	cl/gpu/reduce_rows.cl \
 	cl/gpu/add_slices.cl \
 	cl/gpu/apply.cl \
-	cl/gpu/apply_forward.cl \
-	cl/gpu/apply_backward.cl
+	cl/gpu/forward_apply.cl \
+	cl/gpu/backward_apply.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

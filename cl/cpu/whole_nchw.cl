@@ -1,3 +1,3 @@
-/* whole_forward.cl and whole_backward.cl for channels first. */
+/* forward_whole.cl and backward_whole.cl for channels first. */
 #define WHOLE(pass) pass##_whole_nchw
 #define LAST 0

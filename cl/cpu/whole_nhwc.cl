@@ -1,3 +1,3 @@
-/* whole_forward.cl and whole_backward.cl for channels last. */
+/* forward_whole.cl and backward_whole.cl for channels last. */
 #define WHOLE(pass) pass##_whole_nhwc
 #define LAST 1

@@ -11,7 +11,7 @@
 enum { SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_COEFFICIENT_ROWS };
 
 /*
- * Rows of a backward pass's table: what dx needs, as cl/cpu/apply_backward.cl defines it, then the
+ * Rows of a backward pass's table: what dx needs, as cl/common/coefficients_backward.cl defines it, then the
  * gradients of weight and bias.
  */
 enum {

@@ -42,7 +42,7 @@ sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *re
 
 /*
  * Channels of a work-group that does a whole pass of its channels, of a replica that is alone, in
- * one launch (cl/cpu/whole_forward.cl): 0 where separate launches are faster, or there is no such
+ * one launch (cl/cpu/forward_whole.cl): 0 where separate launches are faster, or there is no such
  * kernel. The pass reads `tensors` of this shape.
  */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors);

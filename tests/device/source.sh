@@ -140,7 +140,7 @@ no_faults 'build options are looked at' \
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
-    { cat "$srcdir/cl/cpu/apply_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
+    { cat "$srcdir/cl/cpu/walk_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
     no_faults "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
 }
 planted 'a division' '    const float mean = sum / n;'
