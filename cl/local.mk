@@ -1,51 +1,51 @@
 # Kernels, embedded into the library as byte arrays. The order here is the order
 # of the table in src/program/kernels.h.
 KERNELS = \
-	cl/common.cl \
-	cl/pivots.cl \
-	cl/storage.cl \
-	cl/fusion.cl \
-	cl/inversion.cl \
-	cl/accumulator.cl \
-	cl/accumulator_doubles.cl \
-	cl/channels.cl \
-	cl/rounding.cl \
-	cl/integers_wide.cl \
-	cl/integers_narrow.cl \
-	cl/statistics.cl \
-	cl/channel_rows.cl \
-	cl/combine.cl \
-	cl/combine_forward.cl \
-	cl/combine_backward.cl \
-	cl/reduce_batch.cl \
-	cl/reduce_rows.cl \
-	cl/reduce_rows_of_one.cl \
-	cl/summed_forward.cl \
-	cl/summed_backward.cl \
-	cl/reduce_forward.cl \
-	cl/reduce_backward.cl \
-	cl/reduce_pivots.cl \
-	cl/reduce_nchw.cl \
-	cl/reduce_nhwc.cl \
-	cl/reduce_slices.cl \
-	cl/coefficients.cl \
-	cl/coefficients_forward.cl \
-	cl/coefficients_backward.cl \
-	cl/fusion_forward.cl \
-	cl/fusion_backward.cl \
-	cl/apply_walk.cl \
-	cl/apply_forward.cl \
-	cl/apply_backward.cl \
-	cl/store_gradients.cl \
-	cl/whole_nchw.cl \
-	cl/whole_nhwc.cl \
-	cl/whole_forward.cl \
-	cl/whole_backward.cl \
-	cl/self_test.cl \
-	cl/self_test_storage.cl \
+	cl/common/common.cl \
+	cl/common/pivots.cl \
+	cl/common/storage.cl \
+	cl/common/fusion.cl \
+	cl/common/inversion.cl \
+	cl/common/accumulator.cl \
+	cl/cpu/accumulator_doubles.cl \
+	cl/common/channels.cl \
+	cl/common/rounding.cl \
+	cl/common/integers_wide.cl \
+	cl/common/integers_narrow.cl \
+	cl/common/statistics.cl \
+	cl/common/channel_rows.cl \
+	cl/common/combine.cl \
+	cl/common/combine_forward.cl \
+	cl/common/combine_backward.cl \
+	cl/cpu/batches.cl \
+	cl/cpu/strips.cl \
+	cl/cpu/rows_of_one.cl \
+	cl/cpu/elements_forward.cl \
+	cl/cpu/elements_backward.cl \
+	cl/cpu/sums_forward.cl \
+	cl/cpu/sums_backward.cl \
+	cl/cpu/reduce_pivots.cl \
+	cl/cpu/reduce_nchw.cl \
+	cl/cpu/reduce_nhwc.cl \
+	cl/cpu/add_slices.cl \
+	cl/common/coefficients.cl \
+	cl/common/coefficients_forward.cl \
+	cl/common/coefficients_backward.cl \
+	cl/common/fusion_forward.cl \
+	cl/common/fusion_backward.cl \
+	cl/cpu/apply_walk.cl \
+	cl/cpu/walk_forward.cl \
+	cl/cpu/walk_backward.cl \
+	cl/common/store_gradients.cl \
+	cl/cpu/whole_nchw.cl \
+	cl/cpu/whole_nhwc.cl \
+	cl/cpu/forward_whole.cl \
+	cl/cpu/backward_whole.cl \
+	cl/common/self_test.cl \
+	cl/common/self_test_storage.cl \
 	cl/gpu/work_group.cl \
-	cl/gpu/reduce_forward.cl \
-	cl/gpu/reduce_backward.cl \
+	cl/gpu/sums_forward.cl \
+	cl/gpu/sums_backward.cl \
 	cl/gpu/block_flags.cl \
 	cl/gpu/large_planes.cl \
 	cl/gpu/small_planes.cl \
@@ -54,8 +54,8 @@ KERNELS = \
 	cl/gpu/reduce_rows.cl \
 	cl/gpu/add_slices.cl \
 	cl/gpu/apply.cl \
-	cl/gpu/apply_forward.cl \
-	cl/gpu/apply_backward.cl
+	cl/gpu/forward_apply.cl \
+	cl/gpu/backward_apply.cl
 
 EXTRA_DIST += $(KERNELS) build-aux/embed-kernels.sh
 CLEANFILES += cl/kernels.c

@@ -8,7 +8,7 @@
 
 #include "device/device.h"
 
-/* Replicas whose devices may combine: cl/integers_narrow.cl has room for the blocks of as many. */
+/* Replicas whose devices may combine: cl/common/integers_narrow.cl has room for the blocks of as many. */
 #define SBN_MAX_COMBINED 64
 
 /* Events to wait for; NULL is ignored. */

@@ -19,7 +19,7 @@ enum {
 };
 /* Kernels that differ by sbn_layout have an array of them. */
 enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
-/* Apply kernels walk over a tensor in one of these ways: cl/apply_walk.cl, cl/gpu/apply.cl. */
+/* Apply kernels walk over a tensor in one of these ways: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
 enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
 /* A kernel with the work-group size it was built for. */

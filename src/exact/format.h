@@ -1,6 +1,6 @@
 /*
  * The order of summation and the fixed-point formats: which terms are added in floats, and which
- * bits of a sum are kept (cl/accumulator.cl says how terms enter them). The kernels get the same
+ * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the same
  * numbers as macros, from here alone.
  *
  * A pass first runs in its narrow format, which holds what training produces; channels that do not

@@ -1,5 +1,5 @@
 /*
- * Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/apply_walk.cl
+ * Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/cpu/apply_walk.cl
  * describes.
  */
 #ifndef SBN_LAUNCH_APPLY_H

@@ -1,6 +1,6 @@
 /*
  * Step 2 on the devices of one context: each replica's device adds all replicas' accumulators and
- * writes its own tables (cl/combine.cl), so that nothing but events lies between the steps. The wide
+ * writes its own tables (cl/common/combine.cl), so that nothing but events lies between the steps. The wide
  * format is always enqueued; its kernels have nothing to do where no channel needs it.
  *
  * The running statistics are the last that changes, when all else of all layer passes is enqueued:

@@ -76,7 +76,7 @@ size_t sbn__fuse_backward(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_s
 {
     fill(f, layer, shard, mask, &shard->residual_grad, outputs.stores, table);
     if (f->has_tensor && sbn__is_same_buffer(&shard->residual_grad, &shard->dy))
-        f->has_tensor = 2; /* cl/fusion_backward.cl */
+        f->has_tensor = 2; /* cl/common/fusion_backward.cl */
     f->constant = (cl_uint)outputs.constant;
     f->only_gradient = (cl_uint)outputs.only;
     const sbn_argument more[SBN_BACKWARD_FUSION] = {

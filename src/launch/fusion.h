@@ -1,4 +1,4 @@
-/* The arguments of kernels with a fusion: cl/fusion.cl, cl/fusion_forward.cl, cl/fusion_backward.cl. */
+/* The arguments of kernels with a fusion: cl/common/fusion.cl, cl/common/fusion_forward.cl, cl/common/fusion_backward.cl. */
 #ifndef SBN_LAUNCH_FUSION_H
 #define SBN_LAUNCH_FUSION_H
 

@@ -1,5 +1,5 @@
 /*
- * A whole pass in one launch (cl/whole_forward.cl), of a replica that is alone and whose launch
+ * A whole pass in one launch (cl/cpu/forward_whole.cl), of a replica that is alone and whose launch
  * plan says so: the steps of src/pass/steps.h without anything between. A second launch, in
  * the wide format, has nothing to do where no channel needs that, and updates the running
  * statistics.

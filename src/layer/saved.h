@@ -1,7 +1,7 @@
 /*
  * What a forward pass saves for backward and recomputation: shapes, moments, coefficients and masks.
  *
- * A mask (cl/fusion.cl) is that of a layer with a residual and an activation, on a replica's device.
+ * A mask (cl/common/fusion.cl) is that of a layer with a residual and an activation, on a replica's device.
  * Commands on it are chained by those on the table of coefficients, which the same kernels read.
  */
 #ifndef SBN_LAYER_SAVED_H

@@ -16,11 +16,11 @@ typedef struct sbn_reduce_plan {
     cl_uint log2_strip; /* ... of this exponent */
     cl_uint slices;     /* each writes accumulators of its own, which are added later */
     int adds_slices;    /* where devices combine: by a command, before the one that combines */
-    /* CPU form: samples of a slice, or blocks (cl/reduce_nchw.cl, cl/reduce_nhwc.cl); GPU: blocks. */
+    /* CPU form: samples of a slice, or blocks (cl/cpu/reduce_nchw.cl, cl/cpu/reduce_nhwc.cl); GPU: blocks. */
     cl_uint per_slice;
 } sbn_reduce_plan;
 
-/* Work-groups of an apply kernel, and how they walk over the tensor: cl/apply_walk.cl, cl/gpu/apply.cl. */
+/* Work-groups of an apply kernel, and how they walk over the tensor: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
 typedef struct sbn_apply_plan {
     int walk; /* SBN_WALK_... */
     cl_uint dimensions;

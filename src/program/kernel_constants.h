@@ -11,7 +11,7 @@
 enum { SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_COEFFICIENT_ROWS };
 
 /*
- * Rows of a backward pass's table: what dx needs, as cl/apply_backward.cl defines it, then the
+ * Rows of a backward pass's table: what dx needs, as cl/cpu/walk_backward.cl defines it, then the
  * gradients of weight and bias.
  */
 enum {
@@ -71,7 +71,7 @@ const sbn_kernel_sizes *sbn__kernel_sizes(void);
 typedef struct sbn_form_sizes {
     int combine_items; /* work-items of a work-group that combines */
     int combine_span;  /* channels of each of them */
-    int mask_bits;     /* elements that a word of a mask has bits for (cl/fusion.cl) */
+    int mask_bits;     /* elements that a word of a mask has bits for (cl/common/fusion.cl) */
     int mask_word;     /* its bytes */
     int slice_words;   /* int64s of a work-group that adds slices */
     int row_arguments; /* of a walk over rows: the GPU form has no non-temporal stores */

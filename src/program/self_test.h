@@ -1,4 +1,4 @@
-/* The test of a device's arithmetic, on whose rules equal bits depend (cl/self_test.cl). */
+/* The test of a device's arithmetic, on whose rules equal bits depend (cl/common/self_test.cl). */
 #ifndef SBN_PROGRAM_SELF_TEST_H
 #define SBN_PROGRAM_SELF_TEST_H
 

@@ -1,6 +1,6 @@
 /*
  * The rules of arithmetic on which equal bits depend, as cases with the expected results of
- * cl/self_test.cl.
+ * cl/common/self_test.cl.
  */
 #ifndef SBN_PROGRAM_SELF_TEST_RULES_H
 #define SBN_PROGRAM_SELF_TEST_RULES_H

@@ -1,4 +1,4 @@
-/* The test of a device's loads and stores of halves or bfloat16s (cl/self_test_storage.cl). */
+/* The test of a device's loads and stores of halves or bfloat16s (cl/common/self_test_storage.cl). */
 #ifndef SBN_PROGRAM_SELF_TEST_STORAGE_H
 #define SBN_PROGRAM_SELF_TEST_STORAGE_H
 

@@ -1,4 +1,4 @@
-/* Faults of a device's arithmetic, as edits of cl/self_test.cl. */
+/* Faults of a device's arithmetic, as edits of cl/common/self_test.cl. */
 #ifndef TESTS_DEVICE_SELF_TEST_FAULTS_H
 #define TESTS_DEVICE_SELF_TEST_FAULTS_H
 

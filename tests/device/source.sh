@@ -85,13 +85,13 @@ opens() {
 }
 
 all=
-for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
+for file in "$srcdir"/cl/*/*.cl; do
     all="$all ${file#"$srcdir"/cl/}"
     no_faults "${file#"$srcdir"/cl/}: no division, no function that rounds freely" "$(faults "$file")"
 done
-no_faults "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common.cl")" ] || echo none)"
+no_faults "kernels are found:$all" "$([ -n "$(strip "$srcdir/cl/common/common.cl")" ] || echo none)"
 
-no_faults 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common.cl")"
+no_faults 'common.cl opens with FP_CONTRACT OFF' "$(opens "$srcdir/cl/common/common.cl")"
 # twice FOLDER: names that a kernel there defines although the library passes them by -D.
 twice() {
     for name in $(grep -ohE -e '-D [A-Z0-9_]+=' "$srcdir/src/exact/format.c" \
@@ -102,14 +102,14 @@ twice() {
 no_faults 'no number of the library is defined again' "$(twice "$srcdir/cl")"
 
 no_faults 'FP_CONTRACT is said once' \
-    "$(for file in "$srcdir"/cl/*.cl "$srcdir"/cl/gpu/*.cl; do
+    "$(for file in "$srcdir"/cl/*/*.cl; do
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
 
 # lists TREE: what is wrong with the lists of sources in src/: each begins with common.cl.
 lists() {
     find "$1/src" -name '*.c' -exec awk '
-        /_sources\[\] = \{/ { if ($0 !~ /"/) getline; if ($0 !~ /"common\.cl"/ || $0 ~ /".*"common/) print; ++n }
+        /_sources\[\] = \{/ { if ($0 !~ /"/) getline; if ($0 !~ /"common\/common\.cl"/ || $0 ~ /".*"common\/common/) print; ++n }
         END { if (n) print n > "/dev/stderr" }' {} + 2> "$work/lists"
     [ "$(awk '{ n += $1 } END { print n + 0 }' "$work/lists")" -ge 2 ] ||
         echo "expected 2 lists of sources"
@@ -140,7 +140,7 @@ no_faults 'build options are looked at' \
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
-    { cat "$srcdir/cl/apply_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
+    { cat "$srcdir/cl/cpu/walk_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
     no_faults "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
 }
 planted 'a division' '    const float mean = sum / n;'
@@ -163,7 +163,7 @@ no_faults 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/lat
 mkdir "$work/tree" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
 program=$(cd "$srcdir" && find src -name '*.c' -exec grep -l '_sources\[\] = {' {} + | head -n 1)
 no_faults "$program is where the lists are" "$([ -n "$program" ] || echo 'there are none')"
-echo 'static const char *const planted_sources[] = {"sum.cl", "common.cl"};' >> "$work/tree/$program"
+echo 'static const char *const planted_sources[] = {"sum.cl", "common/common.cl"};' >> "$work/tree/$program"
 no_faults 'planted: a list without common.cl first is found' \
     "$([ -n "$(lists "$work/tree")" ] || echo 'not found')"
 rm "$work/tree/$program"

@@ -1,5 +1,5 @@
 /*
- * Planes of one element at the ends of what their sums hold (cl/reduce_rows_of_one.cl): x from 2^-17 and
+ * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
  * dy to 2^7, their products from 2^-50 to 2^6, with full mantissas, so that 64 rows need every
  * bit; and a step beyond. What remains where sums cancel must be that of exact sums in integers,
  * here of 128 bits. On every usable device.

@@ -7,7 +7,7 @@
  * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
  * applied to there alone: y may be written over x, so nothing may be written before that. The wide
  * format also updates the running statistics, with `tracks`. For the arguments see reduce_nchw.cl,
- * combine.cl and apply_forward.cl; `accumulators` has room for all channels.
+ * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))

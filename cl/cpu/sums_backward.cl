@@ -84,7 +84,7 @@ static void backward_prefetch(private const backward_tensors *tensors, ulong pla
     PREFETCH(tensors->x + place);
 }
 
-/* The functions below: as in reduce_forward.cl. */
+/* The functions below: as in sums_forward.cl. */
 static void backward_add(private backward_sums *sums, private const backward_tensors *tensors,
                          ulong place, real pivot, backward_line line)
 {
@@ -100,7 +100,7 @@ static void backward_add_edge(private backward_sums *sums, private const backwar
 }
 
 #if SUMS_AGAIN
-/* As in reduce_forward.cl. */
+/* As in sums_forward.cl. */
 static ints backward_is_poor(uints n, private const backward_sums *sums)
 {
     return is_poor_by_largest(CONVERT(float, n), sums->e, sums->largest);

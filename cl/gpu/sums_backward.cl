@@ -13,7 +13,7 @@
  *   sum dy (x - mean) += X + g D    parts 2 and 3
  *
  * Here mean is the upper float of the mean. The largest |e| shows how far the block lies above the
- * format's lowest bit, which the sums do not: they may cancel. Names as in reduce_forward.cl.
+ * format's lowest bit, which the sums do not: they may cancel. Names as in sums_forward.cl.
  */
 #define PASS(name) backward_##name
 #define PASS_ARGUMENTS \
@@ -246,7 +246,7 @@ static void backward_fold_lanes(private backward_sums *sums, private const backw
 }
 
 #if SUMS_AGAIN
-/* As in reduce_forward.cl. */
+/* As in sums_forward.cl. */
 static bool backward_moves(private float *pivot, uint n, private const backward_sums *sums, float largest,
                    float last_reciprocal)
 {

@@ -1,10 +1,10 @@
 /*
  * CPU form, step 1, channels first: tensors -> accumulators. One text for both passes: the file
- * before it says what PASS reads and sums. reduce_batch.cl describes how work-items map to blocks.
+ * before it says what PASS reads and sums. batches.cl describes how work-items map to blocks.
  *
  * Work-group (strip of `strip` channels; slice): a slice is `per_slice` samples, or blocks of all
  * samples if the strip has one channel. The accumulator of channel c goes to
- * partial[(slice * channels + c) * PASS_LENGTH]; reduce_slices.cl adds the slices.
+ * partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl adds the slices.
  */
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes

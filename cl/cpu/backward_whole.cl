@@ -1,5 +1,5 @@
 /*
- * A whole backward pass in one launch, for a group of one replica; see whole_forward.cl. dx may be
+ * A whole backward pass in one launch, for a group of one replica; see forward_whole.cl. dx may be
  * written over dy; dx and the gradients of weight and bias are optional (has_*). The wide format
  * writes or accumulates the gradients, of channels that are not repeated too: if its launch is
  * refused, they are as they were.

@@ -44,7 +44,7 @@ typedef struct backward_line {
 typedef real backward_line;
 #endif
 
-/* The functions below: as in summed_forward.cl. */
+/* The functions below: as in elements_forward.cl. */
 #if RECOMPUTES || FROM_OUTPUT
 static float line_mean(private const backward_tensors *tensors, uint c)
 {

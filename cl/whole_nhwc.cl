@@ -1,3 +1,0 @@
-/* whole_forward.cl and whole_backward.cl for channels last. */
-#define WHOLE(pass) pass##_whole_nhwc
-#define LAST 1
