@@ -13,7 +13,8 @@ static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)
 {
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     /* ... a plane's, or, channels last, a pixel's. */
-    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane : shape->channels * plane;
+    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane
+                                                                   : shape->channels * plane;
 }
 
 int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)

@@ -34,7 +34,7 @@ typedef struct sbn_program {
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
     int views;
-    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
+    int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
     cl_program reduce[SBN_FORMATS], apply;

@@ -257,8 +257,8 @@ static void check_tile(void)
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
     char summation[512], sizes[768], options[2048];
-    static const char *const names[] = {"common/common.cl", "common/storage.cl", "common/coefficients.cl",
-                                        "cpu/apply_walk.cl"};
+    static const char *const names[] = {"common/common.cl", "common/storage.cl",
+                                        "common/coefficients.cl", "cpu/apply_walk.cl"};
     enum { NAMES = sizeof names / sizeof *names };
     const char *texts[NAMES + 1] = {[NAMES] = tile_kernel};
     cl_int code;
