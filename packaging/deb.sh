@@ -47,8 +47,9 @@ holds libsyncbn-mpi0 'lib/[^/]*/libsyncbn-mpi\.so\.0'
 holds libsyncbn-dev include/syncbn.h include/syncbn/pass.h \
     'lib/[^/]*/libsyncbn\.so' 'lib/[^/]*/libsyncbn\.a' 'lib/[^/]*/pkgconfig/syncbn\.pc' \
     'lib/[^/]*/cmake/syncbn/syncbn-config\.cmake' 'share/man/man3/sbn_forward\.3\.gz'
-# The documents that the first pages link.
-for document in $(grep -ohE '\]\([^):]*\.md' "$name/README.md" "$name/INSTALL.md"); do
+# The documents that the first pages link; debhelper renames the changelog.
+for document in $(grep -ohE '\]\([^):]*\.md' "$name/README.md" "$name/INSTALL.md" |
+    sed 's/CHANGELOG\.md/changelog/'); do
     document=${document#??}
     holds libsyncbn-dev "share/doc/libsyncbn-dev/${document##*/}(\.gz)?"
 done
