@@ -8,6 +8,7 @@
 #include "base/type.h"
 #include "device/compiler_options.h"
 #include "device/opencl.h"
+#include "device/program_text.h"
 #include "exact/format.h"
 
 enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
@@ -53,9 +54,9 @@ typedef struct sbn_sum_kernels {
 } sbn_sum_kernels;
 
 /*
- * The programs of a device in a context, shared by all groups (src/device/programs.c). Those of
- * step 1 may be missing where they have no kernel that a fusion changes. Programs for views have
- * step 1 alone, of the GPU form, whose other kernels take the gaps of views without a cost.
+ * The programs of a device in a context, shared by all groups (src/device/programs.c), as far as
+ * they exist (sbn__program_exists). Views have programs in the GPU form, for step 1 alone, because
+ * all other kernels take the gaps of views without a cost.
  */
 typedef struct sbn_program {
     cl_context context;
@@ -64,10 +65,10 @@ typedef struct sbn_program {
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
     int views;
-    int half_by_bits;    /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
+    int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
-    cl_program reduce[SBN_FORMATS], apply;
+    cl_program programs[SBN_PROGRAMS];
     struct sbn_program *next;
     size_t users;
     int built;
@@ -97,9 +98,6 @@ int sbn__program_is_worth_caching(cl_device_id device);
  */
 int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program);
 void sbn__program_release(sbn_program *program);
-
-/* 1 if it has kernels of step 1. */
-int sbn__program_sums(const sbn_program *program);
 
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
 int sbn__program_build(sbn_program *program, int cache);

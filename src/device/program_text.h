@@ -10,17 +10,27 @@
 #include "device/compiler_options.h"
 #include "device/opencl.h"
 
-/*
- * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the
- * kernels that differ by it.
- */
-enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
+/* Step 1 of each pass in each format, and all the rest. */
+enum {
+    SBN_PROGRAM_FORWARD_NARROW,
+    SBN_PROGRAM_FORWARD_WIDE,
+    SBN_PROGRAM_BACKWARD_NARROW,
+    SBN_PROGRAM_BACKWARD_WIDE,
+    SBN_PROGRAM_APPLY,
+    SBN_PROGRAMS
+};
+
+/* Step 1 of a pass, in the narrow or the wide format. */
+static inline int sbn__program_of(int is_backward, int is_wide)
+{
+    return SBN_PROGRAM_FORWARD_NARROW + 2 * is_backward + is_wide;
+}
 
 /* Texts that are compiled together. */
 enum { SBN_MAX_SOURCES = 48 };
 
 typedef struct sbn_sources {
-    const char *texts[SBN_MAX_SOURCES];
+    const char *texts[SBN_MAX_SOURCES], *names[SBN_MAX_SOURCES]; /* names: below cl/ */
     size_t lengths[SBN_MAX_SOURCES];
     cl_uint count;
 } sbn_sources;
@@ -29,6 +39,15 @@ typedef struct sbn_program_text {
     sbn_sources sources;
     char options[4096];
 } sbn_program_text;
+
+/* "forward_narrow" */
+const char *sbn__program_name(int program);
+
+/*
+ * 1 if a variant has such a program. Those with a fusion have only programs with kernels that differ
+ * by it; those for views have step 1 alone.
+ */
+int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int views);
 
 /*
  * `fusion`, `views`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the

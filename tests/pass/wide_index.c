@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "device/kernel_constants.h"
-#include "device/kernels.h"
+#include "device/program_text.h"
 #include "group/group.h"
 #include "pass/apply.h"
 
@@ -184,12 +184,10 @@ static void check_planes(int back)
 static void check_tables(int back)
 {
     enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
-    const cl_uint channels = CHANNELS, first = 0, total = 0x7fffffffu, plane = PLANE;
-    const cl_uint range = COUNT, non_temporal = 0;
-    const cl_ulong length = COUNT, ahead = 0, ahead_count = 0;
-    const sbn_argument walk[] = {SBN_ARG(channels),    SBN_ARG(first),  SBN_ARG(total),
-                                 SBN_ARG(plane),       SBN_ARG(length), SBN_ARG(ahead),
-                                 SBN_ARG(ahead_count), SBN_ARG(range),  SBN_ARG(non_temporal)};
+    const cl_uint total = 0x7fffffffu, plane = PLANE, range = COUNT, non_temporal = 0;
+    const cl_ulong length = COUNT;
+    const sbn_argument walk[] = {SBN_ARG(total), SBN_ARG(plane), SBN_ARG(length), SBN_ARG(range),
+                                 SBN_ARG(non_temporal)};
     const char *const name = back ? "backward" : "forward";
     if (!open_fields(CHANNELS * PLANE, total)) {
         tap_skip("26 GB of address space cannot be reserved");
@@ -198,7 +196,7 @@ static void check_tables(int back)
     }
     set_tables(0, CHANNELS, total);
     fill(0, COUNT);
-    apply(SBN_WALK_FLAT, walk, 9, 2, (const size_t[]){1, 1}, back);
+    apply(SBN_WALK_FLAT, walk, 5, 2, (const size_t[]){1, 1}, back);
     tap_ok(right(0, COUNT, PLANE, back), "%s, %u channels", name, (unsigned)total);
     close_fields();
 }
@@ -258,23 +256,17 @@ static void check_tile(void)
     const cl_ulong expected[] = {width, (tiles - 1) * TILE, width - (tiles - 1) * TILE,
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
-    char summation[512], sizes[768], options[2048];
-    static const char *const names[] = {"common/common.cl", "common/storage.cl", "common/coefficients.cl",
-                                        "cpu/apply_walk.cl"};
-    enum { NAMES = sizeof names / sizeof *names };
-    const char *texts[NAMES + 1] = {[NAMES] = tile_kernel};
+    sbn_program_text text;
     cl_int code;
-    for (size_t i = 0; i < sbn_kernel_source_count; ++i)
-        for (size_t n = 0; n < NAMES; ++n)
-            if (strcmp(sbn_kernel_sources[i].name, names[n]) == 0)
-                texts[n] = sbn_kernel_sources[i].text;
-    cl_program program = clCreateProgramWithSource(device.context, NAMES + 1, texts, NULL, &code);
+    must(sbn__program_text(&text, SBN_PROGRAM_APPLY, SBN_FORM_CPU, SBN_F32, 0, 0, 0,
+                           SBN_COMPILER_PLAIN, ""),
+         "sbn__program_text");
+    text.sources.texts[text.sources.count] = tile_kernel;
+    text.sources.lengths[text.sources.count++] = strlen(tile_kernel);
+    cl_program program = clCreateProgramWithSource(device.context, text.sources.count,
+                                                   text.sources.texts, text.sources.lengths, &code);
     must(code, "clCreateProgramWithSource");
-    sbn__summation_macros(summation, sizeof summation);
-    sbn__kernel_macros(SBN_FORM_CPU, sizes, sizeof sizes);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -D STORES_F16=0 -D STORES_BF16=0 %s%s",
-             summation, sizes);
-    must(clBuildProgram(program, 1, &device.device, options, NULL, NULL), "clBuildProgram");
+    must(clBuildProgram(program, 1, &device.device, text.options, NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "last_tile", &code);
     must(code, "clCreateKernel");
     cl_mem out = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof found, NULL, &code);
