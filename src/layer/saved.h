@@ -9,8 +9,8 @@
 
 #include <syncbn/pass.h>
 
-#include "plan/shape.h"
 #include "layer/moments.h"
+#include "plan/shape.h"
 
 typedef struct sbn_mask_rows {
     cl_ulong length, reciprocal; /* elements of a row; (2^64 - 1) / length */

@@ -1,12 +1,12 @@
 #include "parallel/bucket.h"
-#include "parallel/tensors.h"
 
 #include <string.h>
 
-#include "parallel/average.h"
 #include "base/memory.h"
+#include "parallel/average.h"
 #include "parallel/header.h"
 #include "parallel/piece.h"
+#include "parallel/tensors.h"
 
 int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "collective/mismatch.h"
-#include "pass/start.h"
 #include "pass/pool.h"
 #include "pass/prepare.h"
+#include "pass/start.h"
 
 sbn_request *sbn__pass_request(sbn_pass *pass)
 {

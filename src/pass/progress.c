@@ -4,8 +4,8 @@
 
 #include "collective/mismatch.h"
 #include "pass/fallback.h"
-#include "pass/start.h"
 #include "pass/pool.h"
+#include "pass/start.h"
 
 static void start(sbn_pass *pass, sbn_request *request, int tag, size_t count, sbn_stage stage)
 {

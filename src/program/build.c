@@ -66,7 +66,7 @@ static int blame_options(const sbn_program *owner)
     char name[128], log[256];
     cl_int code;
     cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
-    int status = SBN_UNSUPPORTED_DEVICE;
+    int status;
     if (code == CL_SUCCESS &&
         clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
         read_log(program, owner->device, name, log);
@@ -76,7 +76,8 @@ static int blame_options(const sbn_program *owner)
                       "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
                       name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
     } else {
-        status = sbn__fail(status, "%s (build_options: %s)", sbn_last_error(), owner->options);
+        status = sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s (build_options: %s)", sbn_last_error(),
+                           owner->options);
     }
     if (code == CL_SUCCESS)
         clReleaseProgram(program);

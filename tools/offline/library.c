@@ -16,8 +16,8 @@
 
 #include "base/activation.h"
 #include "check/problem.h"
-#include "program/compiler_options.h"
 #include "plan/launch_plan.h"
+#include "program/compiler_options.h"
 #include "program/program_text.h"
 
 static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};

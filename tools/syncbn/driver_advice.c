@@ -11,7 +11,7 @@
 
 #define VENDORS "/etc/OpenCL/vendors"
 
-/* Says why a library does not load, which `named` by; 1 if it does not. */
+/* Says why a library does not load that `named` names; 1 if it does not. */
 static int library_fault(const char *library, const char *named)
 {
     void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
@@ -67,9 +67,10 @@ int driver_faults(void)
     struct stat is;
     if (!vendors)
         return folder_faults(VENDORS);
-    if (stat(vendors, &is) == 0 && S_ISDIR(is.st_mode))
+    const int found = stat(vendors, &is) == 0;
+    if (found && S_ISDIR(is.st_mode))
         return folder_faults(vendors);
-    if (strchr(vendors, '/') && stat(vendors, &is) != 0) {
+    if (!found && strchr(vendors, '/')) {
         printf("OCL_ICD_VENDORS is %s: %s\n", vendors, strerror(errno));
         return 1;
     }
