@@ -19,8 +19,6 @@
 #if COMBINES
 
 #define SOURCE(i) global const long *restrict from##i, uint slices##i
-#define FORWARD_LENGTH (FORWARD_LIMBS1 + FORWARD_LIMBS2 + 1)
-#define BACKWARD_LENGTH (BACKWARD_LIMBS1 + BACKWARD_LIMBS2 + 1)
 
 /* Adds a channel's accumulators of all slices: `size` numbers each, `stride` apart. */
 static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,

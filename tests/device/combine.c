@@ -114,7 +114,7 @@ static void check(const sbn_program *program, int format, int backward)
 {
     const sbn_format *f = backward ? sbn__backward_format(format) : sbn__forward_format(format);
     cl_int code;
-    cl_kernel kernel = clCreateKernel(program->reduce[format],
+    cl_kernel kernel = clCreateKernel(program->programs[sbn__program_of(backward, format)],
                                       backward ? "backward_combine" : "forward_combine", &code);
     must(code, "clCreateKernel");
     sums s;
