@@ -31,6 +31,10 @@ OCLGRIND_TESTS += tests/device/kernels
 dist_check_SCRIPTS += tests/device/source.sh
 TESTS += tests/device/source.sh
 
+# That each program compiles.
+dist_check_SCRIPTS += tests/device/syntax.sh
+TESTS += tests/device/syntax.sh
+
 # Options that would break the contract; devices that do.
 check_PROGRAMS += tests/device/build_options tests/device/compiler_options tests/device/self_test
 tests_device_self_test_SOURCES = \
