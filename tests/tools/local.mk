@@ -37,7 +37,6 @@ VALGRIND_TESTS += tests/tools/bench_timing
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
 # doc/coming-from.md names tests and calls that there are.
 tools_scripts = \
-	tests/tools/abi.sh \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
