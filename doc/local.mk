@@ -3,9 +3,7 @@ EXTRA_DIST += doc/Doxyfile doc/make-doc.sh doc/manual.css doc/syncbn.h2m build-a
 	build-aux/doxygen-markdown.awk build-aux/draw-architecture.sh build-aux/man-pages.awk \
 	doc/abi.md doc/architecture.md doc/architecture.svg doc/checkpoints.md doc/coming-from.md doc/devices.md \
 	doc/from-output.md doc/glossary.md doc/manual.md doc/mpi.md doc/order.md doc/performance.md \
-	doc/python.md \
-	doc/scaling.md doc/scaling.svg \
-	doc/speed.png doc/supported.md doc/walkthrough.md
+	doc/python.md doc/scaling.md doc/speed.png doc/supported.md doc/walkthrough.md
 
 make_doc = AWK='$(AWK)' DOXYGEN='$(DOXYGEN)' HELP2MAN='$(HELP2MAN)' \
 	$(SHELL) $(srcdir)/doc/make-doc.sh
