@@ -41,13 +41,7 @@ if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
 	tools/bench/onednn_shared.c \
-	tools/bench/onednn_shared.h \
-	tools/bench/onednn_version.h
-if HAVE_DNNL_3
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_version3.c
-else
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_version2.c
-endif
+	tools/bench/onednn_shared.h
 else
 libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
@@ -110,9 +104,4 @@ bench: tools/syncbn/syncbn tools/bench/report/report
 	  echo 'no plots: gnuplot is not installed'; \
 	fi
 
-# The same with PyPI's newest oneDNN; BENCH='BENCH_SECONDS=10' and the like.
-EXTRA_DIST += tools/bench/newest_onednn.sh
-bench-newest-onednn:
-	srcdir='$(srcdir)' BENCH='$(BENCH)' $(SHELL) $(srcdir)/tools/bench/newest_onednn.sh bench/onednn
-
-.PHONY: bench bench-newest-onednn
+.PHONY: bench
