@@ -17,6 +17,7 @@
 #include <syncbn/data_parallel.h>
 
 #include "base/object.h"
+#include "base/versioned_struct.h"
 #include "collective/request.h"
 #include "device/staging.h"
 
@@ -85,5 +86,13 @@ struct sbn_data_parallel {
     size_t claims_size;
     uint64_t progress; /* steps of exchanges and buckets so far */
 };
+
+/* The tensors of a replica of this rank; the array must be checked. */
+static inline sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t replica)
+{
+    sbn_tensors tensors;
+    sbn__struct_get(&tensors, sizeof tensors, exchange->replicas, replica);
+    return tensors;
+}
 
 #endif
