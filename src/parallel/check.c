@@ -9,29 +9,6 @@
 
 /* --- of this rank's tensors --------------------------------------------------------------- */
 
-static size_t list_claims(const sbn_exchange *e, sbn_claim *list)
-{
-    size_t count = 0;
-    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
-        const sbn_tensors its = sbn__tensors_at(e, r);
-        const int written = e->averages || e->parallel->first + r != e->root;
-        for (size_t t = 0; t < e->tensors; ++t) {
-            if (e->counts[t] == 0)
-                continue;
-            list[count] = (sbn_claim){.use = {.buffer = its.buffers[t],
-                                              .elements = e->counts[t],
-                                              .type = SBN_F32,
-                                              .written = written,
-                                              .rows = 1},
-                                      .order = count,
-                                      .branch = t,
-                                      .replica = r};
-            ++count;
-        }
-    }
-    return count;
-}
-
 /* None of the tensors that are written may overlap another one, of any replica here. */
 static int check_apart(const sbn_exchange *e, const char *who)
 {
@@ -40,15 +17,21 @@ static int check_apart(const sbn_exchange *e, const char *who)
     const sbn_claim *first, *second;
     if (most < 2)
         return SBN_SUCCESS;
-    if (parallel->claims_size < most) {
-        sbn__free(parallel->claims);
-        parallel->claims = sbn__allocate(sizeof *parallel->claims * most);
-        parallel->claims_size = parallel->claims ? most : 0;
-        if (!parallel->claims)
-            return sbn__fail_memory("the tensors of an exchange");
+    const int status = sbn__claims_start(&parallel->claims, most);
+    for (size_t r = 0; r < parallel->replica_count && !status; ++r) {
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        for (size_t t = 0; t < e->tensors; ++t) {
+            const sbn_claim whose = {.branch = t, .replica = r};
+            const sbn_use use = {.buffer = its.buffers[t],
+                                 .elements = e->counts[t],
+                                 .type = SBN_F32,
+                                 .written = e->averages || parallel->first + r != e->root,
+                                 .rows = 1};
+            sbn__claims_add(&parallel->claims, &whose, &use, e->counts[t] > 0);
+        }
     }
-    if (!sbn__claims_find(parallel->claims, list_claims(e, parallel->claims), &first, &second))
-        return SBN_SUCCESS;
+    if (status || !sbn__claims_find(&parallel->claims, &first, &second))
+        return status;
     char replica[40] = "";
     if (first->replica != second->replica)
         snprintf(replica, sizeof replica, " of replica %zu", first->replica);
@@ -131,15 +114,6 @@ static int same(const int64_t *words, int a, int b)
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
 }
 
-/* "ranks 1, 3" */
-static void name_ranks(const sbn_data_parallel *parallel, int *ranks, int count, char *out,
-                       size_t size)
-{
-    for (int i = 0; i < count; ++i)
-        ranks[i] = sbn__communicator_name(&parallel->communicator, ranks[i]);
-    sbn__ranks_print(ranks, count, out, size);
-}
-
 void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
 {
     snprintf(out, size, "%s of %llu tensor%s, %llu float%s", averages ? "averaging" : "broadcast",
@@ -184,7 +158,8 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
         if ((errors && !slot[ERROR]) || used + 3 > size)
             continue;
         used += (size_t)snprintf(out + used, size - used, "%s", between);
-        name_ranks(e->parallel, ranks, sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
+        sbn__communicator_name_ranks(&e->parallel->communicator, ranks,
+                                     sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
         used += describe(slot, names, out + used, size - used);
         between = "; ";
     }
@@ -246,7 +221,7 @@ int sbn__status_read(const sbn_exchange *e, const int64_t *words)
         if (status_of(words, rank) == first)
             ranks[count++] = rank;
     if (ranks)
-        name_ranks(e->parallel, ranks, count, names, sizeof names);
+        sbn__communicator_name_ranks(&e->parallel->communicator, ranks, count, names, sizeof names);
     sbn__free(ranks);
     return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", names, sbn_status_name(first),
                      e->name);

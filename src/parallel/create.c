@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/versioned_struct.h"
 #include "collective/split.h"
-#include "group/group.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
 #include "parallel/exchange.h"
@@ -80,7 +79,7 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
-    sbn__free(parallel->claims);
+    sbn__free(parallel->claims.list);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);

@@ -105,17 +105,6 @@ static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *
     }
 }
 
-static void withdraw_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
-{
-    for (size_t r = 0; r < parallel->replica_count; ++r) {
-        cl_event *event = event_of(parallel, replicas, r);
-        if (event && *event) {
-            clReleaseEvent(*event);
-            *event = NULL;
-        }
-    }
-}
-
 /*
  * Enqueues markers behind the copies, so that commands enqueued from now on run after them, and gives
  * the caller's events. After an error no event is left.
@@ -129,17 +118,14 @@ static int hand_over(const sbn_exchange *e)
         cl_event event = NULL;
         status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
                              &event);
-        if (!status && its.event) {
-            *its.event = event;
-            sbn__handle_closed();
-        } else {
-            sbn__release_event(&event);
-        }
+        if (!status)
+            sbn__give_event(its.event, &event);
+        sbn__release_event(&event);
         if (!status)
             status = sbn__flush(replica);
     }
-    if (status)
-        withdraw_events(e->parallel, e->replicas);
+    for (size_t r = 0; r < e->parallel->replica_count && status; ++r)
+        sbn__withdraw_event(event_of(e->parallel, e->replicas, r));
     return status;
 }
 
