@@ -171,7 +171,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
-    const sbn_communicator *whole = &group->communicator;
+    const sbn_communicator *parent = &group->communicator;
     sbn_data_parallel *made = sbn__allocate(sizeof *made);
     sbn_data_parallel_config config;
     status = check_group(group);
@@ -180,7 +180,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     if (!status)
         status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
     /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (sbn__communicator_is_joined(whole) && (whole->dead || group->passes_under_way > 0))
+    if (sbn__communicator_is_joined(parent) && (parent->dead || group->passes_under_way > 0))
         status = status ? status : SBN_GROUP_FAILED;
     else
         status = join(made, group, status);
