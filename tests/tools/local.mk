@@ -51,9 +51,7 @@ tools_scripts = \
 	tests/tools/hardening.sh \
 	tests/tools/install.sh \
 	tests/tools/man.sh \
-	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
-	tests/tools/release.sh \
 	tests/tools/silent.sh \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
