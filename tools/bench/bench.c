@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/baseline.h"
 #include "bench/copy.h"
 #include "bench/kernels.h"
 #include "bench/library.h"
@@ -19,7 +18,7 @@
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 
 /*
- * Baseline and oneDNN are timed from this many values per channel on. The variance of fewer may by
+ * oneDNN is timed from this many values per channel on. The variance of fewer may by
  * chance be so small that E[x^2] - mean^2 has no correct digit.
  */
 enum { PEER_VALUES = 32 };
@@ -183,10 +182,6 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     if (!status && plain) {
         status = bench_unordered_open(s, b->program, &list[*count]);
-        *count += !status;
-    }
-    if (!status && plain && s->p.layout == SBN_LAYOUT_NCHW && s->g.values >= PEER_VALUES) {
-        status = bench_baseline_open(s, b->program, &list[*count]);
         *count += !status;
     }
     status = status ? status

@@ -3,8 +3,6 @@ noinst_LTLIBRARIES += libsyncbn_bench.la
 libsyncbn_bench_la_SOURCES = \
 	tools/bench/bench.c \
 	tools/bench/bench.h \
-	tools/bench/baseline.c \
-	tools/bench/baseline.h \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
 	tools/bench/copy.h \
@@ -58,8 +56,7 @@ bench_kernels = \
 	$(srcdir)/tools/bench/unordered_planes.cl \
 	$(srcdir)/tools/bench/unordered_whole.cl \
 	$(srcdir)/tools/bench/unordered_rows.cl \
-	$(srcdir)/tools/bench/unordered_gpu.cl \
-	$(srcdir)/tools/bench/baseline.cl
+	$(srcdir)/tools/bench/unordered_gpu.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
 CLEANFILES += tools/bench/source.c
 
@@ -89,16 +86,17 @@ BENCH_SECONDS = 3
 BENCH_OPTIONS =
 BENCH_LISTS =
 
-bench: tools/syncbn/syncbn tools/bench/report/report
+EXTRA_DIST += tools/bench/report.py tools/bench/plot.gp
+bench: tools/syncbn/syncbn
 	@$(MKDIR_P) bench
 	POCL_DEVICES="$${POCL_DEVICES-$(BENCH_POCL_DEVICES)}" tools/syncbn/syncbn bench \
 	  --seconds $(BENCH_SECONDS) --json bench/results.json $(BENCH_OPTIONS) \
 	  $(bench_lists:%=--file $(srcdir)/%) $(BENCH_LISTS:%=--file %)
 	@echo
-	@tools/bench/report/report goals bench/results.json
-	@tools/bench/report/report data bench/results.json > bench/columns
+	@$(PYTHON) $(srcdir)/tools/bench/report.py goals bench/results.json
+	@$(PYTHON) $(srcdir)/tools/bench/report.py data bench/results.json > bench/columns
 	@if test -n '$(GNUPLOT)'; then \
-	  $(GNUPLOT) -e 'data="bench/columns"; picture="bench/speed.png"' $(srcdir)/tools/bench/report/plot.gp && \
+	  $(GNUPLOT) -e 'data="bench/columns"; picture="bench/speed.png"' $(srcdir)/tools/bench/plot.gp && \
 	  echo 'plots: bench/speed.png'; \
 	else \
 	  echo 'no plots: gnuplot is not installed'; \
