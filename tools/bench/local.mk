@@ -5,27 +5,21 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/bench.h \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
-	tools/bench/copy.h \
 	tools/bench/judge.c \
 	tools/bench/judge.h \
 	tools/bench/kernels.c \
 	tools/bench/kernels.h \
 	tools/bench/library.c \
-	tools/bench/library.h \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
-	tools/bench/replicas.h \
 	tools/bench/separate.c \
-	tools/bench/separate.h \
 	tools/bench/source.h \
 	tools/bench/stages.c \
 	tools/bench/stages.h \
 	tools/bench/unordered.c \
-	tools/bench/unordered.h \
 	tools/bench/unordered_cut.c \
 	tools/bench/unordered_cut.h \
 	tools/bench/variant.c \
-	tools/bench/variant.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
