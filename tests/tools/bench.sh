@@ -5,7 +5,7 @@
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
 "${PYTHON:=python3}" -c 'import json' > /dev/null 2>&1 || skip_all "$PYTHON is not installed"
-report() {
+bench_report() {
     PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$srcdir/tools/bench/report.py" "$@"
 }
 : "${POCL_DEVICES=pthread pthread}"
@@ -56,13 +56,13 @@ check 'synchronised against apart' says '^  forward   synchronised takes .* agai
 check 'the workspace' says '^  workspace [0-9.]+ MB'
 
 check 'the JSON is well formed, with both problems' \
-    eval '[ "$(report data "$work/json" | wc -l)" -ge 1 ] &&
+    eval '[ "$(bench_report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' \
-    eval '[ "$(report goals "$work/json" | wc -l)" -eq 21 ]'
+    eval '[ "$(bench_report goals "$work/json" | wc -l)" -eq 21 ]'
 check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
-check 'and nothing else is there' report goals "$work/json"
+check 'and nothing else is there' bench_report goals "$work/json"
 check 'a problem in f16 and one in bf16' run 0 bench --repeats 3 mb4ic8ih6iw7,f16 \
     mb4ic8ih6iw7,bf16,last --json "$work/narrow"
 check 'both are right' [ "$(grep -c '  0.00 MB, 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
@@ -101,7 +101,7 @@ check 'the JSON names what is fused' \
     eval 'grep -q "\"activation\": \"relu\"" "$work/fused" && grep -q "\"residual\": true" "$work/fused"'
 check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/json" mb4ic8
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
-check 'a file that is no JSON' eval '! report goals "$work/list" 2> "$work/err" &&
+check 'a file that is no JSON' eval '! bench_report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
 
 # Verdicts, from numbers made up: two problems of 20 MB and one of next to nothing.
@@ -164,7 +164,7 @@ END
         sed 's/"layout"/"views": true, "layout"/'
     echo ']}'
 } > "$work/json"
-report goals "$work/json" > "$work/out" 2> "$work/err"
+bench_report goals "$work/json" > "$work/out" 2> "$work/err"
 line() { # WHAT VALUE VERDICT REST
     check "$1: $3" says "^$1.* +$2 .*$3 +$4"
 }
@@ -186,6 +186,6 @@ line 'addition and ReLU fused against apart, >= 16 MB, time' '0.70 x' missed \
 line 'backward from the output against from x, >= 16 MB, time' '1.05 x' met '1 of 1'
 line 'workspace' 0.50 met '2 of 2'
 sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
-report goals "$work/gpu" > "$work/out" 2> "$work/err"
+bench_report goals "$work/gpu" > "$work/out" 2> "$work/err"
 line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
 echo "1..$count"
