@@ -59,7 +59,6 @@ tests_faults_faults_json_SOURCES = \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/device_choice.c \
 	tools/syncbn/inspect.c \
-	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
 	tools/syncbn/options.c \
 	tools/syncbn/problem_list.c \

@@ -31,7 +31,6 @@ tests_fuzz_options_SOURCES = \
 	tools/syncbn/bench_options.c \
 	tools/syncbn/check_options.c \
 	tools/syncbn/device_choice.c \
-	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
 	tools/syncbn/options.c \
 	tools/syncbn/problem_list.c \

@@ -21,8 +21,6 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/driver_advice.c \
 	tools/syncbn/driver_advice.h \
 	tools/syncbn/json.h \
-	tools/syncbn/json_memory.c \
-	tools/syncbn/json_memory.h \
 	tools/syncbn/json_output.c \
 	tools/syncbn/json_output.h \
 	tools/syncbn/main.c \
