@@ -5,44 +5,32 @@ LOG_DRIVER = env AM_TAP_AWK='$(TAP_AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-dr
 SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 
-# The same devices and the same state wherever it runs: rusticl shows its CPU
-# device only when asked; compiled kernels are cached here and nowhere else, by
-# all test programs together. OCL_ICD_VENDORS stays as it is but under a tool.
+# The same devices and the same state wherever it runs: rusticl shows its CPU device only when asked;
+# compiled kernels are cached here and nowhere else, by all test programs together. The environment's
+# OCL_ICD_VENDORS names the drivers; else most tests have PoCL's alone, because loading Mesa's costs each
+# process a fifth of a second.
 TEST_UNDER =
-# Loading Mesa's driver costs each process a fifth of a second: tests of one device, PoCL's first, do
-# without it.
-pocl_icd = /etc/OpenCL/vendors/pocl.icd
-all_drivers_tests = tests/device/programs tests/mpi/parallel tests/pass/activation \
-	tests/pass/bits tests/pass/bits_controls tests/pass/from_output tests/pass/golden tests/pass/gradient \
-	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
-	tests/pass/types tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
-	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
-one_driver = $(if $(filter $(all_drivers_tests),$(@:.log=)),,$(wildcard $(pocl_icd)))
-TEST_ICD = $(or $(OCL_ICD_VENDORS),$(one_driver))
+pocl_icd = $(wildcard /etc/OpenCL/vendors/pocl.icd)
+TEST_ICD = $(or $(OCL_ICD_VENDORS),$(if $(filter $(ALL_DRIVERS_TESTS),$(@:.log=)),,$(pocl_icd)))
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
+# Failures that tests/faults tries of each scenario; 0: all, -1: all, but no two at a time.
 FAULT_POINTS = 6
-# PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same. What
-# users run, optimised kernels of the CPU form, has its bits compared by tests/pass/golden.sh; training
-# and the self-test of a device need the optimiser, too. CHECK=full optimises all.
-optimised_tests = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
-	tests/mpi/demo
-KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(optimised_tests),$(@:.log=)),,-cl-opt-disable)
-# llvmpipe, which nobody trains on, optimises with CHECK=full alone.
-LLVMPIPE_FLAGS = $(if $(filter full,$(CHECK)),,nopt)
+# PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same;
+# llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all.
+KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(OPTIMISED_TESTS),$(@:.log=)),,-cl-opt-disable)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
 	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
 	test -z '$(TEST_ICD)' || { OCL_ICD_VENDORS='$(TEST_ICD)'; export OCL_ICD_VENDORS; }; \
 	POCL_CACHE_DIR='$(TEST_CACHE)'; export POCL_CACHE_DIR; \
 	POCL_EXTRA_BUILD_FLAGS='$(KERNEL_FLAGS)'; export POCL_EXTRA_BUILD_FLAGS; \
-	GALLIVM_PERF='$(LLVMPIPE_FLAGS)'; export GALLIVM_PERF; \
+	GALLIVM_PERF='$(if $(filter full,$(CHECK)),,nopt)'; export GALLIVM_PERF; \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \
 	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \
 	OPENCL_LIBS='$(OPENCL_LIBS)'; export OPENCL_LIBS; \
 	SBN_CFLAGS='$(SBN_CFLAGS)'; export SBN_CFLAGS; SBN_LDFLAGS='$(SBN_LDFLAGS)'; export SBN_LDFLAGS; \
-	ABIDW='$(ABIDW)'; export ABIDW; VERSION_INFO='$(SBN_VERSION_INFO)'; export VERSION_INFO; \
 	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; MPI_KIND='$(MPI_KIND)'; export MPI_KIND; \
 	PYTORCH_PYTHON='$(PYTORCH_PYTHON)'; export PYTORCH_PYTHON; \
 	FAULT_POINTS='$(FAULT_POINTS)'; export FAULT_POINTS; \
@@ -78,66 +66,68 @@ installcheck-local:
 CLEANFILES += installcheck installcheck-mpi
 
 # --- under a tool -------------------------------------------------------------------
-# The suite's machinery again, on a list of programs and with a tool in front.
-# Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
-# libraries they unload, which no suppression can name. A + lets make see that $(check_under)
-# is a make, too, which then runs tests side by side, but for the timed ones (tests/local.mk).
-check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
-	TEST_ICD='$(wildcard $(pocl_icd))'
+# The suite's machinery again, on a list of programs and with a tool in front. Only PoCL's driver is
+# loaded (Oclgrind brings its own device): Mesa's leave leaks in libraries they unload, which no
+# suppression can name. A + lets make see that these are makes, too, which then run tests side by side,
+# but for the timed ones (tests/local.mk).
+check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(pocl_icd)' TEST_SUITE_LOG=$(@:-here=).log
+
+# $(call build_in,FOLDER,OPTIONS): configures FOLDER of this build directory as this one was, with
+# OPTIONS besides, and makes the target with -here behind its name there. Kernels, which no sanitizer of
+# the host watches, are taken from this directory's cache.
+build_in = test '$(srcdir)' != . || { \
+	  echo 'make $@: needs a build directory apart from the source:' \
+	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }; \
+	$(MKDIR_P) $(1) && cd $(1) && { test -f config.status || \
+	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet $(2)" || { \
+	  echo "make $@: $(1)/ cannot be configured, perhaps for want of a sanitizer's libraries:" \
+	       "$(1)/config.log says more" >&2; exit 1; }; } && \
+	$(MAKE) $(AM_MAKEFLAGS) $@-here TEST_CACHE='$(TEST_CACHE)'
 
 # --- make check-valgrind ----------------------------------------------------------
-# A kernel cache of its own: PoCL must compile for the CPU that valgrind shows. First
-# valgrind runs without its memory checker, in which compiling takes a fifth of the time, what needs
-# most of the kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
+# A kernel cache of its own: PoCL must compile for the CPU that valgrind shows. First valgrind runs
+# without its memory checker, in which compiling takes a fifth of the time, what needs most of the
+# kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
   --suppressions=$(abs_srcdir)/tests/support/drivers.supp
-valgrind_compiles = tests/collective/agreement tests/parallel/arguments tests/pass/passes
 check-valgrind: $(check_PROGRAMS)
 	@test -n '$(VALGRIND)' || { \
 	  echo 'make $@: valgrind is missing; install it and run configure again' >&2; exit 1; }
-	@test -n '$(VALGRIND_TESTS)' || { echo 'make $@: VALGRIND_TESTS is empty' >&2; exit 1; }
-	+$(check_under) TESTS='$(valgrind_compiles)' KERNEL_FLAGS=-cl-opt-disable \
+	+$(check_under) TESTS='tests/collective/agreement tests/parallel/arguments tests/pass/passes' \
 	  TEST_SUITE_LOG=$@-kernels.log TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
-	  LOG_COMPILER='$(VALGRIND) --quiet --tool=none'
+	  KERNEL_FLAGS=-cl-opt-disable LOG_COMPILER='$(VALGRIND) --quiet --tool=none'
 	+SBN_TEST_TOOL='$(under_valgrind)' \
-	$(check_under) TESTS='$(VALGRIND_TESTS)' KERNEL_FLAGS=-cl-opt-disable TEST_SUITE_LOG=$@.log \
-	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
+	$(check_under) TESTS='$(VALGRIND_TESTS)' TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' \
+	  KERNEL_FLAGS=-cl-opt-disable LOG_COMPILER='$(under_valgrind)'
 
 # --- make check-oclgrind ----------------------------------------------------------
 check-oclgrind: $(check_PROGRAMS)
 	@test -n '$(OCLGRIND)' || { \
 	  echo 'make $@: oclgrind is missing; install it and run configure again' >&2; exit 1; }
-	@test -n '$(OCLGRIND_TESTS)' || { echo 'make $@: OCLGRIND_TESTS is empty' >&2; exit 1; }
-	$(check_under) TESTS='$(OCLGRIND_TESTS)' TEST_SUITE_LOG=$@.log TEST_UNDER=oclgrind \
+	$(check_under) TESTS='$(OCLGRIND_TESTS)' TEST_UNDER=oclgrind \
 	  LOG_COMPILER='$(SHELL) $(srcdir)/build-aux/run-oclgrind.sh $(OCLGRIND)'
 
-# --- make check-asan --------------------------------------------------------------
-# Its programs built again under AddressSanitizer and UBSan, in asan/ of this build directory
-# and with this one's configure arguments. Kernels, which no sanitizer of the host watches, are
-# taken from this directory's cache, as for all that follow but valgrind. Fewer failures are
-# tried than in make check, at other places.
-sanitize = -fsanitize=address,undefined -fno-sanitize-recover=undefined
-ASAN_FAULTS = 5
+# --- make check-asan, check-tsan -----------------------------------------------------
+# The programs built again under AddressSanitizer and UBSan in asan/; under ThreadSanitizer, for what
+# threads share, in tsan/. With ASan fewer failures are tried than in make check, at other places.
+asan_build = --disable-shared --disable-hardening \
+	'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined'
+tsan_build = --disable-shared --disable-hardening 'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'
 check-asan:
-	@test '$(srcdir)' != . || { \
-	  echo 'make $@: needs a build directory apart from the source:' \
-	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
-	@test -n '$(ASAN_TESTS)' || { echo 'make $@: ASAN_TESTS is empty' >&2; exit 1; }
-	@$(MKDIR_P) asan && cd asan && echo 'int main(void) { return 0; }' > probe.c && \
-	  $(CC) $(sanitize) probe.c -o probe || { \
-	  echo 'make $@: $(CC) cannot link with $(sanitize); install its sanitizer libraries' >&2; exit 1; }
-	@cd asan && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
-	    --disable-hardening \
-	    'CFLAGS=-g -O1 -fno-omit-frame-pointer $(sanitize)'"; }; }
-	cd asan && $(MAKE) $(AM_MAKEFLAGS) check-asan-here TEST_CACHE='$(TEST_CACHE)'
+	+@$(call build_in,asan,$(asan_build))
 
 check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
 	+LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0' \
 	UBSAN_OPTIONS=print_stacktrace=1 \
-	$(check_under) TESTS='$(ASAN_TESTS)' TEST_SUITE_LOG=check-asan.log TEST_UNDER=asan \
-	  FAULT_POINTS='$(ASAN_FAULTS)'
+	$(check_under) TESTS='$(ASAN_TESTS)' TEST_UNDER=asan FAULT_POINTS=5
+
+check-tsan:
+	+@$(call build_in,tsan,$(tsan_build))
+
+check-tsan-here: $(TSAN_TESTS)
+	+TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
+	$(check_under) TESTS='$(TSAN_TESTS)' TEST_UNDER=tsan
 
 # --- make check-fuzz ----------------------------------------------------------------
 # libFuzzer, with the sanitizers, on what reads what others wrote, and on sequences of calls
@@ -147,22 +137,17 @@ FUZZ_SECONDS = 10
 fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
 	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
 	tuning=tests/fuzz/corpus/tuning
+fuzz_build = --disable-shared 'CC=$(CLANG)' \
+	'CFLAGS=-g -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
 check-fuzz:
-	@test '$(srcdir)' != . || { \
-	  echo 'make $@: needs a build directory apart from the source:' \
-	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
 	@test -n '$(CLANG)' || { \
 	  echo 'make $@: clang is missing; install it and run configure again' >&2; exit 1; }
-	@$(MKDIR_P) fuzz && cd fuzz && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
-	    'CC=$(CLANG)' 'CFLAGS=-g -O1 -fsanitize=fuzzer-no-link,address,undefined \
-	    -fno-sanitize-recover=undefined'"; }; }
-	cd fuzz && $(MAKE) $(AM_MAKEFLAGS) check-fuzz-here TEST_CACHE='$(TEST_CACHE)'
+	+@$(call build_in,fuzz,$(fuzz_build))
 
 # Standard output is the options' help; a fuzzer speaks on the other one.
 check-fuzz-here: $(fuzz_programs)
 	@$(AM_TESTS_ENVIRONMENT) \
-	test ! -e $(pocl_icd) || { OCL_ICD_VENDORS=$(pocl_icd); export OCL_ICD_VENDORS; }; \
+	test -z '$(pocl_icd)' || { OCL_ICD_VENDORS='$(pocl_icd)'; export OCL_ICD_VENDORS; }; \
 	test ! -w /dev/shm || { TMPDIR=/dev/shm; export TMPDIR; }; \
 	LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0'; \
 	srcdir='$(srcdir)' SBN_TEST_UNDER=asan; export LSAN_OPTIONS SBN_TEST_UNDER srcdir; \
@@ -176,41 +161,15 @@ check-fuzz-here: $(fuzz_programs)
 	  sed -n "s/^#\\([0-9]*\\)\tDONE .*/$$name: \\1 executions/p" $$name.log; \
 	done
 
-# --- make check-tsan --------------------------------------------------------------
-# The same under ThreadSanitizer, in tsan/: what threads share.
-check-tsan:
-	@test '$(srcdir)' != . || { \
-	  echo 'make $@: needs a build directory apart from the source:' \
-	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
-	@$(MKDIR_P) tsan && cd tsan && echo 'int main(void) { return 0; }' > probe.c && \
-	  $(CC) -fsanitize=thread probe.c -o probe || { \
-	  echo 'make $@: $(CC) cannot link with -fsanitize=thread; install its sanitizer libraries' >&2; \
-	  exit 1; }
-	@cd tsan && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
-	    --disable-hardening \
-	    'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'"; }; }
-	cd tsan && $(MAKE) $(AM_MAKEFLAGS) check-tsan-here TEST_CACHE='$(TEST_CACHE)'
-
-check-tsan-here: $(TSAN_TESTS)
-	+TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
-	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
-
 # --- make check-openmpi ----------------------------------------------------------------
 # What calls MPI, and the library below it, built again with Open MPI, in openmpi/ of this build
 # directory, and the tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
 # MPICH's.
 check-openmpi:
-	@test '$(srcdir)' != . || { \
-	  echo 'make $@: needs a build directory apart from the source:' \
-	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
-	@$(MKDIR_P) openmpi && cd openmpi && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --with-mpi=openmpi --disable-static"; }; }
-	cd openmpi && $(MAKE) $(AM_MAKEFLAGS) check-openmpi-here TEST_CACHE='$(TEST_CACHE)'
+	+@$(call build_in,openmpi,--with-mpi=openmpi --disable-static)
 
 check-openmpi-here: $(mpi_programs) $(mpi_examples)
-	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' \
-	  TEST_SUITE_LOG=check-openmpi.log
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(mpi_scripts)' TEST_SUITE_LOG=check-openmpi.log
 
 # --- make check-bare --------------------------------------------------------------------
 # What README.md and INSTALL.md tell a stranger to do, on systems of Debian 12 and 13 that have nothing else;
@@ -253,12 +212,11 @@ soak: $(check_PROGRAMS)
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
 # --- make check-faults ------------------------------------------------------------------
-# Every failure tried (tests/faults): FAULTS of each scenario, 0 for all of them, which takes two
-# cores half an hour; the programs' logs say how far they are. make check tries FAULT_POINTS.
-FAULTS = 0
+# Every failure tried (tests/faults), which takes two cores half an hour; the programs' logs say how far
+# they are.
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
-	  FAULT_POINTS='$(FAULTS)'
+	  FAULT_POINTS=0
 	@sed -n 's/^# \([0-9].* points, and .*\)/\1/p; s/^ok [0-9]* - \(.* points, .* of two .*\)/\1/p' \
 	  $(addsuffix .log,$(faults_tests:.sh=))
 CLEANFILES += check-faults.log
@@ -267,16 +225,10 @@ CLEANFILES += check-faults.log
 # Which lines and branches of the library the tests execute (gcov), in coverage/ of this build
 # directory. What they do not execute has a reason in tests/coverage.reasons.
 GCOV = gcov
-COVERAGE_FAULTS = -1
 EXTRA_DIST += build-aux/coverage.sh tests/coverage.reasons
+coverage_build = --disable-shared 'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'
 coverage:
-	@test '$(srcdir)' != . || { \
-	  echo 'make $@: needs a build directory apart from the source:' \
-	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }
-	@$(MKDIR_P) coverage && cd coverage && { test -f config.status || { \
-	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet --disable-shared \
-	    'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'"; }; }
-	cd coverage && $(MAKE) $(AM_MAKEFLAGS) coverage-here TEST_CACHE='$(TEST_CACHE)'
+	+@$(call build_in,coverage,$(coverage_build))
 
 # Of the command: what it asks the library. A benchmark's result says nothing here, and gcov has allocations
 # of its own, which tests/faults/faults_json would fail.
@@ -285,7 +237,7 @@ coverage_tests = $(filter-out %.sh tests/tools/% tests/faults/faults_json tests/
 	$(filter tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh tests/faults/mpi.sh \
 	tests/model/inspect.sh tests/tools/command.sh,$(TESTS))
 run_coverage = $(MAKE) $(AM_MAKEFLAGS) TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
-	TEST_UNDER=coverage FAULT_POINTS='$(COVERAGE_FAULTS)'
+	TEST_UNDER=coverage FAULT_POINTS=-1
 # A test of deadlines may fail on a busy machine: what has failed runs once more, one by one.
 coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +

@@ -2,10 +2,8 @@
 EXTRA_DIST += doc/Doxyfile doc/make-doc.sh doc/manual.css doc/syncbn.h2m build-aux/doxygen-filter.awk \
 	build-aux/doxygen-markdown.awk build-aux/draw-architecture.sh build-aux/man-pages.awk \
 	doc/abi.md doc/architecture.md doc/architecture.svg doc/checkpoints.md doc/coming-from.md doc/devices.md \
-	doc/from-output.md doc/glossary.md doc/manual.md doc/mpi.md doc/order.md doc/performance-history.md doc/performance.md \
-	doc/python.md \
-	doc/scaling.md doc/scaling.svg \
-	doc/speed.png doc/supported.md doc/walkthrough.md
+	doc/from-output.md doc/glossary.md doc/manual.md doc/mpi.md doc/order.md doc/performance.md \
+	doc/python.md doc/scaling.md doc/speed.png doc/supported.md doc/walkthrough.md
 
 make_doc = AWK='$(AWK)' DOXYGEN='$(DOXYGEN)' HELP2MAN='$(HELP2MAN)' \
 	$(SHELL) $(srcdir)/doc/make-doc.sh
@@ -20,9 +18,8 @@ doc_sources = $(public_headers) $(srcdir)/doc/Doxyfile $(srcdir)/doc/make-doc.sh
 man_folder = $$(test -e doc/man/stamp && echo doc/man || echo $(srcdir)/doc/man)
 if MAKE_MAN
 doc/man/stamp: $(doc_sources) $(srcdir)/configure.ac $(srcdir)/tools/syncbn/main.c \
-		$(srcdir)/tools/syncbn/bench_options.c $(srcdir)/tools/syncbn/command_devices.c \
-		$(srcdir)/tools/syncbn/command_inspect.c $(srcdir)/tools/syncbn/tune_options.c \
-		$(srcdir)/tools/syncbn/options.c \
+		$(srcdir)/tools/syncbn/bench_options.c $(srcdir)/tools/syncbn/check_options.c \
+		$(srcdir)/tools/syncbn/command_devices.c $(srcdir)/tools/syncbn/command_inspect.c \
 		| tools/syncbn/syncbn
 	$(AM_V_GEN)$(make_doc) man doc/man '$(abs_srcdir)' '$(PACKAGE_VERSION)' \
 	  '$(abs_builddir)/tools/syncbn/syncbn' && touch $@

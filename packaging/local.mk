@@ -25,16 +25,6 @@ syncbn-config-version.cmake: $(srcdir)/packaging/cmake/syncbn-config-version.cma
 completionsdir = $(datadir)/bash-completion/completions
 dist_completions_DATA = packaging/bash-completion/syncbn
 
-# --- make check-abi: the libraries' interfaces against those in packaging/abi ----------
-# make abi writes them: see doc/abi.md.
-EXTRA_DIST += packaging/check-abi.sh packaging/abi
-check_abi = srcdir='$(srcdir)' ABIDW='$(ABIDW)' CC='$(CC)' MPI_KIND='$(MPI_KIND)' \
-	VERSION_INFO='$(SBN_VERSION_INFO)' $(SHELL) $(srcdir)/packaging/check-abi.sh
-check-abi: $(lib_LTLIBRARIES)
-	@$(check_abi) check
-abi: $(lib_LTLIBRARIES)
-	@$(check_abi) record
-
 # --- make deb: Debian packages of the release archive, and lintian ------------------------
 EXTRA_DIST += debian packaging/deb.sh
 deb: dist
@@ -51,4 +41,4 @@ release-check:
 	@srcdir='$(srcdir)' VERSION='$(PACKAGE_VERSION)' VERSION_INFO='$(SBN_VERSION_INFO)' \
 	  MAKE='$(MAKE)' $(SHELL) $(srcdir)/packaging/release-check.sh
 
-.PHONY: abi check-abi check-cross deb release-check
+.PHONY: check-cross deb release-check

@@ -34,13 +34,8 @@ changed=$(git -C "$top" status --porcelain)
 [ -z "$changed" ] || die "the tree has changes or unknown files:
 $changed"
 
-step 'the interfaces are as recorded'
-"$MAKE" -s check-abi
+step "libtool's version was raised"
 if [ -n "$last" ]; then
-    git -C "$top" ls-tree -r --name-only "$last" packaging/abi | while read -r record; do
-        git -C "$top" diff --quiet "$last" -- "$record" ||
-            die "$record is the record of a release and has changed since $last"
-    done
     former=$(git -C "$top" show "$last:configure.ac" |
         sed -n 's/.*\[SBN_VERSION_INFO\], \[\(.*\)\].*/\1/p')
     if ! git -C "$top" diff --quiet "$last" -- src cl include; then

@@ -201,19 +201,15 @@ libsyncbn_core_la_SOURCES = \
 	src/parallel/average.h \
 	src/parallel/bucket.c \
 	src/parallel/bucket.h \
+	src/parallel/check.c \
+	src/parallel/check.h \
 	src/parallel/create.c \
 	src/parallel/exchange.c \
 	src/parallel/exchange.h \
-	src/parallel/header.c \
-	src/parallel/header.h \
 	src/parallel/move.c \
 	src/parallel/move.h \
 	src/parallel/parallel.h \
-	src/parallel/piece.c \
-	src/parallel/piece.h \
-	src/parallel/sampler.c \
-	src/parallel/tensors.c \
-	src/parallel/tensors.h
+	src/parallel/sampler.c
 nodist_libsyncbn_core_la_SOURCES = cl/kernels.c
 libsyncbn_core_la_LIBADD = $(OPENCL_LIBS)
 

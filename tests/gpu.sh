@@ -318,7 +318,7 @@ else
     configure
 fi
 cd "$build" || exit 1
-logged make make tools/syncbn/syncbn tools/bench/report/report tools/offline/library \
+logged make make tools/syncbn/syncbn tools/offline/library \
     tools/offline/resources
 name_drivers
 
@@ -378,8 +378,10 @@ if grep -q NVIDIA "$out/devices.txt"; then
             --json "$out/bench_$limit.json" --seconds "$seconds" --file "$top/tools/bench/lists/gpu"
     done
 fi
-step goals tools/bench/report/report goals "$out/bench.json"
-tee -a "$out/report.txt" < "$out/goals.txt"
+if command -v python3 > /dev/null; then
+    step goals env PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/bench/report.py" goals "$out/bench.json"
+    tee -a "$out/report.txt" < "$out/goals.txt"
+fi
 judge
 
 say

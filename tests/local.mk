@@ -5,17 +5,16 @@
 # valgrind and Oclgrind can run (no libtool wrapper). Its folder's local.mk names it in
 # check_PROGRAMS and TESTS; it links what tests/support/local.mk gives to all.
 #
-# Tests run beside each other when make check is given -jN. The TIMED_TESTS run one by one, at the end:
-# they have deadlines and start more ranks than there are cores, or compare times. Beside them run the
-# PATIENT_TESTS, at the lowest priority: they take long and have no deadlines.
-#
-# Long lists are sampled: CHECK=full takes all of them, as release-check does.
+# Lists that a test may be in; CONTRIBUTING.md says what each is for.
 TIMED_TESTS =
 PATIENT_TESTS =
-
-# What runs under a tool: programs, and scripts that launch programs over MPI. What takes
-# too long there is left out of its list. Under a tool SBN_TEST_UNDER is set to asan,
-# valgrind, oclgrind or tsan (build-aux/checks.mk).
+ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/activation \
+	tests/pass/bits tests/pass/bits_controls tests/pass/from_output tests/pass/golden tests/pass/gradient \
+	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
+	tests/pass/types tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
+	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
+OPTIMISED_TESTS = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
+	tests/mpi/demo
 ASAN_TESTS =
 VALGRIND_TESTS =
 OCLGRIND_TESTS =
@@ -57,7 +56,7 @@ EXTRA_DIST += \
 	tests/inputs/shards \
 	tests/inputs/views
 
-# By order-only prerequisites of the tests' logs (GNU make).
+# The order of timed and patient tests, by order-only prerequisites of their logs (GNU make).
 logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))
 timed_logs = $(filter $(call logs_of,$(TIMED_TESTS)),$(TEST_LOGS))
 patient_logs = $(filter $(call logs_of,$(PATIENT_TESTS)),$(TEST_LOGS))

@@ -2,7 +2,17 @@
 #ifndef FASHION_BLOCKS_H
 #define FASHION_BLOCKS_H
 
-#include "model.h"
+#include "norm.h"
+
+/* A replicated network on its devices: model.h. */
+struct model {
+    struct network network;
+    size_t devices, replicas, batch; /* of this rank; batch: images per replica */
+    size_t first, in_all;            /* this rank's first replica of all ranks' */
+    struct device *device;
+};
+
+enum which_set { TRAIN, TEST };
 
 /* Puts the images that a device is to work on into its input. */
 void blocks_load(struct device *device, enum which_set set, const unsigned *index, size_t images);

@@ -6,9 +6,9 @@
 
 #include <syncbn.h>
 
-#include "ranks.h"
+void (*when_failed)(void);
 
-static void say(const char *format, va_list arguments)
+void complain(const char *format, va_list arguments)
 {
     fflush(stdout);
     fputs("train_fashion: ", stderr);
@@ -21,22 +21,11 @@ _Noreturn void fail(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    say(format, arguments);
+    complain(format, arguments);
     va_end(arguments);
-    ranks_abort();
+    if (when_failed)
+        when_failed();
     exit(1);
-}
-
-_Noreturn void refuse(const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (ranks_own() == 0)
-        say(format, arguments);
-    va_end(arguments);
-    ranks_end();
-    exit(2);
 }
 
 void must_cl(cl_int status, const char *doing)

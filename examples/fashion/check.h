@@ -6,6 +6,7 @@
 #ifndef FASHION_CHECK_H
 #define FASHION_CHECK_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #define CL_TARGET_OPENCL_VERSION 120
@@ -13,8 +14,11 @@
 
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The command line is wrong: exit status 2. All ranks come here; rank 0 says why. */
-_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What a failure calls before the program ends, unless NULL. */
+extern void (*when_failed)(void);
+
+/* Writes a sentence, with the program's name before it. */
+void complain(const char *format, va_list arguments);
 
 void must_cl(cl_int status, const char *doing);
 void must_blas(int status, const char *doing);

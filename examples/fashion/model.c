@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "blocks.h"
 #include "check.h"
 #include "ranks.h"
 

@@ -2,17 +2,8 @@
 #ifndef FASHION_MODEL_H
 #define FASHION_MODEL_H
 
-#include "norm.h"
+#include "blocks.h"
 #include "progress.h"
-
-struct model {
-    struct network network;
-    size_t devices, replicas, batch; /* of this rank; batch: images per replica */
-    size_t first, in_all;            /* this rank's first replica of all ranks' */
-    struct device *device;
-};
-
-enum which_set { TRAIN, TEST };
 
 /* Sums over images. */
 struct score {

@@ -36,6 +36,13 @@ static void finish(MPI_Request *request, const char *doing)
     }
 }
 
+/* A rank that only left would be waited for. */
+static void end_all(void)
+{
+    if (in_all > 1)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 void ranks_begin(int *argc, char ***argv)
 {
     MPI_Comm host;
@@ -44,6 +51,7 @@ void ranks_begin(int *argc, char ***argv)
     must_mpi(MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level), "starting");
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     MPI_Comm_size(MPI_COMM_WORLD, &in_all);
+    when_failed = end_all;
     must_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, own, MPI_INFO_NULL, &host),
              "counting the ranks of a host");
     MPI_Comm_rank(host, &own_on_host);
@@ -58,12 +66,6 @@ void ranks_end(void)
     while (mpi_count)
         must_sbn(sbn_mpi_destroy(mpis[--mpi_count]), "ending a transport");
     MPI_Finalize();
-}
-
-void ranks_abort(void)
-{
-    if (in_all > 1)
-        MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 const sbn_transport *ranks_transport(size_t ranks)
@@ -140,10 +142,6 @@ void ranks_end(void)
 {
 }
 
-void ranks_abort(void)
-{
-}
-
 const sbn_transport *ranks_transport(size_t ranks)
 {
     (void)ranks;
@@ -171,6 +169,18 @@ void ranks_broadcast(float *values, size_t count)
 }
 
 #endif
+
+_Noreturn void refuse(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (own == 0)
+        complain(format, arguments);
+    va_end(arguments);
+    ranks_end();
+    exit(2);
+}
 
 size_t ranks_own(void)
 {

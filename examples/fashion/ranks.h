@@ -9,12 +9,12 @@
 
 #include <syncbn.h>
 
-/* First and last in main. Only rank 0 prints. */
+/* First and last in main. Only rank 0 prints. A failure (check.h) ends all ranks. */
 void ranks_begin(int *argc, char ***argv);
 void ranks_end(void);
 
-/* Ends all ranks at once, after a failure: a rank that only left would be waited for. */
-void ranks_abort(void);
+/* The command line is wrong: exit status 2. All ranks come here; rank 0 says why. */
+_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 size_t ranks_own(void);
 size_t ranks_in_all(void);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "collective/ranks.h"
 
 void sbn__communicator_open(sbn_communicator *c, const sbn_transport *transport, double timeout,
                             sbn_timeout_action on_timeout)
@@ -39,6 +40,14 @@ int sbn__communicator_world_size(const sbn_communicator *c)
 int sbn__communicator_name(const sbn_communicator *c, int rank)
 {
     return c->names ? c->names[rank] : rank;
+}
+
+void sbn__communicator_name_ranks(const sbn_communicator *c, int *ranks, int count, char *out,
+                                  size_t size)
+{
+    for (int i = 0; i < count; ++i)
+        ranks[i] = sbn__communicator_name(c, ranks[i]);
+    sbn__ranks_print(ranks, count, out, size);
 }
 
 void sbn__communicator_adopt(sbn_communicator *c, sbn_request_block *block)

@@ -62,6 +62,10 @@ int sbn__communicator_world_size(const sbn_communicator *communicator);
 /* A rank's number in sentences. */
 int sbn__communicator_name(const sbn_communicator *communicator, int rank);
 
+/* "ranks 1, 3"; replaces the ranks by their numbers. */
+void sbn__communicator_name_ranks(const sbn_communicator *communicator, int *ranks, int count,
+                                  char *out, size_t size);
+
 /* Takes over the block of a request in flight. */
 void sbn__communicator_adopt(sbn_communicator *communicator, sbn_request_block *block);
 

@@ -53,7 +53,7 @@ struct sbn_hub {
     int spares[SBN_TAGS];
 
     sbn_hub *subgroups, *next; /* split from this one; the next in its parent's list */
-    sbn_hub *whole;            /* what this one is a part of */
+    sbn_hub *parent;           /* what this one is a part of */
     int number, ended;         /* of this subgroup; how many ranks have ended it */
 };
 
@@ -220,7 +220,7 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
     if (!subgroup) {
         status = sbn_hub_create(count, &subgroup);
         if (status == SBN_SUCCESS) {
-            subgroup->whole = hub;
+            subgroup->parent = hub;
             subgroup->number = number;
             subgroup->next = hub->subgroups;
             hub->subgroups = subgroup;
@@ -235,16 +235,16 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 /* The last rank to end a subgroup frees it. */
 static void end(void *context)
 {
-    sbn_hub *subgroup = ((hub_rank *)context)->hub, *whole = subgroup->whole;
-    pthread_mutex_lock(&whole->mutex);
+    sbn_hub *subgroup = ((hub_rank *)context)->hub, *parent = subgroup->parent;
+    pthread_mutex_lock(&parent->mutex);
     const int last = ++subgroup->ended == subgroup->world_size;
     if (last) {
-        sbn_hub **at = &whole->subgroups;
+        sbn_hub **at = &parent->subgroups;
         while (*at != subgroup)
             at = &(*at)->next;
         *at = subgroup->next;
     }
-    pthread_mutex_unlock(&whole->mutex);
+    pthread_mutex_unlock(&parent->mutex);
     if (last)
         sbn_hub_destroy(subgroup);
 }

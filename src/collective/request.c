@@ -79,10 +79,8 @@ static void name_missing(const sbn_communicator *c, const sbn_request *late, cha
 {
     int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
     const int count = list_missing(c, late, ranks);
-    for (int i = 0; i < count; ++i)
-        ranks[i] = sbn__communicator_name(c, ranks[i]);
     if (count > 0)
-        sbn__ranks_print(ranks, count, out, size);
+        sbn__communicator_name_ranks(c, ranks, count, out, size);
     else
         snprintf(out, size, count ? "the other ranks" : "a sum that all ranks have begun");
     sbn__free(ranks);

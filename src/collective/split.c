@@ -12,7 +12,7 @@
 #include "collective/request.h"
 
 typedef struct splitting {
-    sbn_communicator *whole;
+    sbn_communicator *parent;
     const char *operation;
     sbn_subset *subsets;
     size_t count;
@@ -26,15 +26,15 @@ typedef struct splitting {
 /* Adds `count` words over the ranks. */
 static int add(splitting *s, int tag, size_t count)
 {
-    const int status = sbn__request_start(s->whole, &s->request, tag, count);
-    return status ? status : sbn__request_wait(s->whole, &s->request, s->operation);
+    const int status = sbn__request_start(s->parent, &s->request, tag, count);
+    return status ? status : sbn__request_wait(s->parent, &s->request, s->operation);
 }
 
 /* Makes room for `count` zeroed words. Without it this rank cannot tell the others. */
 static int reserve(splitting *s, size_t count)
 {
     if (sbn__request_reserve(&s->request, count, "a split"))
-        return sbn__communicator_die_of_memory(s->whole, s->operation);
+        return sbn__communicator_die_of_memory(s->parent, s->operation);
     memset(s->request.words, 0, sizeof(int64_t) * count);
     return SBN_SUCCESS;
 }
@@ -42,8 +42,8 @@ static int reserve(splitting *s, size_t count)
 /* Exchanges slots and writes the sentence of a disagreement. */
 static int explain(splitting *s, const sbn_call *call)
 {
-    const int rank = sbn__communicator_rank(s->whole);
-    const int world_size = sbn__communicator_world_size(s->whole);
+    const int rank = sbn__communicator_rank(s->parent);
+    const int world_size = sbn__communicator_world_size(s->parent);
     const size_t count = sbn__mismatch_words(world_size);
     char sentence[SBN_SENTENCE_SIZE];
     int status = reserve(s, count);
@@ -60,7 +60,7 @@ static int explain(splitting *s, const sbn_call *call)
 /* Exchanges a header: all ranks succeed, or all get an error. */
 static int agree(splitting *s, sbn_call *call)
 {
-    call->number = s->whole->calls++;
+    call->number = s->parent->calls++;
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     int status = reserve(s, SBN_HEADER_WORDS);
@@ -69,7 +69,7 @@ static int agree(splitting *s, sbn_call *call)
                          sbn__call_digest(SBN_DIGEST_START, call));
         status = add(s, SBN_TAG_HEADER, SBN_HEADER_WORDS);
     }
-    if (!status && !sbn__header_agrees(s->request.words, sbn__communicator_world_size(s->whole)))
+    if (!status && !sbn__header_agrees(s->request.words, sbn__communicator_world_size(s->parent)))
         status = explain(s, call);
     return status && call->error ? sbn__fail(call->error, "%s", sentence) : status;
 }
@@ -78,27 +78,27 @@ static int agree(splitting *s, sbn_call *call)
 static int impossible(splitting *s, int rank)
 {
     return sbn__communicator_die(
-        s->whole, sbn__fail(SBN_TRANSPORT_ERROR,
-                            "rank %d: the transport's sums in %s give rank %d impossible colours",
-                            sbn__communicator_name(s->whole, sbn__communicator_rank(s->whole)),
-                            s->operation, sbn__communicator_name(s->whole, rank)));
+        s->parent, sbn__fail(SBN_TRANSPORT_ERROR,
+                             "rank %d: the transport's sums in %s give rank %d impossible colours",
+                             sbn__communicator_name(s->parent, sbn__communicator_rank(s->parent)),
+                             s->operation, sbn__communicator_name(s->parent, rank)));
 }
 
 /* How many colours each rank has. */
 static int exchange_counts(splitting *s)
 {
-    const int world_size = sbn__communicator_world_size(s->whole);
+    const int world_size = sbn__communicator_world_size(s->parent);
     int status = reserve(s, (size_t)world_size);
     s->counts = sbn__allocate(sizeof *s->counts * (size_t)world_size);
     if (!status && !s->counts)
-        status = sbn__communicator_die_of_memory(s->whole, s->operation);
+        status = sbn__communicator_die_of_memory(s->parent, s->operation);
     if (status)
         return status;
-    s->request.words[sbn__communicator_rank(s->whole)] = (int64_t)s->count;
+    s->request.words[sbn__communicator_rank(s->parent)] = (int64_t)s->count;
     status = add(s, SBN_TAG_WORDS, (size_t)world_size);
     for (int rank = 0; rank < world_size && !status; ++rank) {
         const int64_t word = s->request.words[rank];
-        const int own = rank == sbn__communicator_rank(s->whole);
+        const int own = rank == sbn__communicator_rank(s->parent);
         if (word < 0 || word > SBN_MAX_REPLICAS || (own && word != (int64_t)s->count))
             status = impossible(s, rank);
         s->counts[rank] = word;
@@ -116,7 +116,7 @@ static int read_colours(splitting *s)
         const int again = at > 0 && s->owners[at] == s->owners[at - 1];
         if (word < 0 || word > INT_MAX || (again && word <= s->colours[at - 1]))
             return impossible(s, s->owners[at]);
-        if (s->owners[at] == sbn__communicator_rank(s->whole) && word != s->subsets[own++].colour)
+        if (s->owners[at] == sbn__communicator_rank(s->parent) && word != s->subsets[own++].colour)
             return impossible(s, s->owners[at]);
         s->colours[at] = (int)word;
     }
@@ -138,13 +138,13 @@ static int exchange_colours(splitting *s)
         made = made && *ranks;
     }
     if (!status && !made)
-        status = sbn__communicator_die_of_memory(s->whole, s->operation);
+        status = sbn__communicator_die_of_memory(s->parent, s->operation);
     if (status)
         return status;
     for (size_t rank = 0, at = 0; at < s->pairs; ++rank)
         for (int64_t i = 0; i < s->counts[rank]; ++i, ++at) {
             s->owners[at] = (int)rank;
-            if ((int)rank == sbn__communicator_rank(s->whole))
+            if ((int)rank == sbn__communicator_rank(s->parent))
                 s->request.words[at] = s->subsets[i].colour;
         }
     status = add(s, SBN_TAG_WORDS, s->pairs);
@@ -154,7 +154,7 @@ static int exchange_colours(splitting *s)
 /* Joins a subset to the other ranks that have its colour. */
 static int connect(splitting *s, sbn_subset *subset, int number)
 {
-    const sbn_transport *transport = &s->whole->transport;
+    const sbn_transport *transport = &s->parent->transport;
     sbn_communicator *made = &subset->communicator;
     int *ranks = made->names, count = 0, code = 0;
     for (size_t i = 0; i < s->pairs; ++i)
@@ -165,10 +165,10 @@ static int connect(splitting *s, sbn_subset *subset, int number)
     if (count > 1)
         code = transport->split(transport->context, ranks, count, number, &made->transport);
     if (code)
-        return sbn__communicator_die_of_transport(s->whole, code, "split");
+        return sbn__communicator_die_of_transport(s->parent, code, "split");
     made->owns_transport = count > 1;
     for (int i = 0; i < count; ++i)
-        ranks[i] = sbn__communicator_name(s->whole, ranks[i]);
+        ranks[i] = sbn__communicator_name(s->parent, ranks[i]);
     if (!s->keep_names) {
         sbn__free(made->names);
         made->names = NULL;
@@ -195,7 +195,7 @@ static int connect_all(splitting *s)
     int status = SBN_SUCCESS;
     size_t own = 0;
     for (int colour = next_colour(s, -1); colour >= 0; colour = next_colour(s, colour)) {
-        const int number = s->whole->subsets++;
+        const int number = s->parent->subsets++;
         if (own < s->count && s->subsets[own].colour == colour && !status)
             status = connect(s, &s->subsets[own++], number);
     }
@@ -222,19 +222,19 @@ int sbn__communicator_check_splits(const sbn_communicator *c)
     return SBN_SUCCESS;
 }
 
-int sbn__communicator_split(sbn_communicator *whole, sbn_call *call, sbn_subset *subsets,
+int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset *subsets,
                             size_t count, int keep_names)
 {
-    splitting s = {.whole = whole,
+    splitting s = {.parent = parent,
                    .operation = call->operation,
                    .subsets = subsets,
                    .count = count,
                    .keep_names = keep_names};
     for (size_t i = 0; i < count; ++i) {
-        sbn__communicator_open(&subsets[i].communicator, NULL, whole->timeout, whole->on_timeout);
-        subsets[i].communicator.alone = whole->alone;
+        sbn__communicator_open(&subsets[i].communicator, NULL, parent->timeout, parent->on_timeout);
+        subsets[i].communicator.alone = parent->alone;
     }
-    if (!sbn__communicator_is_joined(whole))
+    if (!sbn__communicator_is_joined(parent))
         return call->error;
     const int status = split(&s, call);
     char sentence[SBN_SENTENCE_SIZE];

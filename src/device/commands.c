@@ -102,6 +102,23 @@ void sbn__release_event(cl_event *event)
     }
 }
 
+void sbn__give_event(cl_event *place, cl_event *event)
+{
+    if (!place)
+        return;
+    *place = *event;
+    *event = NULL;
+    sbn__handle_closed();
+}
+
+void sbn__withdraw_event(cl_event *place)
+{
+    if (place && *place)
+        clReleaseEvent(*place);
+    if (place)
+        *place = NULL;
+}
+
 void sbn__move_event(cl_event *slot, cl_event *event)
 {
     sbn__release_event(slot);

@@ -62,6 +62,10 @@ int sbn__event_wait(const sbn_replica *replica, cl_event event);
 /* Releases *event unless it is NULL. */
 void sbn__release_event(cl_event *event);
 
+/* Gives *event to the caller and sets it to NULL; after an error, takes it back. `place` may be NULL. */
+void sbn__give_event(cl_event *place, cl_event *event);
+void sbn__withdraw_event(cl_event *place);
+
 /*
  * Replaces *slot and releases its former event. The new event is retained or, if that fails, waited
  * for; *slot is then NULL, as the command and those before it are over.

@@ -191,7 +191,7 @@ void sbn__group_free(sbn_group *group)
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
     sbn__communicator_close(&group->communicator);
-    sbn__free(group->claims);
+    sbn__free(group->claims.list);
     sbn__free(group->replicas);
     sbn__free(group->build_options);
     sbn__free(group->program_cache);

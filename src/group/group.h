@@ -14,6 +14,12 @@
 struct sbn_pass_pool;
 struct sbn_claim;
 
+/* The buffers of a call (src/tensor/overlap.h), in memory that is kept from call to call. */
+typedef struct sbn_claims {
+    struct sbn_claim *list;
+    size_t room, count;
+} sbn_claims;
+
 struct sbn_group {
     sbn_object object;
     size_t replica_count;
@@ -30,8 +36,7 @@ struct sbn_group {
     struct sbn_pass_pool *passes; /* of src/pass, which knows how to free them */
     void (*free_passes)(struct sbn_pass_pool *passes);
     size_t passes_under_way;
-    struct sbn_claim *claims; /* room for the buffers of a call: src/tensor/overlap.h */
-    size_t claims_size;
+    sbn_claims claims;
     size_t layers;         /* that belong to it now */
     size_t data_parallels; /* that end when it is aborted */
 };

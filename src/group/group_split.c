@@ -106,14 +106,14 @@ static int make_groups(splitting *s)
  */
 static int join_groups(splitting *s, int status)
 {
-    sbn_communicator *whole = &s->group->communicator;
+    sbn_communicator *parent = &s->group->communicator;
     sbn_call call = {.operation = "sbn_group_split",
                      .name = "",
                      .code = SBN_CODE_SPLIT,
                      .error = status};
-    status = sbn__communicator_split(whole, &call, s->subsets, s->count, 0);
-    if (status == SBN_TIMEOUT && whole->alone)
-        status = sbn__communicator_split(whole, &call, s->subsets, s->count, 0);
+    status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
+    if (status == SBN_TIMEOUT && parent->alone)
+        status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
     for (size_t i = 0; i < s->count && !status; ++i) {
         sbn__communicator_close(&s->groups[i]->communicator);
         s->groups[i]->communicator = s->subsets[i].communicator;
@@ -142,14 +142,14 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     if (status)
         return status;
     splitting s = {.group = group, .colours = colours};
-    const sbn_communicator *whole = &group->communicator;
+    const sbn_communicator *parent = &group->communicator;
     for (size_t r = 0; subgroups && r < group->replica_count; ++r)
         subgroups[r] = NULL;
     status = check_split(group, colours, subgroups);
     if (!status)
         status = make_groups(&s);
     /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (!sbn__communicator_is_joined(whole) || (!whole->dead && group->passes_under_way == 0))
+    if (!sbn__communicator_is_joined(parent) || (!parent->dead && group->passes_under_way == 0))
         status = join_groups(&s, status);
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());

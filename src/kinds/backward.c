@@ -23,11 +23,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_layer_pass_kind backward = {
     .operation = "backward",
     .code = SBN_CODE_BACKWARD,
-    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
-    .least_count = 1,
-    .format = sbn__backward_format,
-    .reduce = sbn__backward_reduce,
-    .finish = sbn__backward_finish,
+    SBN_BACKWARD_SUMS,
     .write_coefficients = sbn__backward_write_coefficients,
     .table = table_of,
     .apply = apply,

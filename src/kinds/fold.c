@@ -90,19 +90,18 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
 /* Checks that no replica writes what another one touches. */
 static int check_apart(const sbn_batchnorm *layer, const sbn_folding *foldings, const launches *all)
 {
-    const sbn_group *group = layer->group;
-    sbn_claims claims;
+    sbn_group *group = layer->group;
     size_t branch;
     if (group->replica_count < 2)
         return SBN_SUCCESS;
-    const int status = sbn__claims_start(&claims, layer->group, 1);
+    const int status = sbn__claims_start(&group->claims, group->replica_count * SBN_MAX_USES);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         const sbn_claim whose = {.operation = "folding", .layer = layer->name, .replica = r};
         sbn_use uses[FOLDING_USES];
-        sbn__claims_add(&claims, &whose, uses, list_uses(uses, layer, &folding, &all[r]));
+        sbn__claims_add(&group->claims, &whose, uses, list_uses(uses, layer, &folding, &all[r]));
     }
-    return status ? status : sbn__claims_check(&claims, &branch);
+    return status ? status : sbn__claims_check(group, &branch);
 }
 
 static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *replica,
@@ -124,11 +123,8 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
         const cl_event both[] = {weight, bias};
         status = sbn__marker(replica, 2, both, &done);
     }
-    if (!status && f->event) {
-        *f->event = done;
-        done = NULL;
-        sbn__handle_closed();
-    }
+    if (!status)
+        sbn__give_event(f->event, &done);
     sbn__release_event(&done);
     sbn__release_event(&ready);
     sbn__release_event(&weight);
@@ -185,12 +181,7 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
         layer->table_fresh[r] = !status;
     }
     sbn__free(all);
-    for (size_t r = 0; status && r < group->replica_count; ++r) {
-        const sbn_folding folding = folding_at(foldings, r);
-        if (folding.event && *folding.event) {
-            clReleaseEvent(*folding.event);
-            *folding.event = NULL;
-        }
-    }
+    for (size_t r = 0; status && r < group->replica_count; ++r)
+        sbn__withdraw_event(folding_at(foldings, r).event);
     return status;
 }

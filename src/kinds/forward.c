@@ -91,50 +91,38 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
                                SBN_NORMALISE, mask, lp->ready[r], &lp->last[r]);
 }
 
+#define STEP_3 .write_coefficients = write_coefficients, .table = table_of, .apply = apply
+#define OWN_STATISTICS \
+    .format = sbn__forward_format, .reduce = sbn__forward_reduce, .finish = finish, \
+    .whole = sbn__whole_forward
+
 static const sbn_layer_pass_kind training = {
-    .operation = "forward",
-    .code = SBN_CODE_FORWARD,
-    .needs = FORWARD_NEEDS,
-    .fills = 1,
-    .has_backward = 1,
-    .tracks = 1,
-    .least_count = 2,
-    .format = sbn__forward_format,
-    .reduce = sbn__forward_reduce,
-    .finish = finish,
-    .write_coefficients = write_coefficients,
-    .table = table_of,
-    .apply = apply,
-    .whole = sbn__whole_forward,
-    .commit = commit_training,
+    OWN_STATISTICS,         STEP_3,
+    .operation = "forward", .code = SBN_CODE_FORWARD,
+    .needs = FORWARD_NEEDS, .fills = 1,
+    .has_backward = 1,      .tracks = 1,
+    .least_count = 2,       .commit = commit_training,
 };
 
 static const sbn_layer_pass_kind evaluation = {
+    OWN_STATISTICS,
+    STEP_3,
     .operation = "evaluation",
     .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
     .least_count = 1,
-    .format = sbn__forward_format,
-    .reduce = sbn__forward_reduce,
-    .finish = finish,
-    .write_coefficients = write_coefficients,
-    .table = table_of,
-    .apply = apply,
-    .whole = sbn__whole_forward,
     .commit = commit,
 };
 
 static const sbn_layer_pass_kind frozen = {
+    STEP_3,
     .operation = "forward",
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .local = 1,
     .fills = 1,
     .has_backward = 1,
-    .write_coefficients = write_coefficients,
-    .table = table_of,
-    .apply = apply,
     .commit = commit_frozen,
 };
 

@@ -35,48 +35,19 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
                                SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
 }
 
+#define FROZEN \
+    .operation = "frozen backward", .code = SBN_CODE_FROZEN_BACKWARD, \
+    .write_coefficients = sbn__backward_write_coefficients, .table = table_of, .apply = apply, \
+    .store = sbn__backward_store
+
 /* The gradients of weight and bias need sums over the group. */
-static const sbn_layer_pass_kind global = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
-    .least_count = 1,
-    .format = sbn__backward_format,
-    .reduce = sbn__backward_reduce,
-    .finish = sbn__backward_finish,
-    .write_coefficients = sbn__backward_write_coefficients,
-    .table = table_of,
-    .apply = apply,
-    .store = sbn__backward_store,
-};
+static const sbn_layer_pass_kind global = {FROZEN, SBN_BACKWARD_SUMS};
 
 /* They need sums over each replica alone. */
-static const sbn_layer_pass_kind local = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X,
-    .local = 1,
-    .least_count = 1,
-    .format = sbn__backward_format,
-    .reduce = sbn__backward_reduce,
-    .finish = sbn__backward_finish,
-    .write_coefficients = sbn__backward_write_coefficients,
-    .table = table_of,
-    .apply = apply,
-    .store = sbn__backward_store,
-};
+static const sbn_layer_pass_kind local = {FROZEN, SBN_BACKWARD_SUMS, .local = 1};
 
 /* Neither gradient is wanted: nothing needs sums. */
-static const sbn_layer_pass_kind input = {
-    .operation = "frozen backward",
-    .code = SBN_CODE_FROZEN_BACKWARD,
-    .needs = SBN_BACKWARD_NEEDS,
-    .local = 1,
-    .write_coefficients = sbn__backward_write_coefficients,
-    .table = table_of,
-    .apply = apply,
-    .store = sbn__backward_store,
-};
+static const sbn_layer_pass_kind input = {FROZEN, .needs = SBN_BACKWARD_NEEDS, .local = 1};
 
 static int wants_gradients(const sbn_branch *branch)
 {

@@ -4,9 +4,92 @@
 
 #include "base/memory.h"
 #include "parallel/average.h"
-#include "parallel/header.h"
-#include "parallel/piece.h"
-#include "parallel/tensors.h"
+#include "parallel/check.h"
+
+/* --- how tensors are cut into buckets, a bucket into pieces, and pieces into blocks --------- */
+
+/* A part of one tensor, and where it lies in the bucket. */
+typedef struct piece {
+    size_t tensor, first, count, at;
+} piece;
+
+/* A block of the bucket: never of two tensors. */
+typedef struct block {
+    size_t at, count;
+    const int64_t *range;
+} block;
+
+/* How much of a tensor fits: all of the rest, or as many complete blocks as there is room for. */
+static size_t fitting(size_t left, size_t room)
+{
+    return left <= room ? left : room / SBN_AVERAGE_BLOCK * SBN_AVERAGE_BLOCK;
+}
+
+/* The piece that follows, from a zeroed one on; 0 after the last. */
+static int next_piece(const sbn_bucket *bucket, piece *p)
+{
+    const size_t *counts = bucket->exchange->counts;
+    if (p->count == 0) {
+        p->tensor = bucket->tensor;
+        p->first = bucket->first;
+    } else {
+        p->at += p->count;
+        ++p->tensor;
+        p->first = 0;
+    }
+    if (p->at == bucket->floats)
+        return 0;
+    while (counts[p->tensor] == p->first) {
+        ++p->tensor;
+        p->first = 0;
+    }
+    p->count = fitting(counts[p->tensor] - p->first, bucket->floats - p->at);
+    return 1;
+}
+
+static size_t blocks_in(size_t floats)
+{
+    return floats / SBN_AVERAGE_BLOCK + (floats % SBN_AVERAGE_BLOCK != 0);
+}
+
+void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
+{
+    const size_t limit = e->parallel->bucket_floats;
+    *bucket = (sbn_bucket){
+        .exchange = e,
+        .tensor = e->tensor,
+        .first = e->first,
+        .host = bucket->host,
+        .copied = bucket->copied,
+        .levels = bucket->levels,
+        .sums = bucket->sums,
+    };
+    while (e->tensor < e->tensors) {
+        const size_t left = e->counts[e->tensor] - e->first;
+        const size_t part = fitting(left, limit - bucket->floats);
+        bucket->floats += part;
+        bucket->blocks += blocks_in(part);
+        e->first += part;
+        if (part < left)
+            break;
+        ++e->tensor;
+        e->first = 0;
+    }
+}
+
+/* The block that follows, from a zeroed piece and block on; 0 after the last. */
+static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p, block *b)
+{
+    b->at += b->count;
+    b->range = b->count > 0 ? b->range + SBN_RANGE_WORDS : levels;
+    if (b->at == p->at + p->count && !next_piece(bucket, p))
+        return 0;
+    const size_t left = p->at + p->count - b->at;
+    b->count = left < SBN_AVERAGE_BLOCK ? left : SBN_AVERAGE_BLOCK;
+    return 1;
+}
+
+/* --- memory and copies ------------------------------------------------------------------- */
 
 int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 {
@@ -94,7 +177,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     const cl_event *after = e->ready[r] ? &e->ready[r] : NULL;
     cl_event *last = &bucket->copied[r];
     sbn__release_event(last);
-    for (sbn_piece p = {0}; sbn__next_piece(bucket, &p);) {
+    for (piece p = {0}; next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
@@ -154,6 +237,8 @@ void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas)
             clWaitForEvents(1, &bucket->copied[r]);
 }
 
+/* --- the words of its requests ------------------------------------------------------------ */
+
 size_t sbn__bucket_level_words(const sbn_bucket *bucket)
 {
     return bucket->exchange->averages ? SBN_RANGE_WORDS * bucket->blocks : 0;
@@ -167,10 +252,10 @@ size_t sbn__bucket_sum_words(const sbn_bucket *bucket)
 void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 {
     const size_t replicas = bucket->exchange->parallel->replica_count;
-    sbn_piece p = {0};
+    piece p = {0};
     if (!bucket->exchange->averages)
         return;
-    for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);) {
+    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
         sbn_range range = SBN_NO_RANGE;
         for (size_t r = 0; r < replicas; ++r)
             sbn__range_include(&range, floats_of(bucket, r) + b.at, b.count);
@@ -201,7 +286,7 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->replica_count, source = source_of(e);
-    sbn_piece p = {0};
+    piece p = {0};
     if (!e->averages && !sbn__communicator_is_joined(&e->parallel->communicator))
         return;
     memset(bucket->sums.words, 0, sizeof(int64_t) * sbn__bucket_sum_words(bucket));
@@ -210,7 +295,7 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
             pack(floats_of(bucket, source), bucket->floats, bucket->sums.words);
         return;
     }
-    for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);) {
+    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
         const sbn_range range = sbn__range_get(b.range);
         for (size_t r = 0; r < replicas; ++r)
             sbn__fixed_add(range, e->parallel->total, floats_of(bucket, r) + b.at, b.count,
@@ -225,9 +310,9 @@ int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels)
     const size_t from = !e->averages && source < replicas ? source : 0;
     float *floats = floats_of(bucket, from);
     int status = SBN_SUCCESS;
-    sbn_piece p = {0};
+    piece p = {0};
     if (e->averages)
-        for (sbn_block b = {0}; sbn__next_block(bucket, levels, &p, &b);)
+        for (block b = {0}; next_block(bucket, levels, &p, &b);)
             sbn__fixed_mean(sbn__range_get(b.range), e->parallel->total, bucket->sums.words + b.at,
                             b.count, floats + b.at);
     else if (source == replicas)

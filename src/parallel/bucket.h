@@ -1,6 +1,7 @@
 /*
  * One bucket: complete blocks of an exchange's tensors, copied from devices, added, and copied
- * back. No requests to other ranks here.
+ * back. Blocks have a range each. All ranks cut alike: they agree on the tensors' sizes. No requests to
+ * other ranks here.
  */
 #ifndef SBN_SRC_PARALLEL_BUCKET_H
 #define SBN_SRC_PARALLEL_BUCKET_H
@@ -10,6 +11,9 @@
 int sbn__bucket_open(sbn_bucket *bucket, size_t replicas);
 /* Waits for its copies. */
 void sbn__bucket_close(sbn_bucket *bucket, size_t replicas);
+
+/* Cuts the exchange's next bucket. */
+void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *exchange);
 
 /* Allocates what this exchange may need of an idle bucket. */
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);

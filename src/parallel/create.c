@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/versioned_struct.h"
 #include "collective/split.h"
-#include "group/group.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
 #include "parallel/exchange.h"
@@ -80,7 +79,7 @@ static void free_parallel(sbn_data_parallel *parallel)
         sbn__bucket_close(&parallel->buckets[i], parallel->replica_count);
     for (size_t r = 0; r < parallel->replica_count; ++r)
         sbn__replica_close(&parallel->replicas[r]);
-    sbn__free(parallel->claims);
+    sbn__free(parallel->claims.list);
     sbn__free(parallel->replicas);
     sbn__communicator_close(&parallel->communicator);
     sbn__free(parallel);
@@ -172,7 +171,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
-    const sbn_communicator *whole = &group->communicator;
+    const sbn_communicator *parent = &group->communicator;
     sbn_data_parallel *made = sbn__allocate(sizeof *made);
     sbn_data_parallel_config config;
     status = check_group(group);
@@ -181,7 +180,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     if (!status)
         status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
     /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (sbn__communicator_is_joined(whole) && (whole->dead || group->passes_under_way > 0))
+    if (sbn__communicator_is_joined(parent) && (parent->dead || group->passes_under_way > 0))
         status = status ? status : SBN_GROUP_FAILED;
     else
         status = join(made, group, status);

@@ -6,9 +6,8 @@
 #include "base/digest.h"
 #include "base/memory.h"
 #include "parallel/bucket.h"
-#include "parallel/header.h"
+#include "parallel/check.h"
 #include "parallel/move.h"
-#include "parallel/tensors.h"
 
 /* --- memory: ended exchanges are kept for theirs ------------------------------------- */
 
@@ -84,6 +83,52 @@ void sbn__exchanges_free(sbn_data_parallel *parallel)
     }
 }
 
+/* --- the caller's events ----------------------------------------------------------------- */
+
+/* The place for a replica's event; NULL if there is none or the caller's structs cannot be read. */
+static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
+{
+    sbn_tensors its;
+    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+        return NULL;
+    sbn__struct_get(&its, sizeof its, replicas, r);
+    return its.event;
+}
+
+/* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
+static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
+{
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        cl_event *event = event_of(parallel, replicas, r);
+        if (event)
+            *event = NULL;
+    }
+}
+
+/*
+ * Enqueues markers behind the copies, so that commands enqueued from now on run after them, and gives
+ * the caller's events. After an error no event is left.
+ */
+static int hand_over(const sbn_exchange *e)
+{
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
+        sbn_replica *replica = &e->parallel->replicas[r];
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        cl_event event = NULL;
+        status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
+                             &event);
+        if (!status)
+            sbn__give_event(its.event, &event);
+        sbn__release_event(&event);
+        if (!status)
+            status = sbn__flush(replica);
+    }
+    for (size_t r = 0; r < e->parallel->replica_count && status; ++r)
+        sbn__withdraw_event(event_of(e->parallel, e->replicas, r));
+    return status;
+}
+
 /* --- the beginning --------------------------------------------------------------------- */
 
 /* The digest of what the ranks must agree on, and the name for sentences. */
@@ -153,7 +198,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
-    sbn__tensors_forget_events(parallel, asked->replicas);
+    forget_events(parallel, asked->replicas);
     status = check_state(parallel);
     sbn_communicator *c = &parallel->communicator;
     const int joined = sbn__communicator_is_joined(c);
@@ -256,7 +301,7 @@ int sbn_exchange_end(sbn_exchange *e)
         /* A copy to a device failed, of this exchange or of another one. */
         status = sbn__fail(c->status, "%s", c->reason);
     } else {
-        status = sbn__tensors_hand_over(e);
+        status = hand_over(e);
         if (status)
             sbn__communicator_fail(&e->parallel->communicator, status);
     }

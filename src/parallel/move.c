@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "parallel/bucket.h"
-#include "parallel/header.h"
-#include "parallel/piece.h"
+#include "parallel/check.h"
 
 static void settle(sbn_exchange *e, int status)
 {

@@ -17,8 +17,10 @@
 #include <syncbn/data_parallel.h>
 
 #include "base/object.h"
+#include "base/versioned_struct.h"
 #include "collective/request.h"
 #include "device/staging.h"
+#include "group/group.h"
 
 /* One bucket is read, one is added, and one is written at a time. */
 #define SBN_BUCKETS 3
@@ -81,9 +83,16 @@ struct sbn_data_parallel {
     sbn_exchange *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_exchange *idle;
-    struct sbn_claim *claims; /* room for the tensors of a call, all replicas together */
-    size_t claims_size;
+    sbn_claims claims; /* the tensors of a call, all replicas together */
     uint64_t progress; /* steps of exchanges and buckets so far */
 };
+
+/* The tensors of a replica of this rank; the array must be checked. */
+static inline sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t replica)
+{
+    sbn_tensors tensors;
+    sbn__struct_get(&tensors, sizeof tensors, exchange->replicas, replica);
+    return tensors;
+}
 
 #endif

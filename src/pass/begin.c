@@ -81,17 +81,17 @@ static void prepare_layer_passes(sbn_pass *pass, size_t count, int at_once)
 /* Checks that no layer or replica writes what another one touches. */
 static void check_apart(sbn_pass *pass, size_t count)
 {
-    sbn_claims claims;
+    sbn_group *group = pass->group;
     size_t branch = 0;
     const sbn_layer_pass *lp = pass->layer_passes;
-    if (pass->error || count * pass->group->replica_count < 2)
+    if (pass->error || count * group->replica_count < 2)
         return;
-    int status = sbn__claims_start(&claims, pass->group, count);
+    int status = sbn__claims_start(&group->claims, count * group->replica_count * SBN_MAX_USES);
     for (size_t i = 0; i < count && !status; ++i, lp = lp->next)
-        sbn__claims_add_shards(&claims, lp->layer, i, lp->shards, lp->shapes, lp->kind->needs,
-                               lp->flags, lp->kind->operation);
+        sbn__claims_add_shards(lp->layer, i, lp->shards, lp->shapes, lp->kind->needs, lp->flags,
+                               lp->kind->operation);
     if (!status)
-        status = sbn__claims_check(&claims, &branch);
+        status = sbn__claims_check(group, &branch);
     lp = pass->layer_passes;
     for (size_t i = 0; i < branch; ++i)
         lp = lp->next;

@@ -28,13 +28,6 @@ static void free_pool(sbn_pass_pool *pool)
     sbn__free(pool);
 }
 
-void sbn__passes_free(sbn_group *group)
-{
-    if (group->passes)
-        free_pool(group->passes);
-    group->passes = NULL;
-}
-
 int sbn__passes_open(sbn_group *group)
 {
     if (group->passes)

@@ -26,7 +26,4 @@ void sbn__pass_enter(sbn_pass *pass);
 /* Removes the pass from those under way, if it is one, and keeps its memory. */
 void sbn__pass_release(sbn_pass *pass);
 
-/* Frees the group's memory for passes. */
-void sbn__passes_free(sbn_group *group);
-
 #endif

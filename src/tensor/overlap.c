@@ -6,16 +6,15 @@
 
 #include "base/memory.h"
 
-int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches)
+int sbn__claims_start(sbn_claims *claims, size_t most)
 {
-    const size_t most = branches * group->replica_count * SBN_MAX_USES;
-    *claims = (sbn_claims){group, 0};
-    if (group->claims_size >= most)
+    claims->count = 0;
+    if (claims->room >= most)
         return SBN_SUCCESS;
-    sbn__free(group->claims);
-    group->claims = sbn__allocate(sizeof *group->claims * most);
-    group->claims_size = group->claims ? most : 0;
-    return group->claims ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
+    sbn__free(claims->list);
+    claims->list = sbn__allocate(sizeof *claims->list * most);
+    claims->room = claims->list ? most : 0;
+    return claims->list ? SBN_SUCCESS : sbn__fail_memory("the buffers of a call");
 }
 
 void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count)
@@ -23,18 +22,18 @@ void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *
     for (size_t i = 0; i < count; ++i) {
         if (!uses[i].buffer.mem)
             continue;
-        sbn_claim *claim = &claims->group->claims[claims->count];
+        sbn_claim *claim = &claims->list[claims->count];
         *claim = *whose;
         claim->use = uses[i];
         claim->order = claims->count++;
     }
 }
 
-void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
-                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
-                            unsigned flags, const char *operation)
+void sbn__claims_add_shards(const sbn_batchnorm *layer, size_t branch, const sbn_shard *shards,
+                            const sbn_shape *shapes, unsigned needs, unsigned flags,
+                            const char *operation)
 {
-    const sbn_group *group = claims->group;
+    sbn_group *group = layer->group;
     needs = sbn__needs_of(layer, needs);
     const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
     for (size_t r = 0; r < group->replica_count; ++r) {
@@ -46,10 +45,10 @@ void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size
         sbn_use uses[SBN_MAX_USES];
         const size_t gradients = sbn__list_uses(uses, &shard, &shapes[r], tensors, layer->affine);
         const size_t count = sbn__list_uses(uses, &shard, &shapes[r], needs, layer->affine);
-        sbn__claims_add(claims, &whose, uses, gradients);
+        sbn__claims_add(&group->claims, &whose, uses, gradients);
         whose.gradient = 1;
         whose.adds = flags & SBN_ACCUMULATE_GRADIENTS && group->replicas[r].in_order;
-        sbn__claims_add(claims, &whose, uses + gradients, count - gradients);
+        sbn__claims_add(&group->claims, &whose, uses + gradients, count - gradients);
     }
 }
 
@@ -117,11 +116,11 @@ static void keep_first(const sbn_claim *a, const sbn_claim *b, const sbn_claim *
  * before its end, and with earlier reads, if the one that ends last reaches it. (Not with that one
  * alone: views may interleave with it.)
  */
-int sbn__claims_find(sbn_claim *list, size_t count, const sbn_claim **earlier,
-                     const sbn_claim **later)
+int sbn__claims_find(const sbn_claims *claims, const sbn_claim **earlier, const sbn_claim **later)
 {
-    const sbn_claim *const end = list + count, *reader = NULL;
-    qsort(list, count, sizeof *list, by_place);
+    sbn_claim *const list = claims->list;
+    const sbn_claim *const end = list + claims->count, *reader = NULL;
+    qsort(list, claims->count, sizeof *list, by_place);
     *earlier = *later = NULL;
     for (const sbn_claim *one = list; one < end; ++one) {
         if (!one->use.written) {
@@ -141,25 +140,25 @@ int sbn__claims_find(sbn_claim *list, size_t count, const sbn_claim **earlier,
     return *later != NULL;
 }
 
-int sbn__claims_check(const sbn_claims *claims, size_t *branch)
+int sbn__claims_check(const sbn_group *group, size_t *branch)
 {
     const sbn_claim *earlier, *later;
-    if (!sbn__claims_find(claims->group->claims, claims->count, &earlier, &later))
+    if (!sbn__claims_find(&group->claims, &earlier, &later))
         return SBN_SUCCESS;
     *branch = later->branch;
-    return fail(earlier, later, sbn_group_rank(claims->group));
+    return fail(earlier, later, sbn_group_rank(group));
 }
 
 int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
                      unsigned needs, const char *operation)
 {
-    sbn_claims claims;
+    sbn_group *group = layer->group;
     size_t branch;
-    if (layer->group->replica_count < 2)
+    if (group->replica_count < 2)
         return SBN_SUCCESS;
-    const int status = sbn__claims_start(&claims, layer->group, 1);
+    const int status = sbn__claims_start(&group->claims, group->replica_count * SBN_MAX_USES);
     if (status)
         return status;
-    sbn__claims_add_shards(&claims, layer, 0, shards, shapes, needs, 0, operation);
-    return sbn__claims_check(&claims, &branch);
+    sbn__claims_add_shards(layer, 0, shards, shapes, needs, 0, operation);
+    return sbn__claims_check(group, &branch);
 }

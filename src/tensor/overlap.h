@@ -18,35 +18,28 @@ typedef struct sbn_claim {
     int adds;     /* a gradient, to what an earlier layer has left there */
 } sbn_claim;
 
-/* The claims of a call, in memory of the group. */
-typedef struct sbn_claims {
-    sbn_group *group;
-    size_t count;
-} sbn_claims;
-
-/* Makes room for the claims of `branches` layers. */
-int sbn__claims_start(sbn_claims *claims, sbn_group *group, size_t branches);
+/* Begins a call with at most so many claims. */
+int sbn__claims_start(sbn_claims *claims, size_t most);
 
 /* Adds buffers that are not missing; `whose` has their layer and replica. */
 void sbn__claims_add(sbn_claims *claims, const sbn_claim *whose, const sbn_use *uses, size_t count);
 
-/* Adds those of a layer's checked shards. */
-void sbn__claims_add_shards(sbn_claims *claims, const sbn_batchnorm *layer, size_t branch,
-                            const sbn_shard *shards, const sbn_shape *shapes, unsigned needs,
-                            unsigned flags, const char *operation);
+/* Adds those of a layer's checked shards to its group's. */
+void sbn__claims_add_shards(const sbn_batchnorm *layer, size_t branch, const sbn_shard *shards,
+                            const sbn_shape *shapes, unsigned needs, unsigned flags,
+                            const char *operation);
 
 /*
- * Sorts a list of claims by their place; 1 if two of them overlap that may not: the first ones in the
+ * Sorts claims by their place; 1 if two of them overlap that may not: the first ones in the
  * order of the call, wherever drivers put buffers.
  */
-int sbn__claims_find(sbn_claim *list, size_t count, const sbn_claim **earlier,
-                     const sbn_claim **later);
+int sbn__claims_find(const sbn_claims *claims, const sbn_claim **earlier, const sbn_claim **later);
 
 /*
  * SBN_INVALID_ARGUMENT with a sentence that names two buffers that overlap; *branch is the later
- * one's. Reorders the claims.
+ * one's. Reorders the group's claims.
  */
-int sbn__claims_check(const sbn_claims *claims, size_t *branch);
+int sbn__claims_check(const sbn_group *group, size_t *branch);
 
 /* Does all of this for a call of one layer with checked shards. */
 int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,

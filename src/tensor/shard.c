@@ -125,12 +125,9 @@ int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
         return SBN_SUCCESS;
     const int status = *last ? SBN_SUCCESS
                              : sbn__marker(replica, shard->num_wait, shard->wait_list, last);
-    if (status)
-        return status;
-    *shard->event = *last;
-    *last = NULL;
-    sbn__handle_closed();
-    return SBN_SUCCESS;
+    if (!status)
+        sbn__give_event(shard->event, last);
+    return status;
 }
 
 static int are_readable(const sbn_group *group, const sbn_shard *shards)
@@ -153,10 +150,6 @@ void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards)
 {
     if (!are_readable(group, shards))
         return;
-    for (size_t r = 0; r < group->replica_count; ++r) {
-        const sbn_shard shard = sbn__shard_at(shards, r);
-        if (shard.event && *shard.event)
-            clReleaseEvent(*shard.event);
-    }
-    sbn__forget_events(group, shards);
+    for (size_t r = 0; r < group->replica_count; ++r)
+        sbn__withdraw_event(sbn__shard_at(shards, r).event);
 }

@@ -16,7 +16,7 @@
 #include "support/vectors.h"
 #include "support/wraps.h"
 #include "syncbn/command.h"
-#include "syncbn/json_memory.h"
+#include "syncbn/json_output.h"
 
 enum { NOT_REACHED = 100, ROOM = 1 << 14 };
 

@@ -57,12 +57,13 @@ tests_faults_faults_json_SOURCES = \
 	tests/faults/json.c \
 	tests/support/wraps_memory.c \
 	tools/syncbn/command_inspect.c \
+	tools/syncbn/device_choice.c \
 	tools/syncbn/inspect.c \
-	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
+	tools/syncbn/options.c \
+	tools/syncbn/problem_list.c \
 	tools/syncbn/safe_text.c \
-	tools/syncbn/standard_input.c \
-	tools/syncbn/usage.c
+	tools/syncbn/standard_input.c
 tests_faults_faults_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_faults_faults_json_LDFLAGS = $(memory_wraps)
 tests_faults_faults_json_LDADD = $(LDADD) $(JANSSON_LIBS)

@@ -29,13 +29,12 @@ tests_fuzz_options_SOURCES = \
 	tests/fuzz/options.c \
 	tools/bench/bench.h \
 	tools/syncbn/bench_options.c \
+	tools/syncbn/check_options.c \
 	tools/syncbn/device_choice.c \
-	tools/syncbn/json_memory.c \
 	tools/syncbn/json_output.c \
 	tools/syncbn/options.c \
 	tools/syncbn/problem_list.c \
 	tools/syncbn/safe_text.c \
-	tools/syncbn/usage.c \
 	$(fuzz_common)
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen

@@ -1,5 +1,5 @@
 /*
- * Any arguments of `syncbn check` and `syncbn bench`, one a line; what is behind a NUL is the
+ * Any arguments of `syncbn check`, `bench` and `tune`, one a line; what is behind a NUL is the
  * content of whatever file they name. They are understood, or refused as wrong usage.
  */
 #include <getopt.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "syncbn/bench_options.h"
 #include "syncbn/command.h"
 #include "syncbn/options.h"
 
@@ -73,32 +72,32 @@ static void check_lines(const problem_list *list)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *arguments[MOST + 1], *text = malloc(size + 1), *again = malloc(size + 1);
-    fuzz_must(text && again);
+    char *more = malloc(size + 1);
+    fuzz_must(text && again && more);
     memcpy(text, bytes, size);
     text[size] = '\0';
     memcpy(again, text, size + 1);
+    memcpy(more, text, size + 1);
     const size_t length = strlen(text);
     content = bytes + length + 1;
     content_size = length < size ? size - length - 1 : 0;
-    check_options check;
-    bench_options bench;
+    const usage *const commands[] = {&check_usage, &bench_usage, &tune_usage};
+    char *const texts[] = {text, again, more};
     reading = 1;
-    optind = 0;
-    int ended = options_read(split(text, arguments), arguments, &check);
-    check_judgement(ended);
-    if (!ended) {
-        check_lines(&check.list);
-        options_free(&check);
-    }
-    optind = 0;
-    ended = bench_options_read(split(again, arguments), arguments, &bench);
-    check_judgement(ended);
-    if (!ended) {
-        check_lines(&bench.list);
-        bench_options_free(&bench);
+    for (size_t i = 0; i < 3; ++i) {
+        command_options options = {0};
+        optind = 0;
+        const int ended = options_read(split(texts[i], arguments), arguments, commands[i],
+                                       &options);
+        check_judgement(ended);
+        if (!ended) {
+            check_lines(&options.list);
+            options_free(&options);
+        }
     }
     reading = 0;
     free(text);
     free(again);
+    free(more);
     return 0;
 }

@@ -5,7 +5,7 @@
 # reason, where namespaces may not be made.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
-. "$srcdir/tools/bench/scaling/namespaces.sh"
+. "$srcdir/tests/mpi/namespaces.sh"
 
 hosts_apart "$0" || skip_all "no namespaces here: $(cat "$work/why")"
 hosts_open 2 > "$work/why" || skip_all "$(cat "$work/why")"

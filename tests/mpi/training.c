@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "bench/scaling/mpi_job.h"
+#include "support/mpi_job.h"
 #include "support/stalls.h"
 
 int training_says(const training *t, const char *when, int status)

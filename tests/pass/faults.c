@@ -58,7 +58,9 @@ static void end_layer(life *l)
 /* A group as if new, without compiling again. */
 static void renew(sbn_group *group)
 {
-    sbn__passes_free(group);
+    if (group->passes)
+        group->free_passes(group->passes);
+    group->passes = NULL;
     group->communicator.status = 0;
 }
 

@@ -141,11 +141,11 @@ if HAVE_MPI
 check_LIBRARIES += tests/support/libmpi.a
 endif
 tests_support_libmpi_a_SOURCES = \
+	tests/support/mpi_job.c \
+	tests/support/mpi_job.h \
 	tests/support/ranks_mpi.c \
 	tests/support/tap_mpi.c \
-	tests/support/tap_mpi.h \
-	tools/bench/scaling/mpi_job.c \
-	tools/bench/scaling/mpi_job.h
+	tests/support/tap_mpi.h
 mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tests_support_libmpi_a_CPPFLAGS = $(mpi_cppflags)
 on_mpi = tests/support/libsupport.a tests/support/libmpi.a libsyncbn_check.la \

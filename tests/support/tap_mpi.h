@@ -5,7 +5,7 @@
 #ifndef TESTS_SUPPORT_TAP_MPI_H
 #define TESTS_SUPPORT_TAP_MPI_H
 
-#include "bench/scaling/mpi_job.h"
+#include "support/mpi_job.h"
 #include "support/tap.h"
 
 /* As mpi_job_begin, with MPI_THREAD_FUNNELED or another thread level; mpi_job_end ends it. */

@@ -48,7 +48,7 @@ check 'help check explains the words of a problem' explains check mb ic il ih id
     split sizes shuffle off pitch data= grad= seed eps= clamp momentum= cumulative plain untracked keep \
     accumulate global passes= ooo inplace form=
 check 'help bench explains who runs' explains bench syncbn plain vector nontemporal clEnqueueCopyBuffer \
-    unordered baseline synchronised apart onednn f32 norm separate from dense
+    unordered synchronised apart onednn f32 norm separate from dense
 check 'a word that it does not have' eval '! explains check nonsense'
 for command in devices check bench tune inspect; do
     "$SYNCBN" help $command > "$work/out"

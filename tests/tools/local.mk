@@ -37,7 +37,6 @@ VALGRIND_TESTS += tests/tools/bench_timing
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
 # doc/coming-from.md names tests and calls that there are.
 tools_scripts = \
-	tests/tools/abi.sh \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
@@ -52,9 +51,7 @@ tools_scripts = \
 	tests/tools/hardening.sh \
 	tests/tools/install.sh \
 	tests/tools/man.sh \
-	tests/tools/order.sh \
 	tests/tools/quickstart.sh \
-	tests/tools/release.sh \
 	tests/tools/silent.sh \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh

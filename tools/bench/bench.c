@@ -5,21 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/baseline.h"
-#include "bench/copy.h"
 #include "bench/kernels.h"
-#include "bench/library.h"
 #include "bench/onednn.h"
-#include "bench/replicas.h"
-#include "bench/unordered.h"
-#include "bench/variant.h"
 #include "check/check.h"
 #include "check/elements.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 
 /*
- * Baseline and oneDNN are timed from this many values per channel on. The variance of fewer may by
+ * oneDNN is timed from this many values per channel on. The variance of fewer may by
  * chance be so small that E[x^2] - mean^2 has no correct digit.
  */
 enum { PEER_VALUES = 32 };
@@ -30,7 +24,6 @@ struct bench {
     /* The benchmark's kernels as last built: the next problem mostly needs the same. */
     cl_program program;
     sbn_kernel_form form;
-    apart_groups apart;
     wire wire[BENCH_PASSES];
 };
 
@@ -89,7 +82,6 @@ void bench_close(bench *b)
 {
     if (b) {
         forget_program(b);
-        apart_groups_free(&b->apart);
         queues_close(b->queues);
         free(b);
     }
@@ -185,13 +177,9 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
         status = bench_unordered_open(s, b->program, &list[*count]);
         *count += !status;
     }
-    if (!status && plain && s->p.layout == SBN_LAYOUT_NCHW && s->g.values >= PEER_VALUES) {
-        status = bench_baseline_open(s, b->program, &list[*count]);
-        *count += !status;
-    }
     status = status ? status
-                    : bench_replicas_open(s, p, b->queues, b->config.build_options, &b->apart,
-                                          &list[*count], &replicas);
+                    : bench_replicas_open(s, p, b->queues, b->config.build_options, &list[*count],
+                                          &replicas);
     *count += replicas;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     if (!status && !own && strcmp(b->config.devices[0]->type, "cpu") == 0 &&
@@ -241,7 +229,6 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     }
     /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
-    apart_groups_free(&b->apart);
     size_t before = sbn_device_memory();
     int status = open_scene(b, p, s);
     status = status ? status : weigh(s, before, &result->workspace);

@@ -7,6 +7,7 @@
 
 #include "program/opencl.h"
 #include "check/collect.h"
+#include "check/queues.h"
 
 typedef enum bench_pass {
     BENCH_COPY,
@@ -50,5 +51,49 @@ typedef struct contender {
     void (*close)(void *self);
     int spins; /* its threads spin for a while after a run */
 } contender;
+
+/* --- the contenders ------------------------------------------------------------------------- */
+
+/* One pass of a job; and all of them on overwritten results, compared with the float64 reference. */
+int bench_job_run(job *j, bench_pass pass);
+int bench_job_check(scene *s, job *j, const char *name);
+
+/*
+ * "syncbn", the library on one replica. Its check fills the scene's `right`, after comparing with the
+ * float64 reference.
+ */
+int bench_library_open(scene *s, contender *made);
+
+/*
+ * Copies of x to y: "plain", "vector", "nontemporal" (where the compiler has it) and
+ * "clEnqueueCopyBuffer". *count is also right after an error, so that those made can be closed.
+ */
+int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count);
+
+/* "unordered": sums in any order, in floats (unordered*.cl), forward and backward. */
+int bench_unordered_open(scene *s, cl_program program, contender *made);
+
+/*
+ * The library with other settings: "f32", a layer of floats, beside another type; "dense", beside
+ * views; "from x", beside backward from the output; "norm alone", without the activation that is the
+ * problem's only fusion; and "separate", beside what is fused in dense tensors of f32. Results are
+ * compared with the float64 reference. *count is also right after an error.
+ */
+int bench_variants_open(scene *s, cl_program program, contender *made, size_t *count);
+
+/*
+ * "synchronised" and "apart", over the problem's replicas or two. None if a replica would have
+ * fewer than two values per channel, too few for statistics of its own.
+ */
+int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
+                        contender *made, size_t *count);
+
+/*
+ * "separate", of a fused problem in f32: the library's batch norm, then kernels that add the residual
+ * and apply the activation in place of its y; backward, a kernel that writes dy behind the activation,
+ * whose sign it has from y, then the library's. It needs a y that tells the sign: the slope of a leaky
+ * ReLU is positive.
+ */
+int bench_separate_open(scene *s, cl_program program, contender *made);
 
 #endif

@@ -1,5 +1,5 @@
 /* Copies of as many bytes as the tensor has; of a view, what lies between rows is among them. */
-#include "bench/copy.h"
+#include "bench/contender.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The library on one replica. */
-#include "bench/library.h"
+#include "bench/contender.h"
 
 #include "bench/kernels.h"
 #include "bench/judge.h"

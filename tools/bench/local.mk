@@ -3,31 +3,23 @@ noinst_LTLIBRARIES += libsyncbn_bench.la
 libsyncbn_bench_la_SOURCES = \
 	tools/bench/bench.c \
 	tools/bench/bench.h \
-	tools/bench/baseline.c \
-	tools/bench/baseline.h \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
-	tools/bench/copy.h \
 	tools/bench/judge.c \
 	tools/bench/judge.h \
 	tools/bench/kernels.c \
 	tools/bench/kernels.h \
 	tools/bench/library.c \
-	tools/bench/library.h \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
-	tools/bench/replicas.h \
 	tools/bench/separate.c \
-	tools/bench/separate.h \
 	tools/bench/source.h \
 	tools/bench/stages.c \
 	tools/bench/stages.h \
 	tools/bench/unordered.c \
-	tools/bench/unordered.h \
 	tools/bench/unordered_cut.c \
 	tools/bench/unordered_cut.h \
 	tools/bench/variant.c \
-	tools/bench/variant.h \
 	tools/bench/wire.c \
 	tools/bench/wire.h \
 	tools/bench/contender.h \
@@ -41,13 +33,7 @@ if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += \
 	tools/bench/onednn.c \
 	tools/bench/onednn_shared.c \
-	tools/bench/onednn_shared.h \
-	tools/bench/onednn_version.h
-if HAVE_DNNL_3
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_version3.c
-else
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_version2.c
-endif
+	tools/bench/onednn_shared.h
 else
 libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
@@ -64,8 +50,7 @@ bench_kernels = \
 	$(srcdir)/tools/bench/unordered_planes.cl \
 	$(srcdir)/tools/bench/unordered_whole.cl \
 	$(srcdir)/tools/bench/unordered_rows.cl \
-	$(srcdir)/tools/bench/unordered_gpu.cl \
-	$(srcdir)/tools/bench/baseline.cl
+	$(srcdir)/tools/bench/unordered_gpu.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
 CLEANFILES += tools/bench/source.c
 
@@ -95,24 +80,20 @@ BENCH_SECONDS = 3
 BENCH_OPTIONS =
 BENCH_LISTS =
 
-bench: tools/syncbn/syncbn tools/bench/report/report
+EXTRA_DIST += tools/bench/report.py tools/bench/plot.gp
+bench: tools/syncbn/syncbn
 	@$(MKDIR_P) bench
 	POCL_DEVICES="$${POCL_DEVICES-$(BENCH_POCL_DEVICES)}" tools/syncbn/syncbn bench \
 	  --seconds $(BENCH_SECONDS) --json bench/results.json $(BENCH_OPTIONS) \
 	  $(bench_lists:%=--file $(srcdir)/%) $(BENCH_LISTS:%=--file %)
 	@echo
-	@tools/bench/report/report goals bench/results.json
-	@tools/bench/report/report data bench/results.json > bench/columns
+	@$(PYTHON) $(srcdir)/tools/bench/report.py goals bench/results.json
+	@$(PYTHON) $(srcdir)/tools/bench/report.py data bench/results.json > bench/columns
 	@if test -n '$(GNUPLOT)'; then \
-	  $(GNUPLOT) -e 'data="bench/columns"; picture="bench/speed.png"' $(srcdir)/tools/bench/report/plot.gp && \
+	  $(GNUPLOT) -e 'data="bench/columns"; picture="bench/speed.png"' $(srcdir)/tools/bench/plot.gp && \
 	  echo 'plots: bench/speed.png'; \
 	else \
 	  echo 'no plots: gnuplot is not installed'; \
 	fi
 
-# The same with PyPI's newest oneDNN; BENCH='BENCH_SECONDS=10' and the like.
-EXTRA_DIST += tools/bench/newest_onednn.sh
-bench-newest-onednn:
-	srcdir='$(srcdir)' BENCH='$(BENCH)' $(SHELL) $(srcdir)/tools/bench/newest_onednn.sh bench/onednn
-
-.PHONY: bench bench-newest-onednn
+.PHONY: bench

@@ -6,7 +6,6 @@
 
 #include "bench/judge.h"
 #include "bench/onednn_shared.h"
-#include "bench/onednn_version.h"
 #include "check/elements.h"
 
 typedef struct layout {
@@ -37,16 +36,6 @@ static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t 
     return status ? onednn_failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
-/* Version 2 counts the shift among the inputs of backward, 3.7 refuses it. */
-static int takes_shift(dnnl_primitive_t backward, int relu)
-{
-    enum { WITH_SHIFT = 6 };
-    const_dnnl_primitive_desc_t desc;
-    return dnnl_primitive_get_primitive_desc(backward, &desc) == dnnl_success &&
-           dnnl_primitive_desc_query_s32(desc, dnnl_query_num_of_inputs_s32, 0) ==
-               WITH_SHIFT + relu;
-}
-
 static int run(void *self, bench_pass pass)
 {
     onednn *o = self;
@@ -66,8 +55,7 @@ static int run(void *self, bench_pass pass)
                                     {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]},
                                     {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
     const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
-    const int forwards = affine ? 6 : 4;
-    const int backwards = affine ? 8 + takes_shift(o->backward, relu) : 5;
+    const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
     forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
     return pass == BENCH_FORWARD ? execute(o, o->forward, forward, forwards + relu)
                                  : execute(o, o->backward, backward, backwards + relu);

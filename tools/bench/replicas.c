@@ -1,9 +1,11 @@
-/* Several replicas, synchronised and apart. */
-#include "bench/replicas.h"
+/*
+ * The same batch over several replicas, synchronised in one group and apart in
+ * a group each: what synchronising costs, in the same buffers and queues.
+ */
+#include "bench/contender.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/judge.h"
 #include "check/compare.h"
@@ -31,34 +33,6 @@ typedef struct replicas {
     alone *apart;
     int closed; /* of the two contenders that share this */
 } replicas;
-
-void apart_groups_free(apart_groups *kept)
-{
-    while (kept->count)
-        sbn_group_destroy(kept->group[--kept->count]);
-}
-
-static int make_groups(scene *s, apart_groups *kept, const replicas *r, const char *build_options)
-{
-    if (kept->count == r->count && kept->form == r->p.form &&
-        memcmp(kept->queue, r->queue, r->count * sizeof *r->queue) == 0)
-        return SBN_SUCCESS;
-    apart_groups_free(kept);
-    kept->form = r->p.form;
-    for (size_t i = 0; i < r->count; ++i) {
-        sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-        config.queues = &r->queue[i];
-        config.replicas = 1;
-        config.form = r->p.form;
-        config.build_options = build_options;
-        int status = sbn_group_create(&config, &kept->group[i]);
-        if (status)
-            return job_failed(s->error, "sbn_group_create", status);
-        kept->queue[i] = r->queue[i];
-        ++kept->count;
-    }
-    return SBN_SUCCESS;
-}
 
 static int finish(const replicas *r)
 {
@@ -158,6 +132,7 @@ static void close(void *self)
     for (size_t i = 0; r->apart && i < r->count; ++i) {
         sbn_saved_destroy(r->apart[i].job.saved);
         sbn_batchnorm_destroy(r->apart[i].job.layer);
+        sbn_group_destroy(r->apart[i].group);
         placement_free(&r->apart[i].g);
         outputs_free(&r->apart[i].out);
     }
@@ -181,10 +156,15 @@ static int open_together(replicas *r, queues *q)
 }
 
 /* A replica's samples are contiguous in the batch. */
-static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
+static int open_alone(replicas *r, size_t i, size_t first, const char *build_options)
 {
     alone *a = &r->apart[i];
     scene *s = r->scene;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = &r->queue[i];
+    config.replicas = 1;
+    config.form = r->p.form;
+    config.build_options = build_options;
     a->p = r->p;
     problem_set_replicas(&a->p, 1);
     a->p.samples = r->g.shape[i][0];
@@ -193,10 +173,12 @@ static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
     a->in.dy += r->g.sample[first].start;
     if (a->p.residual)
         a->in.residual += r->g.sample[first].start;
-    a->group = group;
     int status = placement_make(&a->p, 1, &a->g);
     if (status)
         return job_failed_here(s->error, "laying out a replica", status);
+    status = sbn_group_create(&config, &a->group);
+    if (status)
+        return job_failed(s->error, "sbn_group_create", status);
     a->job = (job){.p = &a->p,
                    .g = &a->g,
                    .in = &a->in,
@@ -205,10 +187,10 @@ static int open_alone(replicas *r, size_t i, size_t first, sbn_group *group)
                    .replicas = 1,
                    .tensors = &r->together.tensors[i],
                    .shards = &r->together.shards[i]};
-    return job_make_layer(&a->job, group);
+    return job_make_layer(&a->job, a->group);
 }
 
-static int open_apart(replicas *r, const apart_groups *kept)
+static int open_apart(replicas *r, const char *build_options)
 {
     size_t first = 0;
     int status = SBN_SUCCESS;
@@ -216,7 +198,7 @@ static int open_apart(replicas *r, const apart_groups *kept)
     if (!r->apart)
         return job_failed_here(r->scene->error, "replicas apart", SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < r->count && !status; ++i) {
-        status = open_alone(r, i, first, kept->group[i]);
+        status = open_alone(r, i, first, build_options);
         first += r->g.shape[i][0];
     }
     return status;
@@ -242,7 +224,7 @@ static contender contender_of(replicas *r, const char *name, int (*run)(void *, 
 }
 
 int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
-                        apart_groups *kept, contender *made, size_t *count)
+                        contender *made, size_t *count)
 {
     replicas *r = calloc(1, sizeof *r);
     *count = 0;
@@ -260,8 +242,7 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
     int possible = has_own_statistics(&r->g);
     if (possible) {
         status = open_together(r, q);
-        status = status ? status : make_groups(s, kept, r, build_options);
-        status = status ? status : open_apart(r, kept);
+        status = status ? status : open_apart(r, build_options);
     }
     if (status || !possible) {
         r->closed = 1;

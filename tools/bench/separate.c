@@ -1,5 +1,5 @@
 /* Addition and activation apart from the batch norm. */
-#include "bench/separate.h"
+#include "bench/contender.h"
 
 #include <stdlib.h>
 

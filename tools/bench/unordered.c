@@ -1,5 +1,5 @@
 /* The contender of unordered sums: its kernels and their arguments. */
-#include "bench/unordered.h"
+#include "bench/contender.h"
 
 #include <stdlib.h>
 

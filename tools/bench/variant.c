@@ -1,11 +1,9 @@
 /* The library with other settings. */
-#include "bench/variant.h"
+#include "bench/contender.h"
 
 #include <stdlib.h>
 
 #include "bench/kernels.h"
-#include "bench/library.h"
-#include "bench/separate.h"
 
 typedef struct variant {
     scene *scene;

@@ -1,16 +1,10 @@
-/* The command line of `syncbn bench`. */
-#include "syncbn/bench_options.h"
-
-#include <ctype.h>
+/* The command lines of `syncbn bench` and `syncbn tune`. */
 #include <getopt.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bench/bench.h"
+#include "bench/tuner.h"
 #include "syncbn/command.h"
-#include "syncbn/json_output.h"
+#include "syncbn/options.h"
 
 static const char help[] =
     "usage: syncbn bench [options] [problem...]\n"
@@ -44,7 +38,6 @@ static const char help[] =
     "  nontemporal    the same, past the caches\n"
     "  clEnqueueCopyBuffer  the driver's copy\n"
     "  unordered      fast kernels that sum in any order, so that bits depend on how work is cut\n"
-    "  baseline       simple kernels, as many OpenCL libraries have: a work-group to a channel\n"
     "  synchronised   the library on two replicas (or r, split), which share statistics\n"
     "  apart          the same replicas, each with its own statistics\n"
     "  onednn LAYOUT  oneDNN on the CPU\n"
@@ -68,87 +61,77 @@ static const char *const builtin[] = {
     "mb32ic64ih56iw56", "mb32ic64ih56iw56,last", "mb32ic512ih7iw7", "mb1024ic1024", NULL,
 };
 
-static int read_option(int option, bench_options *o, sbn_kernel_form *form)
-{
-    char *end;
-    switch (option) {
-    case 'd': return device_choice_read(optarg, &o->devices);
-    case 'f':
-        return form_parse(optarg, form)
-                   ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
-                   : 0;
-    case 'b': o->build_options = optarg; return 0;
-    case 'l': return problem_list_read(&o->list, optarg);
-    case 's':
-        o->budget.seconds = strtod(optarg, &end);
-        return *end || end == optarg || !(o->budget.seconds >= 0) || isinf(o->budget.seconds)
-                   ? usage_error("--seconds %s: expected a number from 0", optarg)
-                   : 0;
-    case 'r':
-        o->budget.rounds = strtoul(optarg, &end, 10);
-        return *end || !isdigit((unsigned char)*optarg) || o->budget.rounds < 1 ||
-                       o->budget.rounds > SPREAD_MAX
-                   ? usage_error("--repeats %s: expected 1 to %d", optarg, SPREAD_MAX)
-                   : 0;
-    default: return json_output_read(optarg, &o->json);
-    }
-}
+static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
+                                        {"form", required_argument, NULL, 'f'},
+                                        {"build-options", required_argument, NULL, 'b'},
+                                        {"file", required_argument, NULL, 'l'},
+                                        {"seconds", required_argument, NULL, 's'},
+                                        {"repeats", required_argument, NULL, 'n'},
+                                        {"json", required_argument, NULL, 'j'},
+                                        {"help", no_argument, NULL, 'h'},
+                                        {NULL, 0, NULL, 0}};
 
 /* Problems that cannot be measured are found before anything is. */
-static int settle(bench_options *o, sbn_kernel_form form)
+static int settle(command_options *o)
 {
     char line[PROBLEM_LINE];
     for (size_t i = 0; i < o->list.count; ++i) {
-        problem *p = &o->list.problems[i];
-        const char *why = bench_refuses(p);
-        if (form != SBN_FORM_AUTO)
-            p->form = form;
-        if (why) {
-            problem_print(p, line, sizeof line);
+        const char *why = bench_refuses(&o->list.problems[i]);
+        problem_print(&o->list.problems[i], line, sizeof line);
+        if (why)
             return usage_error("%s cannot be measured: %s", line, why);
-        }
     }
     return 0;
 }
 
-static int read_all(int argc, char **argv, bench_options *o)
+const usage bench_usage = {"bench", ":h", help, options, builtin, settle};
+
+static const char tune_help[] =
+    "usage: syncbn tune [options] [problem...]\n"
+    "\n"
+    "Finds numbers of the launch plan that a device is faster with, and keeps them for\n"
+    "later groups on this device and driver, beside the compiled programs. Results keep\n"
+    "their bits. A number is kept only where it gains more than 2 % and than noise over\n"
+    "all problems, and makes none slower. Without problems: a short list of its own.\n"
+    "\n"
+    "  --devices LIST  numbers of `syncbn devices`, as 0,1; or cpu, gpu, accelerator:\n"
+    "                  every usable one of this type (every usable device)\n"
+    "  --form FORM     of the kernels: auto, cpu or gpu\n"
+    "  --file FILE     problems, one a line; # begins a comment, and what stands behind\n"
+    "                  a problem is not looked at\n"
+    "  --seconds S     to compare two plans on a problem (0.5), at least 7 rounds\n"
+    "  --forget        removes what is kept, and measures nothing\n"
+    "  --json FILE     also writes all numbers to FILE, or, if it is -, to standard\n"
+    "                  output and nothing else there\n"
+    "\n"
+    "The environment variable SYNCBN_TUNING, as in SYNCBN_TUNING=groups=200,cache=50, is\n"
+    "used instead of what is kept, by all programs; empty: the plan as it is.\n"
+    "\n"
+    "Examples:\n"
+    "  syncbn tune                   every usable device, half a minute each\n"
+    "  syncbn tune --devices gpu     every GPU\n"
+    "  syncbn tune --forget          back to the library's own numbers\n"
+    "\n"
+    "Exit status: 0 all right, 1 an error, 2 wrong usage.\n";
+
+static const char *const tune_builtin[] = {
+    "mb32ic64ih112iw112", "mb32ic256ih28iw28,last", "mb8ic256ih14iw14", "mb1024ic1024", NULL,
+};
+
+static const struct option tune_options[] = {{"devices", required_argument, NULL, 'd'},
+                                             {"form", required_argument, NULL, 'f'},
+                                             {"file", required_argument, NULL, 'l'},
+                                             {"seconds", required_argument, NULL, 's'},
+                                             {"forget", no_argument, NULL, 'x'},
+                                             {"json", required_argument, NULL, 'j'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {NULL, 0, NULL, 0}};
+
+static int tune_settle(command_options *o)
 {
-    static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
-                                            {"form", required_argument, NULL, 'f'},
-                                            {"build-options", required_argument, NULL, 'b'},
-                                            {"file", required_argument, NULL, 'l'},
-                                            {"seconds", required_argument, NULL, 's'},
-                                            {"repeats", required_argument, NULL, 'r'},
-                                            {"json", required_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    sbn_kernel_form form = SBN_FORM_AUTO;
-    int option, failed = 0, listed = 0;
-    opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return 1;
-        }
-        listed |= option == 'l';
-        failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "bench", options)
-                                                : read_option(option, o, &form);
-    }
-    failed = failed ? failed : problem_list_operands(&o->list, argc, argv, listed, builtin);
-    failed = failed ? failed : settle(o, form);
-    return failed ? failed + 1 : 0;
+    return o->list.count > TUNER_PROBLEMS
+               ? usage_error("expected at most %d problems, got %zu", TUNER_PROBLEMS, o->list.count)
+               : settle(o);
 }
 
-int bench_options_read(int argc, char **argv, bench_options *o)
-{
-    *o = (bench_options){.budget = {.seconds = 2}};
-    int ended = read_all(argc, argv, o);
-    if (ended)
-        bench_options_free(o);
-    return ended;
-}
-
-void bench_options_free(bench_options *o)
-{
-    problem_list_free(&o->list);
-}
+const usage tune_usage = {"tune", ":h", tune_help, tune_options, tune_builtin, tune_settle};

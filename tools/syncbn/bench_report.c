@@ -36,7 +36,7 @@ void bench_report_wire(const bench *b)
     }
 }
 
-/* "syncbn takes 0.16 x ... against baseline", or near 1 in percent more or less. */
+/* "syncbn takes 0.16 x ... against unordered", or near 1 in percent more or less. */
 static void print_comparison(const bench_result *result, const comparison_of *c)
 {
     double more = c->quotient.median;

@@ -14,11 +14,4 @@ int command_tune(int argc, char **argv);
 /* One sentence on stderr, "syncbn: ..."; returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/*
- * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
- * returned as '?' or ':'; returns EXIT_USAGE.
- */
-struct option;
-int usage_wrong_option(int option, char **argv, const char *command, const struct option *options);
-
 #endif

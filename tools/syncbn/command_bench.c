@@ -1,12 +1,12 @@
 /* syncbn bench */
 #include <stdio.h>
 
-#include "syncbn/bench_options.h"
 #include "syncbn/bench_report.h"
 #include "syncbn/command_run.h"
+#include "syncbn/options.h"
 #include "syncbn/progress.h"
 
-static int run_list(bench *b, const bench_options *o, bench_json *json, int table)
+static int run_list(bench *b, const command_options *o, bench_json *json, int table)
 {
     size_t failed = 0;
     for (size_t i = 0; i < o->list.count; ++i) {
@@ -31,7 +31,7 @@ static int run_list(bench *b, const bench_options *o, bench_json *json, int tabl
 
 static int run(const device_list *list, const void *options, json_output *out)
 {
-    const bench_options *o = options;
+    const command_options *o = options;
     size_t chosen[DEVICE_CHOICE_MAX];
     const device_info *devices[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
@@ -73,11 +73,11 @@ static int run(const device_list *list, const void *options, json_output *out)
 
 int command_bench(int argc, char **argv)
 {
-    bench_options options;
-    int ended = bench_options_read(argc, argv, &options);
+    command_options options = {.budget = {.seconds = 2}};
+    const int ended = options_read(argc, argv, &bench_usage, &options);
     if (ended)
         return ended - 1;
     const int exit_status = command_run(options.json, run, &options);
-    bench_options_free(&options);
+    options_free(&options);
     return exit_status;
 }

@@ -2,11 +2,12 @@
 #include <stdio.h>
 
 #include "syncbn/command_run.h"
+#include "syncbn/options.h"
 #include "syncbn/report.h"
 
 static int run(const device_list *list, const void *options, json_output *json)
 {
-    const check_options *o = options;
+    const command_options *o = options;
     size_t chosen[DEVICE_CHOICE_MAX], count;
     cl_device_id ids[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
@@ -44,8 +45,8 @@ static int run(const device_list *list, const void *options, json_output *json)
 
 int command_check(int argc, char **argv)
 {
-    check_options options;
-    int ended = options_read(argc, argv, &options);
+    command_options options = {0};
+    const int ended = options_read(argc, argv, &check_usage, &options);
     if (ended)
         return ended - 1;
     const int exit_status = command_run(options.json, run, &options);

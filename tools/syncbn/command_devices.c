@@ -5,6 +5,7 @@
 #include "syncbn/command_run.h"
 #include "syncbn/driver_advice.h"
 #include "syncbn/json.h"
+#include "syncbn/options.h"
 #include "check/problem.h"
 
 static const char help[] =
@@ -112,22 +113,13 @@ static int run(const device_list *list, const void *options, json_output *json)
 
 int command_devices(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", required_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    const char *path = NULL;
-    int option, failed = 0;
-    opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (option) {
-        case 'j': failed = json_output_read(optarg, &path); break;
-        case 'h': fputs(help, stdout); return 0;
-        default: failed = usage_wrong_option(option, argv, "devices", options);
-        }
-    }
-    if (!failed && optind < argc) {
-        failed = usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
-                             argv[optind]);
-    }
-    return failed ? failed : command_run(path, run, NULL);
+    static const usage devices_usage = {"devices", ":h", help, NULL, NULL, NULL};
+    command_options o = {0};
+    const int ended = options_read(argc, argv, &devices_usage, &o);
+    if (ended)
+        return ended - 1;
+    if (optind < argc)
+        return usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
+                           argv[optind]);
+    return command_run(o.json, run, NULL);
 }

@@ -8,6 +8,7 @@
 #include "syncbn/inspect.h"
 #include "syncbn/json.h"
 #include "syncbn/json_output.h"
+#include "syncbn/options.h"
 #include "syncbn/safe_text.h"
 #include "syncbn/standard_input.h"
 
@@ -202,22 +203,14 @@ static int inspect_all(char **operands, int count, json_output *json)
 
 int command_inspect(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", required_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    const char *json_path = NULL;
+    static const usage inspect_usage = {"inspect", ":h", help, NULL, NULL, NULL};
+    command_options o = {0};
     json_output json;
-    int option, failed = 0;
-    opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
-        switch (option) {
-        case 'j': failed = json_output_read(optarg, &json_path); break;
-        case 'h': fputs(help, stdout); return 0;
-        default: failed = usage_wrong_option(option, argv, "inspect", options);
-        }
-    }
-    if (!failed && optind == argc)
-        failed = usage_error("inspect: expected a file; see syncbn inspect --help");
-    failed = failed ? failed : json_output_open(&json, json_path);
+    const int ended = options_read(argc, argv, &inspect_usage, &o);
+    if (ended)
+        return ended - 1;
+    if (optind == argc)
+        return usage_error("inspect: expected a file; see syncbn inspect --help");
+    const int failed = json_output_open(&json, o.json);
     return failed ? failed : inspect_all(argv + optind, argc - optind, &json);
 }

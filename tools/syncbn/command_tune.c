@@ -5,15 +5,15 @@
 #include "bench/tuner.h"
 #include "program/cache_folder.h"
 #include "syncbn/command_run.h"
+#include "syncbn/options.h"
 #include "syncbn/json.h"
-#include "syncbn/tune_options.h"
 
 /* Steps of a number: twice or half the last, as long as that gains. */
 enum { STEPS = 3 };
 
 /* What a device is tuned with, and what is said about it. */
 typedef struct tuning_run {
-    const tune_options *options;
+    const command_options *options;
     const device_info *device;
     sbn_kernel_form form;
     int quiet;
@@ -63,7 +63,7 @@ static int search(tuning_run *r, int number, int up, int *gained)
         next.percent[number] = up ? 2 * now : now / 2;
         if (next.percent[number] > SBN_TUNING_MOST || next.percent[number] < SBN_TUNING_LEAST)
             break;
-        status = try(r, &r->best, &next, &result, r->options->seconds);
+        status = try(r, &r->best, &next, &result, r->options->budget.seconds);
         if (status || !result.gain)
             break;
         r->best = next;
@@ -126,7 +126,7 @@ static int measure(tuning_run *r, int folder)
     sbn_tuning kept;
     int status = SBN_SUCCESS;
     if (sbn__tuning_load(folder, r->device->id, r->form, &kept)) {
-        status = try(r, &plan, &kept, &result, r->options->seconds);
+        status = try(r, &plan, &kept, &result, r->options->budget.seconds);
         if (!status && result.gain)
             r->best = kept;
     }
@@ -143,7 +143,7 @@ static int measure(tuning_run *r, int folder)
     /* Gains by chance that were taken one by one must stand together, in new rounds. */
     if (!r->quiet)
         puts("  together, once more:");
-    status = try(r, &plan, &r->best, &result, 3 * r->options->seconds);
+    status = try(r, &plan, &r->best, &result, 3 * r->options->budget.seconds);
     if (status)
         return status;
     report_lines(r, &result);
@@ -193,7 +193,7 @@ static json_t *begin(tuning_run *r, size_t index)
 
 static int run(const device_list *list, const void *options, json_output *out)
 {
-    const tune_options *o = options;
+    const command_options *o = options;
     size_t chosen[DEVICE_CHOICE_MAX], count;
     int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
     if (exit_status)
@@ -229,11 +229,11 @@ static int run(const device_list *list, const void *options, json_output *out)
 
 int command_tune(int argc, char **argv)
 {
-    tune_options options;
-    const int ended = tune_options_read(argc, argv, &options);
+    command_options options = {.budget = {.seconds = 0.5}};
+    const int ended = options_read(argc, argv, &tune_usage, &options);
     if (ended)
         return ended - 1;
     const int exit_status = command_run(options.json, run, &options);
-    tune_options_free(&options);
+    options_free(&options);
     return exit_status;
 }

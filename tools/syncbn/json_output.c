@@ -9,8 +9,27 @@
 #include <jansson.h>
 
 #include "syncbn/command.h"
-#include "syncbn/json_memory.h"
 #include "syncbn/safe_text.h"
+
+/* A file that is removed where the program ends for want of memory; NULL: none. */
+static const char *unfinished;
+
+static void *allocate_or_exit(size_t size)
+{
+    void *block = malloc(size);
+    if (!block) {
+        if (unfinished)
+            unlink(unfinished);
+        fputs("syncbn: the host has no memory left for a report in JSON\n", stderr);
+        exit(EXIT_FAILED);
+    }
+    return block;
+}
+
+void json_memory_or_exit(void)
+{
+    json_set_alloc_funcs(allocate_or_exit, free);
+}
 
 static int fail(const json_output *out, int why)
 {
@@ -95,10 +114,10 @@ int json_output_write(json_output *out, json_t *value)
     FILE *to = out->to ? out->to : open_temporary(out);
     int failed = !to;
     if (to) {
-        json_memory_unfinished(out->to ? NULL : out->temporary);
+        unfinished = out->to ? NULL : out->temporary;
         failed = !value || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
                  fflush(to);
-        json_memory_unfinished(NULL);
+        unfinished = NULL;
     }
     if (to && !out->to) {
         failed |= fclose(to);

@@ -12,6 +12,12 @@ typedef struct json_output {
     FILE *to;                 /* or it is written as it is */
 } json_output;
 
+/*
+ * From now on, an allocation of jansson's that fails ends the program with a sentence: without memory,
+ * jansson omits values or crashes, and a report that lacks a part must not look complete.
+ */
+void json_memory_or_exit(void);
+
 /* Reads the value of --json. 0, or EXIT_USAGE after a sentence if it is another option. */
 int json_output_read(const char *value, const char **path);
 

@@ -2,10 +2,10 @@
 bin_PROGRAMS += tools/syncbn/syncbn
 tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/bench_options.c \
-	tools/syncbn/bench_options.h \
 	tools/syncbn/bench_report.c \
 	tools/syncbn/bench_report.h \
 	tools/syncbn/bench_report_json.c \
+	tools/syncbn/check_options.c \
 	tools/syncbn/command.h \
 	tools/syncbn/command_bench.c \
 	tools/syncbn/command_check.c \
@@ -21,8 +21,6 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/driver_advice.c \
 	tools/syncbn/driver_advice.h \
 	tools/syncbn/json.h \
-	tools/syncbn/json_memory.c \
-	tools/syncbn/json_memory.h \
 	tools/syncbn/json_output.c \
 	tools/syncbn/json_output.h \
 	tools/syncbn/main.c \
@@ -40,9 +38,6 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \
 	tools/syncbn/standard_input.h \
-	tools/syncbn/tune_options.c \
-	tools/syncbn/tune_options.h \
-	tools/syncbn/usage.c \
 	src/base/text.c \
 	src/base/text.h \
 	src/program/cache_folder.c \

@@ -8,7 +8,7 @@
 
 #include "check/nearest.h"
 #include "syncbn/command.h"
-#include "syncbn/json_memory.h"
+#include "syncbn/json_output.h"
 #include "syncbn/safe_text.h"
 
 static const char help[] =

@@ -1,199 +1,130 @@
-/* The command line of `syncbn check`. */
+/* Reading command lines. */
 #include "syncbn/options.h"
 
 #include <ctype.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/nearest.h"
 #include "syncbn/command.h"
 #include "syncbn/json_output.h"
 
-static const char help[] =
-    "usage: syncbn check [options] [problem...]\n"
-    "\n"
-    "Runs each problem and compares every result with a float64 reference, within a\n"
-    "tolerance derived from the problem's own numbers. A line for each problem shows the\n"
-    "result with the largest error / tolerance. Without problems: a short list of its own.\n"
-    "\n"
-    "  --devices LIST        numbers of `syncbn devices`, as 0,1: replicas are dealt\n"
-    "                        to them in turn; or cpu, gpu, accelerator: every usable\n"
-    "                        one of this type (every usable device)\n"
-    "  --replicas R          instead of the problems' own (one per device)\n"
-    "  --form FORM           of the kernels: auto, cpu or gpu\n"
-    "  --build-options TEXT  for the OpenCL compiler\n"
-    "  --file FILE           problems, one a line; # begins a comment. Digests behind\n"
-    "                        a problem must come out bit by bit\n"
-    "  -v, --verbose         shows error / tolerance of all results\n"
-    "  --tap                 prints TAP, for test harnesses\n"
-    "  --digests             prints a file for --file, with the digests of here\n"
-    "  --json FILE           also writes all numbers to FILE, or, if it is -, to standard\n"
-    "                        output and nothing else there\n"
-    "\n"
-    "A problem is a shape and settings with commas between, as in\n"
-    "\n"
-    "  mb32ic64ih112iw112,last,split5-0-27,data=large_mean\n"
-    "\n"
-    "The shape is written as in oneDNN's benchdnn: letters, each with its number.\n"
-    "\n"
-    "  mb32            32 samples (a minibatch), of all replicas together\n"
-    "  ic64            64 channels (\"input channels\")\n"
-    "  il50            a length of 50: the tensor is (N, C, L)\n"
-    "  ih28iw30        28 rows of 30 pixels: (N, C, H, W)\n"
-    "  id9ih28iw30     9 slices of these: (N, C, D, H, W)\n"
-    "\n"
-    "Each setting changes what is in parentheses:\n"
-    "\n"
-    "  f16, bf16       how x, y, dy, dx and the residual are stored (f32)\n"
-    "  relu, leaky     ReLU or leaky ReLU after the batch norm; leaky=0.2: its slope\n"
-    "  add             a residual is added, before the activation\n"
-    "  output          backward reads y instead of x; neither with relu nor add\n"
-    "  last            channels last in memory, as (N, H, W, C) (channels first)\n"
-    "  r3              3 replicas, samples are dealt evenly (one per device)\n"
-    "  split5-0-27     3 replicas, of 5, 0 and 27 samples\n"
-    "  sizes7x7-14x5   rows and pixels of each replica's samples; needs split\n"
-    "  shuffle3        samples are dealt in a random order, 3 being its seed (in order)\n"
-    "  off3            buffers start 3, 6 or 9 elements into their memory (0)\n"
-    "  pitch3          x, y, dy and dx are parts of wider tensors, of which 3, 6 or 9\n"
-    "                  elements lie between samples, or between pixels if last (0)\n"
-    "  data=KIND       what x holds (normal)\n"
-    "  grad=KIND       what dy holds (normal)\n"
-    "  seed7           of the random numbers (1)\n"
-    "  eps=1e-3        of the layer (1e-5)\n"
-    "  clamp           the variance is at least eps (eps is added to it)\n"
-    "  momentum=0.3    of the running statistics (0.1)\n"
-    "  cumulative      running statistics are the plain mean of all batches\n"
-    "  plain           a layer without weight and bias\n"
-    "  untracked       a layer without running statistics\n"
-    "  keep            forward leaves the running statistics alone\n"
-    "  accumulate      backward adds to weight_grad and bias_grad\n"
-    "  global          weight_grad and bias_grad are sums over all replicas (over each one)\n"
-    "  passes=fe       which run: forward, backward, evaluation, recomputation (fber)\n"
-    "  ooo             out-of-order queues, passes are ordered by events\n"
-    "  inplace         y is written over x (in f only with output), the gradient over dy\n"
-    "  form=gpu        the kernels for GPUs; form=cpu: for CPUs (as fits the device)\n"
-    "\n"
-    "KIND is normal or one of\n"
-    "\n"
-    "  large_mean      1000 +- 0.003\n"
-    "  one             1 +- 1e-5\n"
-    "  tiny_var        a variance far below eps\n"
-    "  outlier         normal, but for a first element of 1e6\n"
-    "  constant        one value everywhere\n"
-    "  zero            0 everywhere\n"
-    "  denormal        subnormal numbers\n"
-    "  wide            a magnitude of its own for each channel, from 2^-40 to 2^40\n"
-    "  huge            squares overflow\n"
-    "  nan, inf, ninf  one such value, in the middle channel\n"
-    "  exact           integers whose sums need no rounding\n"
-    "  border, step    the first 16 of each 256 elements differ from the others\n"
-    "\n"
-    "Examples:\n"
-    "  syncbn check                                   every usable device\n"
-    "  syncbn check mb8ic16ih28iw28,last,r3           one problem on three replicas\n"
-    "  syncbn check --devices gpu --file problems -v  a file of them, with all figures\n"
-    "\n"
-    "Exit status: 0 all passed, 1 something failed, 2 wrong usage.\n";
+static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'},
+                                           {"help", no_argument, NULL, 'h'},
+                                           {NULL, 0, NULL, 0}};
 
-/* What is checked when nothing is named: each layout, rank and kind of data that often errs. */
-static const char *const builtin[] = {
-    "mb32ic64",
-    "mb8ic16il50",
-    "mb8ic16ih28iw28",
-    "mb8ic16ih28iw28,last",
-    "mb2ic5id3ih9iw7",
-    "mb5ic3ih61iw67,off3",
-    "mb16ic32ih7iw7,r3,global",
-    "mb8ic12ih5iw5,last,split5-0-3",
-    "mb8ic16ih28iw28,data=large_mean,grad=one",
-    "mb8ic16ih28iw28,data=exact,grad=exact",
-    "mb4ic6ih9iw9,data=nan",
-    "mb8ic16ih28iw28,untracked,plain",
-    NULL,
-};
+/*
+ * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
+ * returned as '?' or ':'.
+ */
+static int refuse(int option, char **argv, const char *command, const struct option *options)
+{
+    const char *word = argv[optind - 1];
+    const size_t length = strcspn(word, "=");
+    const char *names[32];
+    size_t like = 0, count = 0;
+    if (strncmp(word, "--", 2) != 0)
+        return usage_error("%s has no option -%c; see syncbn %s --help", command, optopt, command);
+    if (option == ':')
+        return usage_error("%s lacks its value; see syncbn %s --help", word, command);
+    for (const struct option *o = options; o->name; ++o) {
+        if (count < sizeof names / sizeof *names)
+            names[count++] = o->name;
+        like += strncmp(o->name, word + 2, length - 2) == 0;
+        if (optopt && o->val == optopt)
+            return usage_error("--%s takes no value; see syncbn %s --help", o->name, command);
+    }
+    if (like > 1) {
+        return usage_error("%s: several options of %s begin so; see syncbn %s --help", word,
+                           command, command);
+    }
+    const char *meant = nearest_word(word + 2, length - 2, names, count, "");
+    if (meant)
+        return usage_error("%s has no option %.*s: did you mean --%s?", command, (int)length, word,
+                           meant);
+    return usage_error("%s has no option %.*s; see syncbn %s --help", command, (int)length, word,
+                       command);
+}
 
-typedef struct overrides {
-    unsigned long replicas; /* 0: none */
-    sbn_kernel_form form;   /* SBN_FORM_AUTO: none */
-    int listed;             /* problems were named, by file or by themselves */
-} overrides;
+/* Returns 0 unless the text is a number from 1 to `most`. */
+static unsigned long number(const char *text, unsigned long most)
+{
+    char *end;
+    const unsigned long value = strtoul(text, &end, 10);
+    return isdigit((unsigned char)*text) && !*end && value <= most ? value : 0;
+}
 
-static int read_option(int option, check_options *o, overrides *over)
+static int read_option(int option, command_options *o)
 {
     char *end;
     switch (option) {
     case 'd': return device_choice_read(optarg, &o->devices);
     case 'r':
-        over->replicas = strtoul(optarg, &end, 10);
-        if (!isdigit((unsigned char)*optarg) || *end || over->replicas < 1 ||
-            over->replicas > PROBLEM_MAX_REPLICAS)
-            return usage_error("--replicas %s: expected 1 to %d", optarg, PROBLEM_MAX_REPLICAS);
-        return 0;
+        o->replicas = number(optarg, PROBLEM_MAX_REPLICAS);
+        return o->replicas
+                   ? 0
+                   : usage_error("--replicas %s: expected 1 to %d", optarg, PROBLEM_MAX_REPLICAS);
     case 'f':
-        return form_parse(optarg, &over->form)
+        return form_parse(optarg, &o->form)
                    ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
                    : 0;
     case 'b': o->build_options = optarg; return 0;
-    case 'l': over->listed = 1; return problem_list_read(&o->list, optarg);
-    case 'j': return json_output_read(optarg, &o->json);
+    case 'l': o->listed = 1; return problem_list_read(&o->list, optarg);
+    case 's':
+        o->budget.seconds = strtod(optarg, &end);
+        return *end || end == optarg || !(o->budget.seconds >= 0) || isinf(o->budget.seconds)
+                   ? usage_error("--seconds %s: expected a number from 0", optarg)
+                   : 0;
+    case 'n':
+        o->budget.rounds = number(optarg, SPREAD_MAX);
+        return o->budget.rounds ? 0
+                                : usage_error("--repeats %s: expected 1 to %d", optarg, SPREAD_MAX);
     case 'g': o->format = REPORT_DIGESTS; return 0;
+    case 't': o->format = REPORT_TAP; return 0;
     case 'v': o->verbose = 1; return 0;
-    default: o->format = REPORT_TAP; return 0;
+    case 'x': o->forget = 1; return 0;
+    default: return json_output_read(optarg, &o->json);
     }
 }
 
-static int read_all(int argc, char **argv, check_options *o)
+static int read_all(int argc, char **argv, const usage *u, command_options *o)
 {
-    static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
-                                            {"replicas", required_argument, NULL, 'r'},
-                                            {"form", required_argument, NULL, 'f'},
-                                            {"build-options", required_argument, NULL, 'b'},
-                                            {"file", required_argument, NULL, 'l'},
-                                            {"json", required_argument, NULL, 'j'},
-                                            {"verbose", no_argument, NULL, 'v'},
-                                            {"tap", no_argument, NULL, 't'},
-                                            {"digests", no_argument, NULL, 'g'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    overrides over = {0, SBN_FORM_AUTO, 0};
+    const struct option *options = u->options ? u->options : json_alone;
     int option, failed = 0;
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, ":hv", options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, u->letters, options, NULL)) != -1) {
         if (option == 'h') {
-            fputs(help, stdout);
+            fputs(u->help, stdout);
             return 1;
         }
-        failed = option == '?' || option == ':' ? usage_wrong_option(option, argv, "check", options)
-                                                : read_option(option, o, &over);
+        failed = option == '?' || option == ':' ? refuse(option, argv, u->command, options)
+                                                : read_option(option, o);
     }
-    if (!failed && o->json && strcmp(o->json, "-") == 0) {
-        failed = o->format == REPORT_TEXT
-                     ? 0
-                     : usage_error("--json - and --%s both write to standard output",
-                                   o->format == REPORT_TAP ? "tap" : "digests");
-        o->format = REPORT_NONE;
-    }
-    failed = failed ? failed : problem_list_operands(&o->list, argc, argv, over.listed, builtin);
+    if (!failed && u->builtin)
+        failed = problem_list_operands(&o->list, argc, argv, o->listed, u->builtin);
     for (size_t i = 0; i < o->list.count && !failed; ++i) {
-        if (over.replicas)
-            problem_set_replicas(&o->list.problems[i], over.replicas);
-        if (over.form != SBN_FORM_AUTO)
-            o->list.problems[i].form = over.form;
+        if (o->replicas)
+            problem_set_replicas(&o->list.problems[i], o->replicas);
+        if (o->form != SBN_FORM_AUTO)
+            o->list.problems[i].form = o->form;
     }
+    if (!failed && u->settle)
+        failed = u->settle(o);
     return failed ? failed + 1 : 0;
 }
 
-int options_read(int argc, char **argv, check_options *o)
+int options_read(int argc, char **argv, const usage *u, command_options *o)
 {
-    memset(o, 0, sizeof *o);
-    int ended = read_all(argc, argv, o);
+    const int ended = read_all(argc, argv, u, o);
     if (ended)
         options_free(o);
     return ended;
 }
 
-void options_free(check_options *o)
+void options_free(command_options *o)
 {
     problem_list_free(&o->list);
 }

@@ -1,27 +1,45 @@
-/* What `syncbn check` was asked for. */
+/* What a command line asks for. */
 #ifndef TOOLS_SYNCBN_OPTIONS_H
 #define TOOLS_SYNCBN_OPTIONS_H
 
+#include "bench/timing.h"
 #include "syncbn/device_choice.h"
 #include "syncbn/problem_list.h"
 
-/* Of what is printed on standard output; JSON takes it alone. */
+/* Of what check prints on standard output; JSON takes it alone. */
 typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NONE } report_format;
 
-typedef struct check_options {
-    report_format format;
-    int verbose;      /* text: all figures of a problem, not the worst alone */
+/* Of all commands; each reads what its options set. */
+typedef struct command_options {
     const char *json; /* a file, "-" for standard output, or NULL */
     device_choice devices;
+    sbn_kernel_form form;   /* SBN_FORM_AUTO: the problems' own */
+    unsigned long replicas; /* 0: the problems' own */
     const char *build_options;
-    problem_list list; /* with --replicas and --form in them */
-} check_options;
+    problem_list list; /* with form and replicas in them */
+    int listed;        /* problems were named by a file */
+    report_format format;
+    int verbose;          /* text: all figures of a problem, not the worst alone */
+    timing_budget budget; /* for a problem, or to compare two plans on it */
+    int forget;
+} command_options;
+
+/* How a command is used. */
+typedef struct usage {
+    const char *command, *letters, *help;
+    const struct option *options; /* of getopt_long; NULL: --json and --help */
+    const char *const *builtin;   /* problems where none are named, up to NULL; or it takes none */
+    /* The last checks, or NULL. 0, or EXIT_USAGE after a sentence. */
+    int (*settle)(command_options *o);
+} usage;
+
+extern const usage check_usage, bench_usage, tune_usage;
 
 /*
- * Reads the command line and the files it names. Returns 0, or the exit status
- * plus one: 1 after --help, EXIT_USAGE + 1 after a sentence about what is wrong.
+ * Reads the command line and the files it names into options with their defaults. Returns 0, or the
+ * exit status plus one: 1 after --help, EXIT_USAGE + 1 after a sentence about what is wrong.
  */
-int options_read(int argc, char **argv, check_options *o);
-void options_free(check_options *o);
+int options_read(int argc, char **argv, const usage *u, command_options *o);
+void options_free(command_options *o);
 
 #endif

@@ -7,7 +7,7 @@
 #include "syncbn/report_json.h"
 
 typedef struct report {
-    const check_options *options;
+    const command_options *options;
     const device_list *devices;
     size_t num_chosen; /* devices that the problems run on, indices into the list */
     const size_t *chosen;

@@ -1,6 +1,6 @@
 /* The beginning and the end of a process of an MPI job, of which rank 0 alone prints. */
-#ifndef TOOLS_BENCH_SCALING_MPI_JOB_H
-#define TOOLS_BENCH_SCALING_MPI_JOB_H
+#ifndef TESTS_SUPPORT_MPI_JOB_H
+#define TESTS_SUPPORT_MPI_JOB_H
 
 #include <mpi.h>
 

@@ -1,12 +1,15 @@
 /*
- * The check that all ranks begin the same exchange without an error. A header has a slot for each
- * rank: it is small beside the tensors, and a second reduction to name the ranks that differ is not
- * needed.
+ * The checks of an exchange: of this rank's tensors; that all ranks begin the same exchange without an
+ * error; and, with each bucket, that all go on. A header has a slot for each rank: it is small beside
+ * the tensors, and a second reduction to name the ranks that differ is not needed.
  */
-#ifndef SBN_SRC_PARALLEL_HEADER_H
-#define SBN_SRC_PARALLEL_HEADER_H
+#ifndef SBN_PARALLEL_CHECK_H
+#define SBN_PARALLEL_CHECK_H
 
 #include "parallel/parallel.h"
+
+/* Checks counts, root, buffers, overlaps and wait lists. */
+int sbn__tensors_check(const sbn_exchange *exchange);
 
 /* "averaging of 3 tensors, 1000 floats" */
 void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out,

@@ -1,12 +1,49 @@
-#include "bench/scaling/rank.h"
-
+/*
+ * scaling SECONDS CHANNELS...: what it costs to combine a pass over the ranks of an MPI job on one machine.
+ *
+ * Every rank has two values per channel, so kernels take next to no time and what is left is the
+ * combination. Each round times, in an order of its own and from a barrier each, on all ranks:
+ *
+ *   sum       the transport's reduction of forward's words, and nothing else
+ *   alone     a pass of a group of this rank alone, forward and backward
+ *   echo      the same with a transport that answers at once: the host's own part
+ *   joined    the same over all ranks; joined less alone is the cost of combining
+ *
+ * Rank 0 prints a line for each number of channels and series: in microseconds the median, the
+ * quartiles and the least of the rounds.
+ */
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <syncbn-mpi.h>
+
+#include "bench/contender.h"
+#include "bench/spread.h"
 #include "check/devices.h"
+#include "program/opencl.h"
+
+/* The same layer in three groups. */
+typedef enum scaling_group { ALONE, ECHO, JOINED, GROUPS } scaling_group;
+
+typedef struct scaling_rank {
+    int rank, world_size;
+    cl_context context;
+    cl_command_queue queue;
+    sbn_mpi *mpi, *bare; /* of the joined group, and of sums without a group */
+    sbn_group *groups[GROUPS];
+    problem problem;
+    placement placement;
+    inputs inputs;
+    outputs outputs;
+    job jobs[GROUPS];
+    int64_t *words;
+    size_t count; /* of words */
+    char error[RUNNER_ERROR];
+} scaling_rank;
 
 static void fail(const scaling_rank *r, const char *what, int status)
 {
@@ -67,7 +104,7 @@ static void open_group(scaling_rank *r, scaling_group which, const sbn_transport
     must(r, sbn_group_create(&config, &r->groups[which]), "sbn_group_create");
 }
 
-void scaling_open(scaling_rank *r)
+static void scaling_open(scaling_rank *r)
 {
     const sbn_transport echo = {.size = sizeof echo,
                                 .rank = 0,
@@ -82,14 +119,14 @@ void scaling_open(scaling_rank *r)
     must(r, sbn_mpi_create(MPI_COMM_WORLD, &r->mpi), "sbn_mpi_create");
     must(r, sbn_mpi_create(MPI_COMM_WORLD, &r->bare), "sbn_mpi_create");
     must(r, sbn_mpi_transport(r->mpi, &joined), "sbn_mpi_transport");
-    open_group(r, SCALING_ALONE, NULL);
-    open_group(r, SCALING_ECHO, &echo);
-    open_group(r, SCALING_JOINED, &joined);
+    open_group(r, ALONE, NULL);
+    open_group(r, ECHO, &echo);
+    open_group(r, JOINED, &joined);
 }
 
-void scaling_close(scaling_rank *r)
+static void scaling_close(scaling_rank *r)
 {
-    for (int i = 0; i < SCALING_GROUPS; ++i)
+    for (int i = 0; i < GROUPS; ++i)
         sbn_group_destroy(r->groups[i]);
     must(r, sbn_mpi_destroy(r->mpi), "sbn_mpi_destroy");
     must(r, sbn_mpi_destroy(r->bare), "sbn_mpi_destroy");
@@ -97,7 +134,7 @@ void scaling_close(scaling_rank *r)
     clReleaseContext(r->context);
 }
 
-void scaling_open_channels(scaling_rank *r, const char *channels)
+static void scaling_open_channels(scaling_rank *r, const char *channels)
 {
     char line[64];
     snprintf(line, sizeof line, "mb2ic%s,passes=fb", channels);
@@ -105,7 +142,7 @@ void scaling_open_channels(scaling_rank *r, const char *channels)
         fail(r, r->error, SBN_INVALID_ARGUMENT);
     must(r, placement_make(&r->problem, 1, &r->placement), "placement_make");
     must(r, inputs_make(&r->problem, &r->placement, &r->inputs), "inputs_make");
-    for (int i = 0; i < SCALING_GROUPS; ++i) {
+    for (int i = 0; i < GROUPS; ++i) {
         r->jobs[i] = (job){.p = &r->problem,
                            .g = &r->placement,
                            .in = &r->inputs,
@@ -118,9 +155,9 @@ void scaling_open_channels(scaling_rank *r, const char *channels)
     must(r, r->words ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "words");
 }
 
-void scaling_close_channels(scaling_rank *r)
+static void scaling_close_channels(scaling_rank *r)
 {
-    for (int i = 0; i < SCALING_GROUPS; ++i)
+    for (int i = 0; i < GROUPS; ++i)
         job_close(&r->jobs[i]);
     inputs_free(&r->inputs);
     placement_free(&r->placement);
@@ -157,9 +194,9 @@ static double begin(const scaling_rank *r)
 }
 
 /* Ranks leave a barrier one after the other: from the last that begins to the last that ends. */
-static double end(const scaling_rank *r, double since, double rested)
+static double end(const scaling_rank *r, double since)
 {
-    double times[] = {since, now() - rested};
+    double times[] = {since, now()};
     MPI_Request request;
     must(r, MPI_Iallreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request),
          "MPI_Iallreduce");
@@ -167,7 +204,7 @@ static double end(const scaling_rank *r, double since, double rested)
     return times[1] - times[0];
 }
 
-double scaling_sum(scaling_rank *r)
+static double sum(scaling_rank *r)
 {
     sbn_transport table = SBN_TRANSPORT_INIT;
     void *request;
@@ -180,42 +217,91 @@ double scaling_sum(scaling_rank *r)
         if (!done)
             sched_yield();
     }
-    return end(r, since, 0.0);
+    return end(r, since);
 }
 
-double scaling_pass(scaling_rank *r, scaling_group group, bench_pass pass)
+static double pass(scaling_rank *r, scaling_group group, bench_pass which)
 {
     job *j = &r->jobs[group];
     const double since = begin(r);
-    must(r, pass == BENCH_FORWARD ? job_forward(j, NULL) : job_backward(j, NULL), r->error);
+    must(r, which == BENCH_FORWARD ? job_forward(j, NULL) : job_backward(j, NULL), r->error);
     must(r, clFinish(r->queue), "clFinish");
-    return end(r, since, 0.0);
+    return end(r, since);
 }
 
-/* Sleeps; returns for how long. */
-static double rest(double seconds)
+/* --- rounds --------------------------------------------------------------------------- */
+
+enum { SUM, ALONE_F, ALONE_B, ECHO_F, ECHO_B, JOINED_F, JOINED_B, ROWS };
+
+static struct {
+    const char *name;
+    scaling_group group;
+    bench_pass pass;
+    double seconds[SPREAD_MAX];
+} rows[ROWS] = {
+    [SUM] = {.name = "sum"},
+    [ALONE_F] = {"alone-forward", ALONE, BENCH_FORWARD, {0}},
+    [ALONE_B] = {"alone-backward", ALONE, BENCH_BACKWARD, {0}},
+    [ECHO_F] = {"echo-forward", ECHO, BENCH_FORWARD, {0}},
+    [ECHO_B] = {"echo-backward", ECHO, BENCH_BACKWARD, {0}},
+    [JOINED_F] = {"joined-forward", JOINED, BENCH_FORWARD, {0}},
+    [JOINED_B] = {"joined-backward", JOINED, BENCH_BACKWARD, {0}},
+};
+
+static void run(scaling_rank *r, size_t row, size_t round)
 {
-    const double since = now();
-    const struct timespec time = {(time_t)seconds,
-                                  (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    nanosleep(&time, NULL);
-    return now() - since;
+    rows[row].seconds[round] = row == SUM ? sum(r) : pass(r, rows[row].group, rows[row].pass);
 }
 
-double scaling_hidden(scaling_rank *r, int progress)
+static void print(const scaling_rank *r, const char *name, spread s)
 {
-    enum { SLICES = 30 };
-    job *j = &r->jobs[SCALING_JOINED];
-    sbn_pass *pass;
-    double rested = 0.0;
-    const double since = begin(r);
-    must(r, sbn_forward_begin(j->layer, j->shards, j->saved, j->p->forward_flags, &pass), "begin");
-    while (rested < r->pause) {
-        rested += rest(progress ? r->pause / SLICES : r->pause);
-        if (progress)
-            must(r, sbn_pass_progress(pass, NULL), "progress");
+    printf("%d %zu %s %.1f %.1f %.1f %.1f\n", r->world_size, r->problem.channels, name,
+           1e6 * s.median, 1e6 * s.quartile1, 1e6 * s.quartile3, 1e6 * s.least);
+}
+
+/* As many rounds as fit the time, estimated by rank 0 from the warm-up. */
+static void measure(scaling_rank *r, double budget)
+{
+    enum { LEAST = 9, BEFORE = 4 };
+    double round = 0.0;
+    for (int warm_up = 0; warm_up < BEFORE; ++warm_up) {
+        round = MPI_Wtime();
+        for (size_t i = 0; i < ROWS; ++i)
+            run(r, i, 0);
+        round = MPI_Wtime() - round;
     }
-    must(r, sbn_pass_end(pass, NULL), "end");
-    must(r, clFinish(r->queue), "clFinish");
-    return end(r, since, rested);
+    double wanted = fmin(fmax(budget / round, LEAST), SPREAD_MAX);
+    MPI_Bcast(&wanted, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    const size_t rounds = (size_t)wanted;
+    for (size_t n = 0; n < rounds; ++n)
+        for (size_t i = 0; i < ROWS; ++i)
+            run(r, (i * 4 + n) % ROWS, n);
+    if (r->rank > 0)
+        return;
+    for (size_t i = 0; i < ROWS; ++i)
+        print(r, rows[i].name, spread_of(rows[i].seconds, rounds));
+    print(r, "combine-forward",
+          spread_of_differences(rows[JOINED_F].seconds, rows[ALONE_F].seconds, rounds));
+    print(r, "combine-backward",
+          spread_of_differences(rows[JOINED_B].seconds, rows[ALONE_B].seconds, rounds));
+}
+
+int main(int argc, char **argv)
+{
+    scaling_rank rank;
+    int level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    if (argc < 3 || atof(argv[1]) <= 0) {
+        fputs("usage: scaling SECONDS CHANNELS...\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    scaling_open(&rank);
+    for (int i = 2; i < argc; ++i) {
+        scaling_open_channels(&rank, argv[i]);
+        measure(&rank, atof(argv[1]));
+        scaling_close_channels(&rank);
+    }
+    scaling_close(&rank);
+    MPI_Finalize();
+    return 0;
 }

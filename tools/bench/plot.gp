@@ -18,10 +18,9 @@ do for [pass = 0:1] {
     set title pass == 0 ? 'forward in training, three passes over the tensor' \
                         : 'backward, five passes over the tensor'
     set ylabel 'share of the speed of a copy'
-    plot data using (column(4 + 4 * pass)):xtic(label(0)) title 'syncbn' lc rgb '#1f5fa8', \
-         '' using (column(5 + 4 * pass)) title 'unordered sums' lc rgb '#9bbfe0', \
-         '' using (column(6 + 4 * pass)) title "oneDNN's fastest layout" lc rgb '#d9822b', \
-         '' using (column(7 + 4 * pass)) title 'plain OpenCL kernels' lc rgb '#999999', \
-         1 with lines lc rgb '#444444' dt 2 notitle
+    plot data using (column(4 + 3 * pass)):xtic(label(0)) title 'syncbn' lc rgb '#1f5fa8', \
+         '' using (column(5 + 3 * pass)) title 'unordered sums' lc rgb '#9bbfe0', \
+         '' using (column(6 + 3 * pass)) title "oneDNN's fastest layout" lc rgb '#d9822b', \
+             1 with lines lc rgb '#444444' dt 2 notitle
 }
 unset multiplot

@@ -1,4 +1,4 @@
-#include "bench/scaling/mpi_job.h"
+#include "support/mpi_job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

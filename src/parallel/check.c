@@ -1,10 +1,88 @@
-#include "parallel/header.h"
+#include "parallel/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "collective/ranks.h"
+#include "tensor/overlap.h"
+
+/* --- of this rank's tensors --------------------------------------------------------------- */
+
+/* None of the tensors that are written may overlap another one, of any replica here. */
+static int check_apart(const sbn_exchange *e, const char *who)
+{
+    sbn_data_parallel *parallel = e->parallel;
+    const size_t most = parallel->replica_count * e->tensors;
+    const sbn_claim *first, *second;
+    if (most < 2)
+        return SBN_SUCCESS;
+    const int status = sbn__claims_start(&parallel->claims, most);
+    for (size_t r = 0; r < parallel->replica_count && !status; ++r) {
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        for (size_t t = 0; t < e->tensors; ++t) {
+            const sbn_claim whose = {.branch = t, .replica = r};
+            const sbn_use use = {.buffer = its.buffers[t],
+                                 .elements = e->counts[t],
+                                 .type = SBN_F32,
+                                 .written = e->averages || parallel->first + r != e->root,
+                                 .rows = 1};
+            sbn__claims_add(&parallel->claims, &whose, &use, e->counts[t] > 0);
+        }
+    }
+    if (status || !sbn__claims_find(&parallel->claims, &first, &second))
+        return status;
+    char replica[40] = "";
+    if (first->replica != second->replica)
+        snprintf(replica, sizeof replica, " of replica %zu", first->replica);
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s: replica %zu: tensor %zu must not overlap tensor %zu%s in the same call",
+                     who, second->replica, second->branch, first->branch, replica);
+}
+
+int sbn__tensors_check(const sbn_exchange *e)
+{
+    const char *who = e->averages ? "sbn_average_gradients" : "sbn_broadcast";
+    if (e->tensors > 0 && !e->counts)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: counts: expected %zu sizes, got NULL", who,
+                         e->tensors);
+    if (!e->averages && e->root >= e->parallel->total)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: root: expected a replica below %zu, got %zu",
+                         who, e->parallel->total, e->root);
+    if (!e->replicas)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: replicas: expected tensors of %zu replicas, got NULL", who,
+                         e->parallel->replica_count);
+    char array[64];
+    snprintf(array, sizeof array, "%s: replicas", who);
+    const int possible = sbn__struct_check(e->replicas, e->parallel->replica_count,
+                                           SBN_STRUCT(sbn_tensors), array);
+    if (possible)
+        return possible;
+    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
+        const sbn_tensors its = sbn__tensors_at(e, r);
+        if (e->tensors > 0 && !its.buffers)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "%s: replica %zu: expected %zu buffers, got NULL", who, r, e->tensors);
+        if (its.num_wait > 0 && !its.wait_list)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "%s: replica %zu: wait_list: expected %u events, got NULL", who, r,
+                             (unsigned)its.num_wait);
+        for (size_t t = 0; t < e->tensors; ++t) {
+            char name[96];
+            snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
+            const int status = e->counts[t] > 0
+                                   ? sbn__check_buffer(&its.buffers[t], e->counts[t],
+                                                       &e->parallel->replicas[r], who, name)
+                                   : SBN_SUCCESS;
+            if (status)
+                return status;
+        }
+    }
+    return check_apart(e, who);
+}
+
+/* --- of what all ranks began -------------------------------------------------------------- */
 
 /* A rank's slot. */
 enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
@@ -34,15 +112,6 @@ static const int64_t *slot_of(const int64_t *words, int rank)
 static int same(const int64_t *words, int a, int b)
 {
     return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
-}
-
-/* "ranks 1, 3" */
-static void name_ranks(const sbn_data_parallel *parallel, int *ranks, int count, char *out,
-                       size_t size)
-{
-    for (int i = 0; i < count; ++i)
-        ranks[i] = sbn__communicator_name(&parallel->communicator, ranks[i]);
-    sbn__ranks_print(ranks, count, out, size);
 }
 
 void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
@@ -89,7 +158,8 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
         if ((errors && !slot[ERROR]) || used + 3 > size)
             continue;
         used += (size_t)snprintf(out + used, size - used, "%s", between);
-        name_ranks(e->parallel, ranks, sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
+        sbn__communicator_name_ranks(&e->parallel->communicator, ranks,
+                                     sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
         used += describe(slot, names, out + used, size - used);
         between = "; ";
     }
@@ -113,6 +183,8 @@ int sbn__exchange_header_read(const sbn_exchange *e)
     write_sentence(e, words, errors, sentence, sizeof sentence);
     return sbn__fail(errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT, "%s", sentence);
 }
+
+/* --- of all ranks' statuses ---------------------------------------------------------------- */
 
 enum { PER_WORD = 4, STATUS_BITS = 16 };
 
@@ -149,7 +221,7 @@ int sbn__status_read(const sbn_exchange *e, const int64_t *words)
         if (status_of(words, rank) == first)
             ranks[count++] = rank;
     if (ranks)
-        name_ranks(e->parallel, ranks, count, names, sizeof names);
+        sbn__communicator_name_ranks(&e->parallel->communicator, ranks, count, names, sizeof names);
     sbn__free(ranks);
     return sbn__fail(SBN_REMOTE_ERROR, "%s reported %s in %s", names, sbn_status_name(first),
                      e->name);
