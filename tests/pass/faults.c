@@ -242,6 +242,18 @@ static void check_failed_commands(int on_host)
     replicas = REPLICAS;
 }
 
+/* As many channels as there may be lack nothing but memory. */
+static void check_most_channels(sbn_group *group)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer = NULL;
+    config.channels = INT32_MAX;
+    wraps_fail(WRAP_ALLOCATE, 1);
+    expect(sbn_batchnorm_create(group, &config, &layer), SBN_OUT_OF_MEMORY, "a layer",
+           "2^31 - 1 channels");
+    wraps_fail(WRAP_ALLOCATE, 0);
+}
+
 int main(void)
 {
     if (fixture_open(&device))
@@ -273,6 +285,7 @@ int main(void)
     end_layer(&l);
     while (fails_to_live(l.group, n, right))
         ++n;
+    check_most_channels(l.group);
     tap_ok(n > 200, "a layer's life: %d calls failed, one in each", n - 1);
     sbn_group_destroy(l.group);
     for (n = 1; fails_to_make(n);)
