@@ -151,12 +151,11 @@ static void fill_special(const placement *g, sbn_type type, float *tensor, data_
     if (kind == DATA_OUTLIER) {
         const size_t s = end_sample(g, 0);
         for (size_t c = 0; c < g->channels; ++c)
-            tensor[placement_plane_start(g, s, c)] =
-                element_round(type, magnitudes[type].outlier);
+            tensor[placement_plane_start(g, s, c)] = element_round(type, magnitudes[type].outlier);
     }
+    const float infs[] = {INFINITY, -INFINITY};
     for (int last = 0; kind == DATA_INFS && last < 2; ++last)
-        tensor[placement_plane_start(g, end_sample(g, last), g->channels / 2)] =
-            last ? -INFINITY : INFINITY;
+        tensor[placement_plane_start(g, end_sample(g, last), g->channels / 2)] = infs[last];
     if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF)
         return;
     size_t s = g->samples / 2;
