@@ -50,8 +50,6 @@ AM_TESTS_ENVIRONMENT = \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
-EXTRA_DIST += build-aux/run-oclgrind.sh
-
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel kernel-texts openmpi tsan
 CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
@@ -79,9 +77,9 @@ CLEANFILES += installcheck installcheck-mpi
 
 # --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front.
-# Only PoCL's driver is loaded (Oclgrind brings its own device): Mesa's leave leaks in
-# libraries they unload, which no suppression can name. A + lets make see that $(check_under)
-# is a make, too, which then runs tests side by side, but for the timed ones (tests/local.mk).
+# Only PoCL's driver is loaded: Mesa's leave leaks in libraries they unload, which no suppression can
+# name. A + lets make see that $(check_under) is a make, too, which then runs tests side by side, but for
+# the timed ones (tests/local.mk).
 check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	TEST_ICD='$(wildcard $(pocl_icd))'
 
@@ -105,12 +103,12 @@ check-valgrind: $(check_PROGRAMS)
 	  TEST_UNDER=valgrind TEST_CACHE='$(TEST_CACHE)-valgrind' LOG_COMPILER='$(under_valgrind)'
 
 # --- make check-oclgrind ----------------------------------------------------------
-check-oclgrind: $(check_PROGRAMS)
+EXTRA_DIST += tests/device/races.sh
+check-oclgrind: tools/syncbn/syncbn
 	@test -n '$(OCLGRIND)' || { \
 	  echo 'make $@: oclgrind is missing; install it and run configure again' >&2; exit 1; }
-	@test -n '$(OCLGRIND_TESTS)' || { echo 'make $@: OCLGRIND_TESTS is empty' >&2; exit 1; }
-	$(check_under) TESTS='$(OCLGRIND_TESTS)' TEST_SUITE_LOG=$@.log TEST_UNDER=oclgrind \
-	  LOG_COMPILER='$(SHELL) $(srcdir)/build-aux/run-oclgrind.sh $(OCLGRIND)'
+	OCLGRIND='$(OCLGRIND)' \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/device/races.sh TEST_SUITE_LOG=$@.log
 
 # --- make check-asan --------------------------------------------------------------
 # Its programs built again under AddressSanitizer and UBSan, in asan/ of this build directory

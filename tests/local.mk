@@ -15,10 +15,9 @@ PATIENT_TESTS =
 
 # What runs under a tool: programs, and scripts that launch programs over MPI. What takes
 # too long there is left out of its list. Under a tool SBN_TEST_UNDER is set to asan,
-# valgrind, oclgrind or tsan (build-aux/checks.mk).
+# valgrind or tsan (build-aux/checks.mk).
 ASAN_TESTS =
 VALGRIND_TESTS =
-OCLGRIND_TESTS =
 TSAN_TESTS =
 
 # make starts tests in this order; those that take longest are the first.
