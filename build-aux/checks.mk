@@ -194,6 +194,29 @@ check-tsan-here: $(TSAN_TESTS)
 	+TSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.tsan:halt_on_error=0:exitcode=66:ignore_noninstrumented_modules=1' \
 	$(check_under) TESTS='$(TSAN_TESTS)' TEST_SUITE_LOG=check-tsan.log TEST_UNDER=tsan
 
+# --- make check-mutants ---------------------------------------------------------------
+# Faults planted one by one, in a copy of the source in mutants/ of this build directory, and which tests
+# see them: MUTANTS of all that build-aux/mutants.py can make, drawn by MUTANTS_SEED, or those of the file
+# MUTANTS_LIST. A second run goes on where the first has ended; rm -r mutants begins anew.
+MUTANTS = 20
+MUTANTS_SEED = 1
+MUTANTS_LIST =
+MUTANTS_JOBS = 2
+EXTRA_DIST += build-aux/mutants.py tests/mutants.equivalent
+check-mutants:
+	@test '$(PYTHON)' != : || { \
+	  echo 'make $@: python3 is missing; install it and run configure again' >&2; exit 1; }
+	@test -d mutants/source || { $(MKDIR_P) mutants && $(MAKE) $(AM_MAKEFLAGS) distdir distdir=mutants/source; }
+	@$(MKDIR_P) mutants/build && cd mutants/build && { test -f config.status || { \
+	  eval "../source/configure $$(../../config.status --config) --quiet --disable-static \
+	    --disable-werror CFLAGS='-O1 -g0'"; }; }
+	cd mutants/build && $(MAKE) $(AM_MAKEFLAGS) check-mutants-here
+	$(PYTHON) $(srcdir)/build-aux/mutants.py mutants/source mutants/build mutants/results '$(MUTANTS)' \
+	  '$(MUTANTS_SEED)' '$(MUTANTS_LIST)' '$(MUTANTS_JOBS)' '$(TEST_CACHE)' $(TESTS)
+
+# What scripts of tests run.
+check-mutants-here: tools/syncbn/syncbn $(mpi_script_programs)
+
 # --- make check-openmpi ----------------------------------------------------------------
 # What calls MPI, and the library below it, built again with Open MPI, in openmpi/ of this build
 # directory, and the tests over MPI run with it. Needs libopenmpi-dev and openmpi-bin; they do not disturb
@@ -291,5 +314,5 @@ coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
 .PHONY: check-asan check-asan-here check-bare check-demo check-faults check-fuzz check-fuzz-here check-golden \
-	check-intel check-oclgrind check-openmpi check-openmpi-here \
+	check-intel check-mutants check-mutants-here check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak
