@@ -38,8 +38,6 @@ AM_TESTS_ENVIRONMENT = \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
-EXTRA_DIST += build-aux/run-oclgrind.sh
-
 clean-local:
 	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel kernel-texts openmpi tsan
 CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
@@ -67,9 +65,8 @@ CLEANFILES += installcheck installcheck-mpi
 
 # --- under a tool -------------------------------------------------------------------
 # The suite's machinery again, on a list of programs and with a tool in front. Only PoCL's driver is
-# loaded (Oclgrind brings its own device): Mesa's leave leaks in libraries they unload, which no
-# suppression can name. A + lets make see that these are makes, too, which then run tests side by side,
-# but for the timed ones (tests/local.mk).
+# loaded: Mesa's leave leaks in libraries they unload, which no suppression can name. A + lets make see
+# that these are makes, too, which then run tests side by side, but for the timed ones (tests/local.mk).
 check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(pocl_icd)' TEST_SUITE_LOG=$(@:-here=).log
 
 # $(call build_in,FOLDER,OPTIONS): configures FOLDER of this build directory as this one was, with
@@ -102,11 +99,12 @@ check-valgrind: $(check_PROGRAMS)
 	  KERNEL_FLAGS=-cl-opt-disable LOG_COMPILER='$(under_valgrind)'
 
 # --- make check-oclgrind ----------------------------------------------------------
-check-oclgrind: $(check_PROGRAMS)
+EXTRA_DIST += tests/device/races.sh
+check-oclgrind: tools/syncbn/syncbn
 	@test -n '$(OCLGRIND)' || { \
 	  echo 'make $@: oclgrind is missing; install it and run configure again' >&2; exit 1; }
-	$(check_under) TESTS='$(OCLGRIND_TESTS)' TEST_UNDER=oclgrind \
-	  LOG_COMPILER='$(SHELL) $(srcdir)/build-aux/run-oclgrind.sh $(OCLGRIND)'
+	OCLGRIND='$(OCLGRIND)' \
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tests/device/races.sh TEST_SUITE_LOG=$@.log
 
 # --- make check-asan, check-tsan -----------------------------------------------------
 # The programs built again under AddressSanitizer and UBSan in asan/; under ThreadSanitizer, for what
@@ -160,6 +158,29 @@ check-fuzz-here: $(fuzz_programs)
 	    2> $$name.log || { cat $$name.log; echo "make $@: $$name has found something" >&2; exit 1; }; \
 	  sed -n "s/^#\\([0-9]*\\)\tDONE .*/$$name: \\1 executions/p" $$name.log; \
 	done
+
+# --- make check-mutants ---------------------------------------------------------------
+# Faults planted one by one, in a copy of the source in mutants/ of this build directory, and which tests
+# see them: MUTANTS of all that build-aux/mutants.py can make, drawn by MUTANTS_SEED, or those of the file
+# MUTANTS_LIST. A second run goes on where the first has ended; rm -r mutants begins anew.
+MUTANTS = 20
+MUTANTS_SEED = 1
+MUTANTS_LIST =
+MUTANTS_JOBS = 2
+EXTRA_DIST += build-aux/mutants.py tests/mutants.equivalent
+check-mutants:
+	@test '$(PYTHON)' != : || { \
+	  echo 'make $@: python3 is missing; install it and run configure again' >&2; exit 1; }
+	@test -d mutants/source || { $(MKDIR_P) mutants && $(MAKE) $(AM_MAKEFLAGS) distdir distdir=mutants/source; }
+	@$(MKDIR_P) mutants/build && cd mutants/build && { test -f config.status || { \
+	  eval "../source/configure $$(../../config.status --config) --quiet --disable-static \
+	    --disable-werror CFLAGS='-O1 -g0'"; }; }
+	cd mutants/build && $(MAKE) $(AM_MAKEFLAGS) check-mutants-here
+	$(PYTHON) $(srcdir)/build-aux/mutants.py mutants/source mutants/build mutants/results '$(MUTANTS)' \
+	  '$(MUTANTS_SEED)' '$(MUTANTS_LIST)' '$(MUTANTS_JOBS)' '$(TEST_CACHE)' $(TESTS)
+
+# What scripts of tests run.
+check-mutants-here: tools/syncbn/syncbn $(mpi_script_programs)
 
 # --- make check-openmpi ----------------------------------------------------------------
 # What calls MPI, and the library below it, built again with Open MPI, in openmpi/ of this build
@@ -245,5 +266,5 @@ coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
 .PHONY: check-asan check-asan-here check-bare check-demo check-faults check-fuzz check-fuzz-here check-golden \
-	check-intel check-oclgrind check-openmpi check-openmpi-here \
+	check-intel check-mutants check-mutants-here check-oclgrind check-openmpi check-openmpi-here \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

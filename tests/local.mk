@@ -17,7 +17,6 @@ OPTIMISED_TESTS = tests/pass/golden tests/device/self_test tests/tools/demo test
 	tests/mpi/demo
 ASAN_TESTS =
 VALGRIND_TESTS =
-OCLGRIND_TESTS =
 TSAN_TESTS =
 
 # make starts tests in this order; those that take longest are the first.

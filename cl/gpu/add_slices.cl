@@ -40,13 +40,15 @@ void add_slices(global const long *from0, uint slices0, global const long *from1
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);
     const ulong i = (ulong)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
-    const ulong at = min(i, total - 1);
     long sum = 0, flags = 0;
     const uint first = item >> LOG2_SLICE_WORDS;
-    add_slices_of(&sum, &flags, from0, slices0, first, at, total);
-    add_slices_of(&sum, &flags, from1, slices1, first, at, total);
-    add_slices_of(&sum, &flags, from2, slices2, first, at, total);
-    add_slices_of(&sum, &flags, from3, slices3, first, at, total);
+    /* What is past the end must not be read: a work-item may be replacing the last int64. */
+    if (i < total) {
+        add_slices_of(&sum, &flags, from0, slices0, first, i, total);
+        add_slices_of(&sum, &flags, from1, slices1, first, i, total);
+        add_slices_of(&sum, &flags, from2, slices2, first, i, total);
+        add_slices_of(&sum, &flags, from3, slices3, first, i, total);
+    }
     sums[item] = sum;
     all_flags[item] = flags;
     for (uint apart = ITEMS >> 1; apart >= SLICE_WORDS; apart >>= 1) {

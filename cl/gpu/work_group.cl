@@ -151,7 +151,7 @@ static void store_columns(private long *limbs, uint count, local long *words,
     const uint item = get_local_id(0);
     UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
     {
-        barrier(CLK_LOCAL_MEM_FENCE);
+        /* A work-item has read the words before these of itself alone. */
         UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
             words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
         add_words(words, item, ITEMS >> 1, strip);

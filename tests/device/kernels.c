@@ -1,8 +1,7 @@
 /*
  * Every kernel, in a few sizes that are multiples of no vector or block: both forms, both layouts,
  * planes of one element, of part of a block and of several blocks, narrow and wide format. All
- * forms and layouts must give the same bits. Small enough for Oclgrind, which detects races,
- * accesses out of bounds and divergence.
+ * forms and layouts must give the same bits.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 # Devices that cannot run the kernels, compiled programs on disk and between groups, what is allocated, and every
-# kernel in odd sizes, which Oclgrind watches.
+# kernel in odd sizes.
 device_tests = \
 	tests/device/cache \
 	tests/device/combine \
@@ -25,7 +25,6 @@ ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedde
 	tests/device/kernels tests/device/shared_programs tests/device/tuned_plans \
 	tests/device/tuning
 TSAN_TESTS += tests/device/shared_programs
-OCLGRIND_TESTS += tests/device/kernels
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/device/source.sh

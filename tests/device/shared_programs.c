@@ -183,5 +183,6 @@ static void checks(void)
 
 int main(void)
 {
+    fixture_one_thread();
     return fixture_main(&device, &queue, checks);
 }

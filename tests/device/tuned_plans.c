@@ -1,7 +1,9 @@
 /*
- * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; and no number, however
- * extreme, makes a plan that leaves something out.
+ * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; no number, however
+ * extreme, makes a plan that leaves something out; and the plans of the GPU form's reductions, which
+ * no result shows.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/launch_plan.h"
@@ -79,6 +81,44 @@ static int covers(const sbn_shape *shape, const sbn_replica *replica)
     return good && apply.work_groups[1] <= 65535 && apply.per_work_group > 0;
 }
 
+static sbn_shape shape_of(const size_t extents[3], sbn_layout layout)
+{
+    sbn_shape shape;
+    const sbn_shard shard = {.size = sizeof shard,
+                             .dims = 3,
+                             .shape = {extents[0], extents[1], extents[2]}};
+    must(sbn__shape_of(&shape, &shard, extents[1], layout, SBN_F32, "shape"), "sbn__shape_of");
+    return shape;
+}
+
+/* On a device of 132 units: work-groups, and of how many channels and blocks each. */
+static void recorded(void)
+{
+    static const struct {
+        const char *name;
+        size_t extents[3];
+        sbn_layout layout;
+        const char *plan;
+    } rows[] = {
+        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, added"},
+        {"large planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, added"},
+        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, added"},
+        {"columns", {64, 256, 196}, SBN_LAYOUT_NHWC, "8x8 of 32x8, added"},
+        {"rows", {65536, 256, 1}, SBN_LAYOUT_NHWC, "8x64 of 32x1024, added"},
+    };
+    const sbn_replica replica = {.form = SBN_FORM_GPU,
+                                 .compute_units = 132,
+                                 .cache_size = (size_t)50 << 20};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        const sbn_shape shape = shape_of(rows[i].extents, rows[i].layout);
+        const sbn_reduce_plan plan = sbn__plan_reduce(&shape, &replica, 8);
+        char text[128];
+        snprintf(text, sizeof text, "%zux%zu of %ux%u%s", plan.work_groups[0], plan.work_groups[1],
+                 1u << plan.log2_strip, plan.per_slice, plan.adds_slices ? ", added" : "");
+        tap_ok(strcmp(text, rows[i].plan) == 0, "%s: %s", rows[i].name, text);
+    }
+}
+
 static void plans(void)
 {
     static const size_t shapes[][3] = {{32, 64, 12544}, {32, 2048, 49}, {1024, 1024, 1},
@@ -88,13 +128,7 @@ static void plans(void)
     static const size_t units[] = {1, 2, 304};
     int wrong = 0, differ = 0, count = 0;
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; ++i) {
-        sbn_shape shape;
-        const size_t *extents = shapes[i / 2];
-        const sbn_layout layout = i % 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW;
-        const sbn_shard shard = {.size = sizeof shard,
-                                 .dims = 3,
-                                 .shape = {extents[0], extents[1], extents[2]}};
-        must(sbn__shape_of(&shape, &shard, extents[1], layout, SBN_F32, "shape"), "sbn__shape_of");
+        const sbn_shape shape = shape_of(shapes[i / 2], i % 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
         for (size_t k = 0; k < 2 * sizeof units / sizeof *units; ++k) {
             sbn_replica replica = {.form = k % 2 ? SBN_FORM_GPU : SBN_FORM_CPU,
                                    .compute_units = units[k / 2],
@@ -126,5 +160,6 @@ int main(void)
 {
     parsed();
     plans();
+    recorded();
     return tap_done();
 }

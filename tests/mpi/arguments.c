@@ -82,6 +82,8 @@ static void check_refused(void)
            "expected an intracommunicator, got an intercommunicator", "an intercommunicator");
     MPI_Comm_free(&between);
     MPI_Comm_free(&half);
+    expect(sbn_mpi_create(MPI_COMM_WORLD, &mpi), SBN_SUCCESS, "", "a success leaves no sentence");
+    sbn_mpi_destroy(mpi);
 }
 
 static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue)

@@ -15,6 +15,7 @@
 
 #include "pass/bits.h"
 #include "check/outputs.h"
+#include "support/fixture.h"
 #include "support/tap.h"
 
 typedef struct outcome {
@@ -34,8 +35,7 @@ static outcome *at(size_t c, size_t s)
 static void become(const machine *m, const char *self)
 {
     setenv("POCL_DEVICES", m->pocl_devices, 1);
-    /* PoCL 3.1 may abort where two queues run one kernel, one with more work-groups: devices.md. */
-    setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
+    fixture_one_thread();
     setenv("RUSTICL_ENABLE", "llvmpipe", 1);
     if (m->under_oclgrind)
         execlp("oclgrind", "oclgrind", self, m->name, (char *)NULL);

@@ -241,5 +241,6 @@ static void checks(void)
 
 int main(void)
 {
+    fixture_one_thread();
     return fixture_main(&device, NULL, checks);
 }

@@ -1,15 +1,16 @@
 /*
  * Queues of both kinds: inputs that another queue writes, ordered by events alone; outputs that
  * another queue reads, ordered by the returned event alone; consecutive passes on an out-of-order
- * queue.
+ * queue; and where the host combines.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"
 #include "base/memory.h"
+#include "group/group.h"
 
-enum { REPLICAS = 3, CHANNELS = 5, PLANE = 300, SAMPLES = 2, ROUNDS = 8, SLOW = 1 << 22 };
+enum { REPLICAS = 3, CHANNELS = 5, PLANE = 300, SAMPLES = 2, ROUNDS = 8, SLOW = 1 << 25 };
 
 static fixture device;
 static cl_command_queue producer, consumer;
@@ -148,7 +149,7 @@ static void check_row(const char *kind)
             slice_close(&rows[i][r]);
 }
 
-/* Running statistics set anew between evaluations that are not waited for. */
+/* Running statistics set anew between evaluations that are not waited for; their input is late. */
 static void check_evaluations(const char *kind)
 {
     sbn_shard shards[REPLICAS];
@@ -157,8 +158,9 @@ static void check_evaluations(const char *kind)
     const slice *s = &replicas[0].made;
     const size_t bytes = sizeof(float) * s->elements;
     int good = 1;
+    produce(&replicas[0]);
     for (int r = 0; r < REPLICAS; ++r) {
-        shards[r] = replicas[r].made.shard;
+        shards[r] = replicas[r].shard;
         if (r > 0)
             shards[r].shape[0] = 0;
     }
@@ -184,6 +186,8 @@ static void check_evaluations(const char *kind)
         drop(&events[i]);
         clReleaseMemObject(y[i]);
     }
+    for (int k = 0; k < 2; ++k)
+        drop(&replicas[0].events[k]);
     tap_ok(good && first[0][0] > first[0][1], "%s: %d evaluations, each by its own statistics",
            kind, ROUNDS);
 }
@@ -197,8 +201,8 @@ static cl_mem make_late(const slice *s)
     return made;
 }
 
-/* kind: queues in order, a queue each out of order, one out of order for all. */
-static uint64_t check_kind(int out_of_order, int shared, const char *kind)
+/* kind: queues in order, a queue each out of order, one out of order for all; who combines. */
+static uint64_t check_kind(int out_of_order, int shared, int on_host, const char *kind)
 {
     cl_command_queue queues[REPLICAS];
     const long before = sbn__handles_open();
@@ -216,6 +220,7 @@ static uint64_t check_kind(int out_of_order, int shared, const char *kind)
     config.queues = queues;
     config.replicas = REPLICAS;
     must(sbn_group_create(&config, &group), "sbn_group_create");
+    group->combines = group->combines && !on_host;
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     of_layer.channels = CHANNELS;
     must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
@@ -251,9 +256,11 @@ int main(void)
     consumer = fixture_queue(&device, 0);
     slow = clCreateBuffer(device.context, CL_MEM_READ_WRITE, SLOW, NULL, &code);
     must(code, "clCreateBuffer");
-    const uint64_t in_order = check_kind(0, 0, "in order");
-    tap_ok(check_kind(1, 0, "out of order") == in_order, "the same bits out of order");
-    tap_ok(check_kind(1, 1, "one queue out of order") == in_order, "the same bits on one queue");
+    const uint64_t in_order = check_kind(0, 0, 0, "in order");
+    tap_ok(check_kind(1, 0, 0, "out of order") == in_order, "the same bits out of order");
+    tap_ok(check_kind(1, 1, 0, "one queue out of order") == in_order, "the same bits on one queue");
+    tap_ok(check_kind(1, 0, 1, "out of order, the host combines") == in_order,
+           "the same bits where the host combines");
     clReleaseMemObject(slow);
     clReleaseCommandQueue(producer);
     clReleaseCommandQueue(consumer);

@@ -12,7 +12,7 @@
 #include "pass/pool.h"
 #include "support/wraps.h"
 
-enum { REPLICAS = 2, CHANNELS = 17, PLANE = 48, STEPS = 9, PIECE_STEPS = 2 };
+enum { REPLICAS = 2, CHANNELS = 17, PLANE = 48, STEPS = 10, PIECE_STEPS = 3 };
 
 static fixture device;
 static cl_command_queue queues[REPLICAS];
@@ -61,6 +61,8 @@ static void renew(sbn_group *group)
     if (group->passes)
         group->free_passes(group->passes);
     group->passes = NULL;
+    sbn__free(group->claims.list);
+    group->claims = (sbn_claims){0};
     group->communicator.status = 0;
 }
 
@@ -87,14 +89,15 @@ static int step(life *l, int n)
     const sbn_branch both[] = {{sizeof(sbn_branch), l->layer, shards, l->saved, 0},
                                {sizeof(sbn_branch), l->layer, huge_quiet, l->other, 0}};
     switch (n) {
-    case 0: return sbn_forward(l->layer, shards, l->saved, 0, NULL);
-    case 1: return sbn_backward(l->layer, shards, l->saved, 0, NULL);
-    case 2: return sbn_recompute(l->layer, shards, l->saved);
-    case 3: return sbn_evaluate(l->layer, shards);
-    case 4: return sbn_backward(l->layer, shards, l->saved, SBN_GLOBAL_GRADIENTS, NULL);
-    case 5: return sbn_forward(l->layer, huge_shards, l->saved, SBN_KEEP_RUNNING_STATS, NULL);
-    case 6: return sbn_backward(l->layer, huge_shards, l->saved, 0, NULL);
-    case 7: return sbn_forward_branches(both, 2, NULL);
+    case 0: return sbn_evaluate(l->layer, shards);
+    case 1: return sbn_forward(l->layer, shards, l->saved, 0, NULL);
+    case 2: return sbn_backward(l->layer, shards, l->saved, 0, NULL);
+    case 3: return sbn_recompute(l->layer, shards, l->saved);
+    case 4: return sbn_evaluate(l->layer, shards);
+    case 5: return sbn_backward(l->layer, shards, l->saved, SBN_GLOBAL_GRADIENTS, NULL);
+    case 6: return sbn_forward(l->layer, huge_shards, l->saved, SBN_KEEP_RUNNING_STATS, NULL);
+    case 7: return sbn_backward(l->layer, huge_shards, l->saved, 0, NULL);
+    case 8: return sbn_forward_branches(both, 2, NULL);
     default: return sbn_backward_branches(both, 2, NULL);
     }
 }
@@ -240,6 +243,18 @@ static void check_failed_commands(int on_host)
     replicas = REPLICAS;
 }
 
+/* As many channels as there may be lack nothing but memory. */
+static void check_most_channels(sbn_group *group)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer = NULL;
+    config.channels = INT32_MAX;
+    wraps_fail(WRAP_ALLOCATE, 1);
+    expect(sbn_batchnorm_create(group, &config, &layer), SBN_OUT_OF_MEMORY, "a layer",
+           "2^31 - 1 channels");
+    wraps_fail(WRAP_ALLOCATE, 0);
+}
+
 int main(void)
 {
     if (fixture_open(&device))
@@ -271,6 +286,7 @@ int main(void)
     end_layer(&l);
     while (fails_to_live(l.group, n, right))
         ++n;
+    check_most_channels(l.group);
     tap_ok(n > 200, "a layer's life: %d calls failed, one in each", n - 1);
     sbn_group_destroy(l.group);
     for (n = 1; fails_to_make(n);)

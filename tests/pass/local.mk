@@ -27,7 +27,6 @@ tests_pass_gradient_SOURCES = \
 	tests/pass/gradient_terms.h
 TESTS += $(value_tests)
 ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
-OCLGRIND_TESTS += tests/pass/whole_numbers
 
 # Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
 check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output

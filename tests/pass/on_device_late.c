@@ -120,6 +120,7 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     expect_words(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
                  "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                  "the next pass");
+    must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "the one after it");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);

@@ -30,6 +30,12 @@ int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void));
 /* The same with checks of deadlines (support/stalls.h), whose errors may leave handles. */
 int fixture_main_waits(fixture *f, void (*checks)(void));
 
+/*
+ * Before PoCL is loaded: it runs one command at a time. PoCL 3.1 aborts where three and more of one
+ * kernel run at once (doc/devices.md); so does every program with ranks as threads.
+ */
+void fixture_one_thread(void);
+
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
 /* A group of up to 16 replicas on one queue, alone. */
@@ -91,7 +97,7 @@ int expect(int status, int expected, const char *words, const char *what);
 /* Does `sentence` hold all the words? For sentences of other threads. */
 int holds_words(const char *sentence, const char *words);
 
-/* The tool that watches: "asan", "valgrind", "oclgrind" or "". */
+/* The tool that watches: "asan", "tsan", "valgrind" or "". */
 const char *tool(void);
 
 #endif

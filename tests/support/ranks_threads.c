@@ -6,6 +6,12 @@
 
 #include "support/ranks.h"
 
+/* Before main, because not every program begins with ranks_begin. */
+__attribute__((constructor)) static void begin(void)
+{
+    fixture_one_thread();
+}
+
 void ranks_begin(int *argc, char ***argv)
 {
     (void)argc, (void)argv;

@@ -1,11 +1,13 @@
 #include "support/system_calls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "support/tap.h"
 #include "support/wraps.h"
 
 char system_calls[64], system_failing;
@@ -51,6 +53,8 @@ static struct stat status_of(int file)
 
 WRAP(int, openat, (int folder, const char *name, int flags, mode_t mode))
 {
+    if (!(flags & O_CLOEXEC))
+        tap_ok(0, "%s is opened without O_CLOEXEC", name);
     const int file = fails('O', WRAP_OPENAT) ? -1 : __real_openat(folder, name, flags, mode);
     if (file >= 0)
         system_seen |= status_of(file).st_mode & 0777;

@@ -242,6 +242,8 @@ static _Thread_local cl_event condemned;
 
 void wraps_condemn(int n)
 {
+    if (condemned)
+        clReleaseEvent(condemned);
     until_condemned = n;
     condemned = NULL;
 }
@@ -259,8 +261,11 @@ WRAP(cl_int, clGetEventInfo,
     const cl_int code = __real_clGetEventInfo(event, what, size, value, needed);
     if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
         return code;
-    if (until_condemned > 0 && --until_condemned == 0)
+    if (until_condemned > 0 && --until_condemned == 0) {
+        /* Kept, so that no other event gets its address. */
+        clRetainEvent(event);
         condemned = event;
+    }
     if (event == condemned)
         *(cl_int *)value = CL_OUT_OF_RESOURCES;
     return CL_SUCCESS;

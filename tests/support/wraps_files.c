@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/tap.h"
 #include "support/wraps.h"
 
 #define WRAP(result, f, parameters) \
@@ -22,6 +23,8 @@ static int fails(int function, int error)
 
 WRAP(int, open, (const char *path, int flags, mode_t mode))
 {
+    if (!(flags & O_CLOEXEC))
+        tap_ok(0, "%s is opened without O_CLOEXEC", path);
     const int file = fails(WRAP_OPEN, EMFILE) ? -1 : __real_open(path, flags, mode);
     wraps_hold(WRAPS_DESCRIPTORS, file >= 0);
     return file;

@@ -111,6 +111,7 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
         float normal = mix_normal(bits);
         /* The elements that the library takes a pivot from. */
         const int is_first = i % SBN_BLOCK < SBN_LANES;
+        const int is_peak = i % SBN_BLOCK == SBN_LANES + c % SBN_LANES;
         switch (kind) {
         case DATA_LARGE_MEAN: plane[i] = 1000.0f + near_1000 * mix_uniform(bits); break;
         case DATA_ONE: plane[i] = 1.0f + near_1 * mix_uniform(bits); break;
@@ -126,27 +127,35 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
         case DATA_HUGE: plane[i] = ldexpf(shift + spread * normal, magnitudes[type].huge); break;
         case DATA_BORDER: plane[i] = is_first ? 0 : shift + spread * (10.0f + normal); break;
         case DATA_STEP: plane[i] = shift + spread * (normal + (is_first ? step : 0)); break;
+        case DATA_PEAK: plane[i] = shift + spread * (normal + (is_peak ? 1000.0f : 0)); break;
         default: plane[i] = shift + spread * normal;
         }
         plane[i] = element_round(type, plane[i]);
     }
 }
 
-/* The one value that makes a kind what it is: an outlier, a NaN, an infinity. */
+/* The first, or the last, sample that has elements. */
+static size_t end_sample(const placement *g, int last)
+{
+    size_t s = last ? g->samples - 1 : 0;
+    while (g->sample[s].plane == 0)
+        s += last ? (size_t)-1 : 1;
+    return s;
+}
+
+/* The values that make a kind what it is: an outlier, a NaN, infinities. */
 static void fill_special(const placement *g, sbn_type type, float *tensor, data_kind kind)
 {
     if (g->values == 0)
         return;
     if (kind == DATA_OUTLIER) {
-        for (size_t s = 0; s < g->samples; ++s) {
-            if (g->sample[s].plane) {
-                for (size_t c = 0; c < g->channels; ++c)
-                    tensor[placement_plane_start(g, s, c)] =
-                        element_round(type, magnitudes[type].outlier);
-                return;
-            }
-        }
+        const size_t s = end_sample(g, 0);
+        for (size_t c = 0; c < g->channels; ++c)
+            tensor[placement_plane_start(g, s, c)] = element_round(type, magnitudes[type].outlier);
     }
+    const float infs[] = {INFINITY, -INFINITY};
+    for (int last = 0; kind == DATA_INFS && last < 2; ++last)
+        tensor[placement_plane_start(g, end_sample(g, last), g->channels / 2)] = infs[last];
     if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF)
         return;
     size_t s = g->samples / 2;

@@ -9,7 +9,8 @@
  * each other where f32 has a small spread, its own subnormals, its own largest numbers.
  * The means of `exact` are large against their spread where planes are powers of two.
  * Of `border` the first 16 of 256 elements are 0, the others of a mean of 10 spreads; of
- * `step` they are 10, 100 or 1000 spreads above the others, by channel.
+ * `step` they are 10, 100 or 1000 spreads above the others, by channel. Of `peak` one of the
+ * second 16 is 1000 spreads above the others, another one in each of 16 channels.
  */
 #ifndef TOOLS_CHECK_PROBLEM_H
 #define TOOLS_CHECK_PROBLEM_H
@@ -38,6 +39,8 @@ typedef enum data_kind {
     DATA_EXACT,
     DATA_BORDER,
     DATA_STEP,
+    DATA_PEAK,
+    DATA_INFS,
     DATA_KINDS
 } data_kind;
 

@@ -83,6 +83,8 @@ static const char help[] =
     "  nan, inf, ninf  one such value, in the middle channel\n"
     "  exact           integers whose sums need no rounding\n"
     "  border, step    the first 16 of each 256 elements differ from the others\n"
+    "  peak            one of the 16 elements behind them is 1000 spreads above the others\n"
+    "  infs            Inf in the first sample, -Inf in the last, of the middle channel\n"
     "\n"
     "Examples:\n"
     "  syncbn check                                   every usable device\n"

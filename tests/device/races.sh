@@ -1,0 +1,38 @@
+#!/bin/sh
+# Small problems on Oclgrind's device, which reports races between work-items, accesses out of bounds and
+# barriers that not all work-items reach. Each barrier of cl/gpu that is taken out is reported. Its
+# --uninitialized stays off: 21.10 crashes on vectors and reports fma() of values that the host has
+# written.
+# Environment: srcdir, SYNCBN (the command), OCLGRIND. Runs in the build directory.
+
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${SYNCBN:=tools/syncbn/syncbn}" "${OCLGRIND:=oclgrind}"
+
+# Small tensors have several slices.
+export SYNCBN_TUNING=slices=10000
+
+# watch FORM PROBLEM...: kernels that are not optimised, for else those that combine have an intrinsic of
+# clang's that Oclgrind 21.10 does not know.
+watch() {
+    form=$1
+    shift
+    rm -f "$work/log"
+    "$OCLGRIND" --data-races --max-errors 20 --log "$work/log" \
+        "$SYNCBN" check --form "$form" --build-options -cl-opt-disable "$@" \
+        > "$work/out" 2> "$work/err"
+    status=$?
+    check "form $form: $# problems, status $status" \
+        eval "[ $status -eq 0 ] && grep -q '^device 0: Oclgrind' \"\$work/out\" &&
+              ! grep -q FATAL \"\$work/err\""
+    check 'nothing is reported' [ ! -s "$work/log" ]
+    [ ! -s "$work/log" ] || sed 's/^/# /' "$work/log"
+}
+
+# Rows of one element; columns; blocks that are summed again; large planes in turns and slices; several
+# batches of small ones; the wide format.
+watch gpu mb20ic5 mb5ic19il3,last mb1ic2il300,data=step,grad=step mb16ic16il65,passes=f \
+    mb20ic5il5,passes=f mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge
+# Blocks of either layout with tails, in buffers with offsets and in views.
+watch cpu mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 \
+    mb20ic5 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge
+echo "1..$count"
