@@ -4,7 +4,8 @@ python_scripts = \
 	tests/python/bits.sh \
 	tests/python/faults.sh \
 	tests/python/layout.sh \
-	tests/python/module.sh
+	tests/python/module.sh \
+	tests/python/replicas.sh
 dist_check_SCRIPTS += $(python_scripts)
 EXTRA_DIST += \
 	tests/python/bench.py \
@@ -16,6 +17,7 @@ EXTRA_DIST += \
 	tests/python/layout.py \
 	tests/python/module.py \
 	tests/python/rank.py \
+	tests/python/replicas.py \
 	tests/python/tap.py
 TESTS += $(python_scripts)
 TIMED_TESTS += tests/python/faults.sh

@@ -8,6 +8,7 @@ doc/python.md is the guide.
 """
 
 from syncbn._c import SyncBatchNormError
+from syncbn.torch._data_parallel import DataParallel
 from syncbn.torch._module import (
     SyncBatchNorm,
     convert_sync_batchnorm,
@@ -15,6 +16,7 @@ from syncbn.torch._module import (
 )
 
 __all__ = [
+    "DataParallel",
     "SyncBatchNorm",
     "SyncBatchNormError",
     "convert_sync_batchnorm",

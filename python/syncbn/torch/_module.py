@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Protocol, Sequence, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -22,6 +22,13 @@ def _out_of_graphs(function: _Function) -> _Function:
     compiler = getattr(torch, "compiler", None)
     disable = getattr(compiler, "disable", None)
     return disable(function) if disable else function
+
+
+class Replica(Protocol):
+    """One of several replicas in a process."""
+
+    def meet(self, layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+        """y of this replica, once all of them have come to the layer."""
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -63,6 +70,9 @@ class SyncBatchNorm(_BatchNorm):
     process_group: Any
     # The class that convert_sync_batchnorm found, for the way back.
     converted_from: type[_BatchNorm] | None = None
+    # Of a replica's layer: its replica, and the layer that passes are made by.
+    replica: Replica | None = None
+    original: SyncBatchNorm
 
     def __init__(
         self,
@@ -108,7 +118,10 @@ class SyncBatchNorm(_BatchNorm):
         """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
-        return self._train(input, residual)
+        if self.replica is not None:
+            return self.replica.meet(self, input, residual)
+        residuals = () if residual is None else (residual,)
+        return self.train_replicas((input,), residuals, self.weight, self.bias)[0]
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
@@ -125,9 +138,17 @@ class SyncBatchNorm(_BatchNorm):
         return _behind(y, residual, self.activation, self.slope)
 
     @_out_of_graphs
-    def _train(self, input: Tensor, residual: Tensor | None) -> Tensor:
+    def train_replicas(
+        self,
+        inputs: Sequence[Tensor],
+        residuals: Sequence[Tensor],
+        weight: Tensor | None,
+        bias: Tensor | None,
+    ) -> Sequence[Tensor]:
+        """A forward pass in training of all replicas of this process: y of each. weight and bias
+        have a row for each replica, or none."""
         call = Call(
-            group_of(self.process_group, self.timeout),
+            group_of(self.process_group, self.timeout, len(inputs)),
             self.name,
             self.eps,
             self.activation,
@@ -135,18 +156,20 @@ class SyncBatchNorm(_BatchNorm):
             self.gradients,
             self.track_running_stats,
         )
-        tensors = (input,) if residual is None else (input, residual)
         try:
-            _check_shape(input)
-            for name, tensor in zip(("input", "residual"), tensors):
-                _check_tensor(name, tensor, input)
+            for place, input in enumerate(inputs):
+                _check_shape(input)
+                _check_tensor("input", input, input)
+                _check_alike(input, inputs[0])
+                if residuals:
+                    _check_tensor("residual", residuals[place], input)
         except ValueError:
             call.refuse(self.num_features)
             raise
-        y: Tensor = Node.apply(call, self.num_features, self.weight, self.bias, *tensors)
+        y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
         if self.track_running_stats:
             self._track(call)
-        return y
+        return (y,) if len(inputs) == 1 else y
 
     def _track(self, call: Call) -> None:
         """Updates the running statistics by the batch's, with the unbiased variance."""
@@ -330,6 +353,14 @@ def _check_shape(input: Tensor) -> None:
         raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
     if input.size(1) == 0:
         raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+
+
+def _check_alike(input: Tensor, first: Tensor) -> None:
+    if input.dim() != first.dim() or input.dtype != first.dtype:
+        raise ValueError(
+            f"input: expected {first.dim()} dimensions of {str(first.dtype)[6:]} as in the first "
+            f"replica, got {input.dim()} of {str(input.dtype)[6:]}"
+        )
 
 
 def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:

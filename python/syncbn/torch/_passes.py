@@ -130,9 +130,11 @@ class _Buffers:
         return self.read(tensor)
 
     def affine(self, weight: Tensor | None, bias: Tensor | None) -> tuple[int | None, int | None]:
-        """Weight and bias; a missing bias is zeros."""
+        """Weight and bias; a missing bias is zeros. Those of replicas are equal."""
         if weight is None:
             return None, None
+        if weight.dim() > 1:
+            weight, bias = weight[0], None if bias is None else bias[0]
         return self.floats(weight), self.floats(torch.zeros_like(weight) if bias is None else bias)
 
     def finish(self) -> None:
@@ -150,6 +152,7 @@ class _Buffers:
 class Node(torch.autograd.Function):
     """Batch norm over the replicas of a group: apply(call, channels, weight, bias, *tensors).
 
+    weight    (C), or a row for each replica: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
     returns   y of each replica
@@ -264,16 +267,21 @@ def backward(
 
 
 def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) -> Tensor | None:
-    """The replicas' gradients of a parameter as one: their sum, or, where each has the group's
-    sum, what DistributedDataParallel makes of local sums: that sum over the number of ranks."""
+    """The replicas' gradients of a parameter as one, or as rows that add up to it: their sum, or,
+    where each has the group's sum, what DistributedDataParallel makes of local sums: that sum over
+    the number of ranks."""
     if grads is None or parameter is None:
         return None
+    rows = parameter.dim() > 1
     if call.gradients == "group":
         grad = grads[0]
         if call.group.world_size > 1:
             grad /= call.group.world_size
+        if rows:
+            grads[1:] = 0
+            grad = grads
     else:
-        grad = grads[0] if call.group.replicas == 1 else grads.sum(0)
+        grad = grads if rows else grads[0] if call.group.replicas == 1 else grads.sum(0)
     return grad.to(parameter.dtype)
 
 
