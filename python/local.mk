@@ -8,6 +8,7 @@ syncbn_python = \
 	python/syncbn/mpi.py
 syncbn_torch_python = \
 	python/syncbn/torch/__init__.py \
+	python/syncbn/torch/_average.py \
 	python/syncbn/torch/_data_parallel.py \
 	python/syncbn/torch/_distributed.py \
 	python/syncbn/torch/_groups.py \

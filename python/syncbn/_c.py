@@ -75,6 +75,8 @@ class Shard(Structure):
 Start = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_void_p))
 Test = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int))
 Missing = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_int))
+Split = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_int), c_int, c_int, c_void_p)
+End = ctypes.CFUNCTYPE(None, c_void_p)
 
 
 class Transport(Structure):
@@ -86,8 +88,8 @@ class Transport(Structure):
         ("start", Start),
         ("test", Test),
         ("missing", Missing),
-        ("split", c_void_p),
-        ("end", c_void_p),
+        ("split", Split),
+        ("end", End),
     ]
 
 
@@ -126,12 +128,23 @@ class BatchnormConfig(Structure):
     ]
 
 
+class Tensors(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("buffers", POINTER(Buffer)),
+        ("num_wait", c_uint32),
+        ("wait_list", c_void_p),
+        ("event", c_void_p),
+    ]
+
+
 STRUCTS: dict[str, type[Structure]] = {
     "sbn_buffer": Buffer,
     "sbn_shard": Shard,
     "sbn_transport": Transport,
     "sbn_group_config": GroupConfig,
     "sbn_batchnorm_config": BatchnormConfig,
+    "sbn_tensors": Tensors,
 }
 
 
@@ -187,6 +200,17 @@ sbn_forward = function(lib, "sbn_forward", c_int, c_void_p, c_void_p, c_void_p, 
 sbn_backward = function(
     lib, "sbn_backward", c_int, c_void_p, c_void_p, c_void_p, c_uint32, c_void_p
 )
+sbn_data_parallel_create = function(
+    lib, "sbn_data_parallel_create", c_int, c_void_p, c_void_p, POINTER(c_void_p)
+)
+sbn_data_parallel_destroy = function(lib, "sbn_data_parallel_destroy", c_int, c_void_p)
+sbn_average_gradients_begin = function(
+    lib,
+    "sbn_average_gradients_begin",
+    c_int,
+    *(c_void_p, POINTER(c_size_t), c_size_t, POINTER(Tensors), POINTER(c_void_p)),
+)
+sbn_exchange_end = function(lib, "sbn_exchange_end", c_int, c_void_p)
 
 # OpenCL's loader is one of the library's own dependencies.
 clGetPlatformIDs = function(lib, "clGetPlatformIDs", c_int, c_uint32, c_void_p, c_void_p)

@@ -1,6 +1,7 @@
 # The package for Python, from the source, over the library just built. What needs PyTorch is skipped
 # without it: configure says so.
 python_scripts = \
+	tests/python/average.sh \
 	tests/python/bits.sh \
 	tests/python/faults.sh \
 	tests/python/layout.sh \
@@ -8,6 +9,7 @@ python_scripts = \
 	tests/python/replicas.sh
 dist_check_SCRIPTS += $(python_scripts)
 EXTRA_DIST += \
+	tests/python/average.py \
 	tests/python/bench.py \
 	tests/python/bits.py \
 	tests/python/cases.py \
@@ -20,5 +22,5 @@ EXTRA_DIST += \
 	tests/python/replicas.py \
 	tests/python/tap.py
 TESTS += $(python_scripts)
-TIMED_TESTS += tests/python/faults.sh
+TIMED_TESTS += tests/python/average.sh tests/python/faults.sh
 PATIENT_TESTS += tests/python/bits.sh

@@ -8,6 +8,7 @@ doc/python.md is the guide.
 """
 
 from syncbn._c import SyncBatchNormError
+from syncbn.torch._average import average_exactly
 from syncbn.torch._data_parallel import DataParallel
 from syncbn.torch._module import (
     SyncBatchNorm,
@@ -19,6 +20,7 @@ __all__ = [
     "DataParallel",
     "SyncBatchNorm",
     "SyncBatchNormError",
+    "average_exactly",
     "convert_sync_batchnorm",
     "revert_sync_batchnorm",
 ]

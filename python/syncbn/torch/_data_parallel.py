@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import torch
 from torch import Tensor, nn
 
-from syncbn.torch._module import SyncBatchNorm
+from syncbn.torch._module import IGNORED, SyncBatchNorm
 
 # What PyTorch aligns memory to: its kernels' sums may depend on it.
 _ALIGNMENT = 64
@@ -46,6 +46,8 @@ class DataParallel(nn.Module):
         if replicas < 1:
             raise ValueError(f"replicas: expected at least 1, got {replicas}")
         self.module, self.replicas, self.dim = module, replicas, dim
+        if hasattr(module, IGNORED):
+            setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
         # Gradients of replicas apart, by the parameter, for those that are there.
         self.apart: dict[nn.Parameter, list[Tensor] | None] = {}
 

@@ -10,10 +10,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parallel import DistributedDataParallel
 
 from syncbn.torch._groups import group_of
 from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
 
+# Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
+# that it is given.
+IGNORED = "_ddp_params_and_buffers_to_ignore"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -221,10 +225,15 @@ class SyncBatchNorm(_BatchNorm):
         Parameters and buffers stay the same objects. Layers are named by their path in the model,
         "features.1". Layers that are SyncBatchNorm already get process_group, timeout, gradients
         and name.
+
+        With gradients="group" DistributedDataParallel of this model averages the layers' gradients
+        not again, and does not send rank 0's weight and bias to the others when it begins.
         """
-        return _replace(
+        made = _replace(
             module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)
         )
+        _mark(made)
+        return made
 
     @classmethod
     def revert_sync_batchnorm(cls, module: nn.Module) -> nn.Module:
@@ -279,6 +288,19 @@ def _replace(
             parent, _, name = path.rpartition(".")
             setattr(module.get_submodule(parent), name, new)
     return made[id(module)] or module
+
+
+def _mark(model: nn.Module) -> None:
+    """Tells DistributedDataParallel which parameters have the gradients of all processes."""
+    names: dict[str, set[str]] = {"local": set(), "group": set()}
+    for path, layer in model.named_modules():
+        if isinstance(layer, SyncBatchNorm):
+            names[layer.gradients] |= {f"{path}.{name}" for name in ("weight", "bias")}
+    before = set(getattr(model, IGNORED, ()))
+    ignored = before - names["local"] | names["group"]
+    if ignored != before:
+        mark: Any = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
+        mark(model, sorted(ignored))
 
 
 def _converted(
