@@ -15,6 +15,7 @@ from syncbn.torch._module import (
     convert_sync_batchnorm,
     revert_sync_batchnorm,
 )
+from syncbn.torch._opencl import register_opencl_backend
 
 __all__ = [
     "DataParallel",
@@ -22,5 +23,6 @@ __all__ = [
     "SyncBatchNormError",
     "average_exactly",
     "convert_sync_batchnorm",
+    "register_opencl_backend",
     "revert_sync_batchnorm",
 ]

@@ -13,6 +13,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
 from syncbn.torch._groups import group_of
+from syncbn.torch._opencl import device_of, is_registered
 from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
@@ -151,8 +152,10 @@ class SyncBatchNorm(_BatchNorm):
     ) -> Sequence[Tensor]:
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
+        there = next((input for input in inputs if input.numel()), inputs[0])
+        device = device_of(there) if is_registered(there) and there.numel() else None
         call = Call(
-            group_of(self.process_group, self.timeout, len(inputs)),
+            group_of(self.process_group, self.timeout, len(inputs), device),
             self.name,
             self.eps,
             self.activation,
@@ -167,6 +170,8 @@ class SyncBatchNorm(_BatchNorm):
                 _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
+            if weight is not None:
+                _check_device("weight", weight, inputs[0])
         except ValueError:
             call.refuse(self.num_features)
             raise
@@ -190,8 +195,8 @@ class SyncBatchNorm(_BatchNorm):
             var *= call.count / (call.count - 1)
         assert self.running_mean is not None and self.running_var is not None
         with torch.no_grad():
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
-            self.running_var.lerp_(var.to(self.running_var.dtype), momentum)
+            for running, value in (self.running_mean, mean), (self.running_var, var):
+                running.lerp_(value.to(running.device, running.dtype), momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]
@@ -377,7 +382,13 @@ def _check_shape(input: Tensor) -> None:
         raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
 
+def _check_device(name: str, tensor: Tensor, input: Tensor) -> None:
+    if tensor.device != input.device:
+        raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
+
+
 def _check_alike(input: Tensor, first: Tensor) -> None:
+    _check_device("input", input, first)
     if input.dim() != first.dim() or input.dtype != first.dtype:
         raise ValueError(
             f"input: expected {first.dim()} dimensions of {str(first.dtype)[6:]} as in the first "
@@ -387,8 +398,9 @@ def _check_alike(input: Tensor, first: Tensor) -> None:
 
 def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
     """What the C library cannot see."""
-    if tensor.device.type != "cpu":
+    if tensor.device.type != "cpu" and not is_registered(tensor):
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
+    _check_device(name, tensor, input)
     if tensor.dtype not in TYPES:
         raise ValueError(
             f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"

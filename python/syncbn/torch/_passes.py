@@ -12,6 +12,7 @@ from torch.autograd.function import once_differentiable
 from syncbn import _c
 from syncbn._device import Device
 from syncbn._group import Group, Layer, Saved, Settings
+from syncbn.torch._opencl import BackendDevice, handle_of
 
 TYPES = {
     torch.float32: _c.CONSTANTS["SBN_F32"],
@@ -106,6 +107,8 @@ class _Buffers:
         self._kept: list[Tensor] = []
 
     def __enter__(self) -> _Buffers:
+        if isinstance(self._device, BackendDevice):
+            self._device.synchronize()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -114,18 +117,27 @@ class _Buffers:
 
     def read(self, tensor: Tensor) -> int | None:
         """Of a dense tensor that the pass reads; None without elements."""
-        return self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        return self._wrap(tensor)
 
     def write(self, tensor: Tensor) -> int | None:
         """Of a dense tensor that the pass writes."""
-        mem = self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        mem = self._wrap(tensor)
         if mem:
             self._written.append((mem, tensor.numel() * tensor.element_size()))
         return mem
 
+    def place(self, shard: _c.Shard, **tensors: Tensor | None) -> None:
+        """Sets where in their memory the tensors of a backend begin."""
+        if isinstance(self._device, BackendDevice):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    getattr(shard, name).offset = tensor.storage_offset()
+
     def floats(self, tensor: Tensor) -> int | None:
-        """Of a parameter, as floats."""
+        """Of a parameter, as floats, at the beginning of their memory."""
         tensor = tensor.detach().float().contiguous()
+        if tensor.storage_offset() and isinstance(self._device, BackendDevice):
+            tensor = tensor.clone()
         self._kept.append(tensor)
         return self.read(tensor)
 
@@ -141,10 +153,12 @@ class _Buffers:
         """Waits until what the pass writes is in the tensors."""
         self._device.finish(self._written)
 
-    def _wrap(self, address: int, size: int) -> int | None:
-        if not size:
+    def _wrap(self, tensor: Tensor) -> int | None:
+        if not tensor.numel():
             return None
-        mem = self._device.wrap(address, size)
+        if isinstance(self._device, BackendDevice):
+            return handle_of(tensor)
+        mem = self._device.wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self._mems.append(mem)
         return mem
 
@@ -190,6 +204,8 @@ class Node(torch.autograd.Function):
                 shard.weight.mem, shard.bias.mem = weight_mem, bias_mem
                 if residuals:
                     shard.residual.mem = buffers.read(residuals[place])
+                    buffers.place(shard, residual=residuals[place])
+                buffers.place(shard, x=x, y=ys[place])
             status = _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
             if status:
                 _fail(group, status, first)
@@ -237,8 +253,9 @@ def backward(
     channels = layer.settings.channels
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    weight_grad = torch.empty(group.replicas, channels) if wants_weight else None
-    bias_grad = torch.empty(group.replicas, channels) if wants_bias else None
+    where = xs[0].device
+    weight_grad = torch.empty(group.replicas, channels, device=where) if wants_weight else None
+    bias_grad = torch.empty(group.replicas, channels, device=where) if wants_bias else None
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
     with group.lock, _Buffers(device) as buffers:
         weight_mem, bias_mem = buffers.affine(weight, bias)
@@ -248,14 +265,18 @@ def backward(
             shard.shape[: x.dim()] = x.shape
             shard.x.mem, shard.dy.mem = buffers.read(x), buffers.read(dys[place])
             shard.dx.mem = buffers.write(dxs[place])
+            buffers.place(shard, x=x, dy=dys[place], dx=dxs[place])
             shard.weight.mem, shard.bias.mem = weight_mem, bias_mem
             shard.weight_grad.mem = shard.bias_grad.mem = shard.residual_grad.mem = None
             if weight_grad is not None:
                 shard.weight_grad.mem = buffers.write(weight_grad[place])
+                buffers.place(shard, weight_grad=weight_grad[place])
             if bias_grad is not None:
                 shard.bias_grad.mem = buffers.write(bias_grad[place])
+                buffers.place(shard, bias_grad=bias_grad[place])
             if dzs:
                 shard.residual_grad.mem = buffers.write(dzs[place])
+                buffers.place(shard, residual_grad=dzs[place])
         group.check(_c.sbn_backward(layer.handle, layer.shards_at, saved.handle, flags, None))
         buffers.finish()
     return (
