@@ -51,7 +51,7 @@ typedef enum sbn_type {
  * yours. This struct is a part of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {
-    struct _cl_mem *mem; /* a cl_mem; NULL: no buffer */
+    struct _cl_mem *mem; /* a cl_mem, or what SBN_HOST_BUFFER makes; NULL: no buffer */
     size_t offset;       /* of the first element, in elements */
 } sbn_buffer;
 
@@ -59,6 +59,18 @@ typedef struct sbn_buffer {
     { \
         NULL, 0 \
     }
+
+/* A buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values); */
+#define SBN_HOST_BUFFER(address) \
+    { \
+        (struct _cl_mem *)(address), 0 \
+    }
+
+/* Where the buffers of a shard are. */
+typedef enum sbn_memory {
+    SBN_MEMORY_DEVICE = 0, /* OpenCL's buffers */
+    SBN_MEMORY_HOST = 1    /* memory of the host: SBN_HOST_BUFFER */
+} sbn_memory;
 
 /*
  * One replica's shard: its part of the batch, and the buffers that belong to it.
@@ -91,6 +103,13 @@ typedef struct sbn_buffer {
  * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
  * is dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a
  * view compiles kernels.
+ *
+ * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
+ * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs
+ * are complete when the call that makes them returns: sbn_pass_end, and those that begin and end a
+ * pass, wait for the queue then, also for your commands on it. Until then, after an error too, the
+ * memory must stay. The sizes of the buffers are not known here, so they are not checked. Replicas
+ * of both kinds may be in one call. A view that is written needs a driver that does not copy.
  */
 typedef struct sbn_shard {
     size_t size;     /* sizeof(sbn_shard) */
@@ -113,13 +132,14 @@ typedef struct sbn_shard {
     size_t y_pitch;                     /* of y, as x_pitch */
     size_t dy_pitch;                    /* of dy, as x_pitch */
     size_t dx_pitch;                    /* of dx, as x_pitch */
+    sbn_memory memory;                  /* of all buffers: see above */
 } sbn_shard;
 
 #define SBN_SHARD_INIT \
     { \
         sizeof(sbn_shard), 0, {0, 0, 0, 0, 0}, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
-            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0 \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0, SBN_MEMORY_DEVICE \
     }
 
 /*

@@ -11,6 +11,7 @@
 #include "layer/saved.h"
 #include "plan/plan.h"
 #include "program/kernel_constants.h"
+#include "tensor/host.h"
 
 typedef struct sbn_layer_pass sbn_layer_pass;
 
@@ -60,6 +61,7 @@ struct sbn_layer_pass {
     unsigned flags;
     const sbn_shard *given; /* by the caller, who must keep them until they are copied */
     sbn_shard *shards;
+    sbn_host_buffers *host; /* per replica: what stands in the shard for memory of the host */
     sbn_shape *shapes;
     cl_event *ready; /* per replica: after the caller's wait list */
     cl_event *last;  /* per replica: the last command of step 3 */

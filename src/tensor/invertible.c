@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/type.h"
 #include "tensor/shard.h"
@@ -57,6 +58,12 @@ static int check(const sbn_batchnorm *layer, size_t replica, const float *weight
 static int read_floats(sbn_replica *replica, const sbn_buffer *buffer, const sbn_shard *shard,
                        size_t count, float *out)
 {
+    if (shard->memory == SBN_MEMORY_HOST) {
+        if (shard->num_wait > 0)
+            clWaitForEvents(shard->num_wait, shard->wait_list);
+        memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset, sizeof *out * count);
+        return SBN_SUCCESS;
+    }
     const cl_int code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE,
                                             sizeof *out * buffer->offset, sizeof *out * count, out,
                                             shard->num_wait,

@@ -103,6 +103,9 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (!status && shard->num_wait > 0 && !shard->wait_list)
             status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL",
                                who, shard->num_wait);
+        if (!status && (unsigned)shard->memory > SBN_MEMORY_HOST)
+            status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: memory: expected an sbn_memory, got %d",
+                               who, (int)shard->memory);
         if (!status)
             status = set_gaps(&shapes[r], shard, needs, who);
         if (status)

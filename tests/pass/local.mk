@@ -79,6 +79,7 @@ pass_tests = \
 	tests/pass/from_output_bits \
 	tests/pass/from_output_refused \
 	tests/pass/frozen \
+	tests/pass/host_memory \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
 	tests/pass/on_device \
@@ -96,6 +97,8 @@ tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
 tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)
+tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)
+tests_pass_host_memory_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_frozen_SOURCES = \
 	tests/pass/frozen.c \
 	tests/pass/frozen.h \
