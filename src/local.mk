@@ -159,6 +159,8 @@ libsyncbn_core_la_SOURCES = \
 	src/launch/reduce.h \
 	src/launch/running_table.c \
 	src/launch/running_table.h \
+	src/launch/tracking.c \
+	src/launch/tracking.h \
 	src/launch/whole.c \
 	src/launch/whole.h \
 	src/launch/workspace.c \

@@ -104,6 +104,14 @@ typedef enum sbn_memory {
  * is dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a
  * view compiles kernels.
  *
+ * Running statistics. With running_mean and running_var a layer that has running statistics uses
+ * these buffers in the place of its own mean and variance, by the same settings; the number of
+ * batches stays the layer's. sbn_forward in training updates them, as outputs, on each replica that
+ * has them, unless SBN_KEEP_RUNNING_STATS is given: from equal values all replicas of all ranks come
+ * to the same bits. sbn_evaluate, and sbn_forward in evaluation or frozen, wait for those of the
+ * first shard that has them, read them for all replicas, and leave a copy in the layer. The layer's
+ * own are otherwise neither read nor written; checkpoints and folding know only those.
+ *
  * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
  * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs
  * are complete when the call that makes them returns: sbn_pass_end, and those that begin and end a
@@ -133,13 +141,16 @@ typedef struct sbn_shard {
     size_t dy_pitch;                    /* of dy, as x_pitch */
     size_t dx_pitch;                    /* of dx, as x_pitch */
     sbn_memory memory;                  /* of all buffers: see above */
+    sbn_buffer running_mean;            /* C floats; mem NULL: the layer's own. See above */
+    sbn_buffer running_var;             /* as running_mean; both or neither */
 } sbn_shard;
 
 #define SBN_SHARD_INIT \
     { \
         sizeof(sbn_shard), 0, {0, 0, 0, 0, 0}, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
-            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0, SBN_MEMORY_DEVICE \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0, SBN_MEMORY_DEVICE, \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT \
     }
 
 /*

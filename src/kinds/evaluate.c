@@ -50,9 +50,12 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
         return sbn__forward_evaluation(layer, shards);
     sbn_group *group = layer->group;
     sbn__forget_events(group, shards);
-    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->shapes);
+    const unsigned needs = APPLY_NEEDS | SBN_READS_RUNNING;
+    status = sbn__check_shards(layer, shards, needs, "evaluation", layer->shapes);
     if (!status)
-        status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "evaluation");
+        status = sbn__check_apart(layer, shards, layer->shapes, needs, "evaluation");
+    if (!status)
+        status = sbn__running_given(layer, shards);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);

@@ -71,6 +71,7 @@ struct sbn_layer_pass {
     uint64_t own;   /* values per channel of this rank */
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
+    double weight;  /* of the batch in running statistics, where the host combines */
     size_t strip;   /* channels of a work-group, where one launch does all steps */
     int pending;    /* its accumulators are to be combined, or combined once more */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */

@@ -54,8 +54,8 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
 {
     sbn_buffer *const tensors[] = {&shard->x,  &shard->y,        &shard->dy,
                                    &shard->dx, &shard->residual, &shard->residual_grad};
-    sbn_buffer *const floats[] = {&shard->weight, &shard->bias, &shard->weight_grad,
-                                  &shard->bias_grad};
+    sbn_buffer *const floats[] = {&shard->weight,    &shard->bias,         &shard->weight_grad,
+                                  &shard->bias_grad, &shard->running_mean, &shard->running_var};
     sbn_use uses[SBN_MAX_USES];
     buffers->count = 0;
     if (shard->memory != SBN_MEMORY_HOST)
@@ -99,4 +99,12 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica)
     }
     buffers->count = 0;
     return status;
+}
+
+void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)
+{
+    for (size_t i = 0; i < buffers->count; ++i)
+        if (buffers->of[i].mem == mem)
+            return buffers->of[i].address;
+    return NULL;
 }

@@ -26,6 +26,9 @@ typedef struct sbn_host_buffers {
 int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
                    const sbn_shape *shape, unsigned needs, int affine, const char *who);
 
+/* The address of a buffer; NULL: it is none of these. */
+void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);
+
 /* Waits for the replica's queue; what was written is then in the memory, of which nothing is held. */
 int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica);
 

@@ -32,8 +32,8 @@ int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned ne
 static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
                       cl_uint gap, int written, int optional)
 {
-    return (sbn_use){name,     *buffer,     shape->elements, shape->type, written,
-                     optional, shape->rows, gap,             0};
+    return (sbn_use){name, *buffer, shape->elements, shape->type, written, optional, shape->rows,
+                     gap,  0};
 }
 
 /* The residual is dense, as its gradient. */
@@ -57,8 +57,8 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_READS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_RESIDUAL)
-            uses[count++] = (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1,
-                                      0, 0};
+            uses[count++] =
+                (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1, 0, 0};
         if (needs & SBN_NEEDS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
         if (needs & SBN_NEEDS_DY && !replaces_dy)
@@ -66,17 +66,24 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_MAY_DX)
             uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
         if (needs & SBN_MAY_RESIDUAL_GRAD)
-            uses[count++] =
-                (sbn_use){"residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0,
-                          0};
+            uses[count++] = (sbn_use){
+                "residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0, 0};
         if (affine && needs & SBN_NEEDS_WEIGHT)
             uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
             uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0, 0};
     }
+    if (needs & (SBN_MAY_TRACK | SBN_READS_RUNNING)) {
+        const int writes = (needs & SBN_MAY_TRACK) != 0;
+        uses[count++] =
+            (sbn_use){"running_mean", shard->running_mean, channels, SBN_F32, writes, 1, 1, 0, 0};
+        uses[count++] =
+            (sbn_use){"running_var", shard->running_var, channels, SBN_F32, writes, 1, 1, 0, 0};
+    }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0, 0};
+        uses[count++] =
+            (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0, 0};
         uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0, 0};
     }
     for (size_t i = 0; i < count; ++i)

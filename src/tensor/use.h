@@ -17,7 +17,9 @@ enum {
     SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
     SBN_NEEDS_RESIDUAL = 256,
     SBN_MAY_RESIDUAL_GRAD = 512, /* mem may be NULL; it may be over dy */
-    SBN_READS_Y = 1024           /* in the place of x */
+    SBN_READS_Y = 1024,          /* in the place of x */
+    SBN_MAY_TRACK = 2048,        /* running statistics: written; mem may be NULL */
+    SBN_READS_RUNNING = 4096     /* running statistics: read; mem may be NULL */
 };
 
 /* A buffer that a call accesses. */

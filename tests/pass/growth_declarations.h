@@ -77,6 +77,7 @@ typedef struct shard {
     void **event;
     size_t x_pitch, y_pitch, dy_pitch, dx_pitch;
     int memory;
+    buffer running_mean, running_var;
 #endif
     LATER
 } shard;

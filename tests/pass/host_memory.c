@@ -47,8 +47,8 @@ static void fill(sbn_type type)
 
 static sbn_buffer *tensor_of(sbn_shard *s, size_t t)
 {
-    sbn_buffer *const all[TENSORS] = {&s->x, &s->residual, &s->dy, &s->y, &s->dx,
-                                      &s->residual_grad};
+    sbn_buffer *const all[TENSORS] = {&s->x, &s->residual, &s->dy,
+                                      &s->y, &s->dx,       &s->residual_grad};
     return all[t];
 }
 
@@ -107,8 +107,8 @@ static uint64_t digest(sbn_shard *shards, size_t replicas, cl_command_queue queu
                                          sizeof v->tensors[t], v->tensors[t], 0, NULL, NULL),
                      "clEnqueueReadBuffer");
         for (size_t c = 0; !s->memory && c < VECTORS; ++c)
-            must(clEnqueueReadBuffer(queue, vector_of(s, c)->mem, CL_TRUE, 0,
-                                     sizeof v->vectors[c], v->vectors[c], 0, NULL, NULL),
+            must(clEnqueueReadBuffer(queue, vector_of(s, c)->mem, CL_TRUE, 0, sizeof v->vectors[c],
+                                     v->vectors[c], 0, NULL, NULL),
                  "clEnqueueReadBuffer");
         sum = digest_of(sum, v, sizeof *v);
     }
@@ -196,7 +196,8 @@ static uint64_t run(sbn_group *group, const kind *k, const setting *s, sbn_memor
         cl_int state = 1;
         must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
              "clGetEventInfo");
-        must(state == CL_COMPLETE ? CL_SUCCESS : SBN_TIMEOUT, "the event is that of a complete one");
+        must(state == CL_COMPLETE ? CL_SUCCESS : SBN_TIMEOUT,
+             "the event is that of a complete one");
     }
     if (event)
         must(clReleaseEvent(event), "clReleaseEvent");

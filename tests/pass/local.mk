@@ -86,6 +86,7 @@ pass_tests = \
 	tests/pass/overlaps \
 	tests/pass/passes \
 	tests/pass/running \
+	tests/pass/running_given \
 	tests/pass/saved \
 	tests/pass/soak \
 	tests/pass/steady \
@@ -115,6 +116,8 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
+tests_pass_running_given_SOURCES = tests/pass/running_given.c $(programs_kept)
+tests_pass_running_given_LDFLAGS = $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
