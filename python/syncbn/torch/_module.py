@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from syncbn.torch._groups import group_of
-from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
+from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -133,7 +133,7 @@ class SyncBatchNorm(_BatchNorm):
             self.activation,
             self.slope,
             self.gradients,
-            self.track_running_stats,
+            self._running(),
         )
         tensors = (input,) if residual is None else (input, residual)
         try:
@@ -144,27 +144,13 @@ class SyncBatchNorm(_BatchNorm):
             call.refuse(self.num_features)
             raise
         y: Tensor = Node.apply(call, self.num_features, self.weight, self.bias, *tensors)
-        if self.track_running_stats:
-            self._track(call)
         return y
 
-    def _track(self, call: Call) -> None:
-        """Updates the running statistics by the batch's, with the unbiased variance."""
-        assert self.num_batches_tracked is not None and call.stats is not None
-        self.num_batches_tracked.add_(1)
-        if not call.count:
-            return
-        if self.momentum is None:
-            momentum = 1.0 / float(self.num_batches_tracked)
-        else:
-            momentum = self.momentum
-        mean, var = call.stats[0], call.stats[1]
-        if call.count > 1:
-            var *= call.count / (call.count - 1)
-        assert self.running_mean is not None and self.running_var is not None
-        with torch.no_grad():
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
-            self.running_var.lerp_(var.to(self.running_var.dtype), momentum)
+    def _running(self) -> Running | None:
+        mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
+        if mean is None or var is None or batches is None:
+            return None
+        return Running(mean, var, batches, self.momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]
