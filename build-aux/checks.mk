@@ -53,7 +53,7 @@ AM_TESTS_ENVIRONMENT = \
 EXTRA_DIST += build-aux/run-oclgrind.sh
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel openmpi tsan
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel kernel-texts openmpi tsan
 CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
 	check-oclgrind.log
 

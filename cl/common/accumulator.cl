@@ -10,13 +10,13 @@
  *   first:  forward sum x,    backward sum dy
  *   second: forward sum x^2,  backward sum dy (x - mean)
  *
- * The macros WIDE, FORWARD_*, BACKWARD_* and FLAG_* come from src/exact/format.c: each program is
- * built for one format. A block is added only if all its terms lie below the limits, which the
+ * The macros WIDE, PASS_* and FLAG_* come from src/exact/format.c: a program that sums is built for
+ * one pass and one format. A block is added only if all its terms lie below the limits, which the
  * format holds with room for 2^31 blocks.
  */
 #define LIMB_MASK ((1L << LIMB_BITS) - 1)
 
-/* Words of both sums, and of the whole accumulator. PASS_*: the pass being compiled. */
+/* Words of both sums, and of the whole accumulator. */
 #define PASS_LIMBS (PASS_LIMBS1 + PASS_LIMBS2)
 #define PASS_LENGTH (PASS_LIMBS + 1)
 
@@ -37,9 +37,11 @@ static bool none_repeats(global const uchar *repeat, uint c, uint count)
 
 #if WIDE
 #define REPEAT_ARGUMENT , global const uchar *repeat
+#define REPEAT , repeat
 #define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
 #else
 #define REPEAT_ARGUMENT
+#define REPEAT
 #define NONE_REPEATS(c, count) false
 #endif
 

@@ -12,15 +12,14 @@
  *   coefficients  the table of src/layer/moments.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
  *   gradients     the table of a backward pass
- *   running       running mean and variance, then the count of batches, a long
+ *   means, vars   running means and variances, from their offsets on
+ *   layers        the layer's own of both, then the count of batches, a long
  *
  * A work-item combines COMBINE_SPAN channels, ABREAST at a time.
  */
 #if COMBINES
 
 #define SOURCE(i) global const long *restrict from##i, uint slices##i
-#define FORWARD_LENGTH (FORWARD_LIMBS1 + FORWARD_LIMBS2 + 1)
-#define BACKWARD_LENGTH (BACKWARD_LIMBS1 + BACKWARD_LIMBS2 + 1)
 
 /* Adds a channel's accumulators of all slices: `size` numbers each, `stride` apart. */
 static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,

@@ -1,5 +1,16 @@
-/* Step 2 of a backward pass: its arguments are those of combine.cl. */
+/* Step 2 of a backward pass; combine.cl describes the arguments. */
 #if COMBINES
+
+/* The two sums of PASS_LIMBS1 + PASS_LIMBS2 limbs, each rounded once. */
+static void sums_of(private const signed_words *limbs, private doubles *first,
+                    private doubles *second)
+{
+    words sum[SUM_WORDS], product[SQUARE_WORDS];
+    const words minus = words_of(limbs, PASS_LIMBS1, sum, SUM_WORDS);
+    const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, product, SQUARE_WORDS);
+    *first = negative_where(minus, double_of(sum, SUM_WORDS, -PASS_LOW1));
+    *second = negative_where(negative, double_of(product, SQUARE_WORDS, -PASS_LOW2));
+}
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
 static void put_gradients(uint c, uint some, uint channels, double n, words clamped,
@@ -30,7 +41,7 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
-        signed_words limbs[BACKWARD_LENGTH - 1];
+        signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, product;
         if (WIDE && !repeat[c])
@@ -38,9 +49,9 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
         const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
         const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + c, some);
         const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, channels) + c, some);
-        ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, from1, slices1, from2,
                     slices2, from3, slices3);
-        backward_sums_of(limbs, &sum, &product);
+        sums_of(limbs, &sum, &product);
         const doubles dy = sum_dy_of(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         doubles own_dy = dy, own_scaled = dy_xmu * invstd;
@@ -50,9 +61,9 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
         if (is_own && own_slices == 0)
             own_dy = own_scaled = 0.0;
         else if (is_own) {
-            ADD_SOURCES(limbs, &flags, BACKWARD_LENGTH, c, some, own, own_slices, own, 0, own, 0,
+            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, own, own_slices, own, 0, own, 0,
                         own, 0);
-            backward_sums_of(limbs, &sum, &product);
+            sums_of(limbs, &sum, &product);
             own_dy = sum_dy_of(sum, flags);
             own_scaled = sum_dy_xmu_of(sum, product, flags, mean) * invstd;
         }
@@ -61,19 +72,4 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
                       gradients);
     }
 }
-
-#if PLAIN
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
-                      global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                      global const double *restrict moments, global float *restrict gradients,
-                      global const long *restrict own, uint own_slices, uint is_own)
-{
-    const uint begin = get_global_id(0) * COMBINE_SPAN;
-    const uint end = min(begin + COMBINE_SPAN, channels);
-    combine_backward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
-                     channels, repeat, count, eps, clamps, moments, gradients, own, own_slices,
-                     is_own);
-}
-#endif
 #endif

@@ -1,5 +1,20 @@
-/* Step 2 of a forward pass: its arguments are those of combine.cl. */
+/* Step 2 of a forward pass; combine.cl describes the arguments. */
 #if COMBINES
+
+/*
+ * The integer part of the forward statistics: the first sum and n^2 times the variance, from
+ * PASS_LIMBS1 + PASS_LIMBS2 limbs, each rounded once.
+ */
+static void sums_of(private const signed_words *limbs, ulong count, private doubles *first,
+                    private doubles *n2_var)
+{
+    words sum[SUM_WORDS], squares[SQUARE_WORDS];
+    const words minus = words_of(limbs, PASS_LIMBS1, sum, SUM_WORDS);
+    const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, squares, SQUARE_WORDS);
+    *first = negative_where(minus, double_of(sum, SUM_WORDS, -PASS_LOW1));
+    *n2_var = n2_variance(sum, squares, negative, count, 2 * PASS_LOW1 - PASS_LOW2,
+                          -2 * PASS_LOW1);
+}
 
 /* Stores the statistics of the `some` channels from c on. */
 static void put_statistics(uint c, uint some, uint channels, doubles mean, doubles var,
@@ -28,22 +43,28 @@ static words finish_forward(doubles first, doubles n2_var, words flags, uint c, 
     return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
 }
 
+#define TRACKING \
+    global float *restrict means, ulong means_offset, global float *restrict vars, \
+        ulong vars_offset, global long *layers, uint tracks, uint counts, double weight, \
+        double unbiased, long batches
+
 /*
- * Updates the running statistics of `count` channels from c on: `weight` is that of the new
- * moments, `unbiased` is n / (n - 1).
+ * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
+ * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint count, uint channels, global const double *moments,
-                  global float *restrict running, double weight, double unbiased)
+static void track(uint c, uint some, uint channels, global const double *moments, TRACKING)
 {
     const double old = 1.0 - weight;
-    for (uint i = c; i < c + count; ++i) {
+    for (uint i = c; tracks && i < c + some; ++i) {
         const double mean = weight * moments[table_row(MOMENT_MEAN, channels) + i];
         const double unbiased_var = moments[table_row(MOMENT_VAR, channels) + i] * unbiased;
-        const double var = weight * unbiased_var, was_mean = old * running[i];
-        const double was_var = old * running[(ulong)channels + i];
-        running[i] = convert_float(was_mean + mean);
-        running[(ulong)channels + i] = convert_float(was_var + var);
+        const double var = weight * unbiased_var, was_mean = old * means[means_offset + i];
+        const double was_var = old * vars[vars_offset + i];
+        means[means_offset + i] = convert_float(was_mean + mean);
+        vars[vars_offset + i] = convert_float(was_var + var);
     }
+    if (counts && c == 0)
+        layers[channels] = batches;
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
@@ -53,14 +74,14 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
-        signed_words limbs[FORWARD_LENGTH - 1];
+        signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
         if (WIDE && !repeat[c])
             continue;
-        ADD_SOURCES(limbs, &flags, FORWARD_LENGTH, c, some, from0, slices0, from1, slices1, from2,
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, from1, slices1, from2,
                     slices2, from3, slices3);
-        forward_sums_of(limbs, count, &sum, &n2_var);
+        sums_of(limbs, count, &sum, &n2_var);
         const words again = finish_forward(sum, n2_var, flags, c, some, channels,
                                            convert_double(count), eps, clamps, coefficients,
                                            moments);
@@ -68,29 +89,4 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
             store_truths(again, repeat + c, some);
     }
 }
-
-/*
- * The wide format is combined last. With `tracks` the running statistics are updated then, each by
- * the work-item that may just have repeated the channel.
- */
-#if PLAIN
-kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
-                     global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                     global float *restrict coefficients, global double *moments,
-                     global float *restrict running, uint tracks, double weight, double unbiased,
-                     long batches)
-{
-    const uint begin = get_global_id(0) * COMBINE_SPAN;
-    const uint end = min(begin + COMBINE_SPAN, channels);
-    combine_forward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
-                    channels, repeat, count, eps, clamps, coefficients, moments);
-    if (!tracks)
-        return;
-    if (begin < channels)
-        track(begin, end - begin, channels, moments, running, weight, unbiased);
-    if (begin == 0)
-        *(global long *)(running + 2 * (ulong)channels) = batches;
-}
-#endif
 #endif

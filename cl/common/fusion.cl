@@ -3,15 +3,16 @@
  *
  *   z = a (x - mean) + b + residual,  y = act(z)
  *
- * and in the backward pass the gradient of z, and of the residual, in the place of dy. RESIDUAL,
- * RELU and LEAKY_RELU come from src/program/program_text.c: 1 of what the program is for, else 0. A
- * program without any of them is as if this file, fusion_forward.cl and fusion_backward.cl were not
- * there.
+ * In the backward pass the gradient of z, and of the residual, takes the place of dy. RESIDUAL, RELU
+ * and LEAKY_RELU come from src/program/program_text.c and are 1 where the program is for them, else
+ * 0. Without any of them a program is as if this file, fusion_forward.cl and fusion_backward.cl were
+ * not there.
  *
  * The backward pass needs the sign of z. From the output (inversion.cl) it is that of y. Else,
  * without a residual, it computes z again from x, by the operations of the forward pass
- * (RECOMPUTES); with one the forward pass leaves a mask (MASKED), as a bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i,
- * and rows are padded to whole words of MASK_BITS elements, of which no two work-items write one.
+ * (RECOMPUTES); with one the forward pass leaves a mask (MASKED), as a bit is less than the residual.
+ * The mask has rows like the tensor: element i of a row is bit i, and rows are padded to whole words
+ * of MASK_BITS elements, of which no two work-items write one.
  */
 #define ACTIVATES (RELU || LEAKY_RELU)
 #define FUSED (ACTIVATES || RESIDUAL)

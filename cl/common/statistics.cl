@@ -25,23 +25,8 @@ static words is_special(words flags)
 }
 
 /*
- * The integer part of the forward statistics: the first sum and n^2 times the variance, from
- * FORWARD_LIMBS1 + FORWARD_LIMBS2 limbs, each rounded once.
- */
-static void forward_sums_of(private const signed_words *limbs, ulong count, private doubles *first,
-                            private doubles *n2_var)
-{
-    words sum[SUM_WORDS], squares[SQUARE_WORDS];
-    const words minus = words_of(limbs, FORWARD_LIMBS1, sum, SUM_WORDS);
-    const words negative = words_of(limbs + FORWARD_LIMBS1, FORWARD_LIMBS2, squares, SQUARE_WORDS);
-    *first = negative_where(minus, double_of(sum, SUM_WORDS, -FORWARD_LOW1));
-    *n2_var = n2_variance(sum, squares, negative, count, 2 * FORWARD_LOW1 - FORWARD_LOW2,
-                          -2 * FORWARD_LOW1);
-}
-
-/*
- * Mean and biased variance of n > 0 values, from these two and the flags. src/exact/statistics.c
- * gives the reasons.
+ * Mean and biased variance of n > 0 values, from the first sum, n^2 times the variance,
+ * and the flags. src/exact/statistics.c gives the reasons.
  */
 static doubles mean_of(doubles first, words flags, double n)
 {
@@ -62,18 +47,7 @@ static doubles invstd_of(doubles var, double eps, uint clamps)
     return divide_exactly(1.0, root(added));
 }
 
-/* The two sums of BACKWARD_LIMBS1 + BACKWARD_LIMBS2 limbs, each rounded once. */
-static void backward_sums_of(private const signed_words *limbs, private doubles *first,
-                             private doubles *second)
-{
-    words sum[SUM_WORDS], product[SQUARE_WORDS];
-    const words minus = words_of(limbs, BACKWARD_LIMBS1, sum, SUM_WORDS);
-    const words negative = words_of(limbs + BACKWARD_LIMBS1, BACKWARD_LIMBS2, product, SQUARE_WORDS);
-    *first = negative_where(minus, double_of(sum, SUM_WORDS, -BACKWARD_LOW1));
-    *second = negative_where(negative, double_of(product, SQUARE_WORDS, -BACKWARD_LOW2));
-}
-
-/* sum dy, and sum dy (x - mean), from these and the flags. */
+/* sum dy, and sum dy (x - mean), from the two sums and the flags. */
 static doubles sum_dy_of(doubles first, words flags)
 {
     return special_or(first, flags);

@@ -1,73 +1,80 @@
 /*
- * A whole backward pass in one launch, for a group of one replica; see forward_whole.cl. dx may be
- * written over dy; dx and the gradients of weight and bias are optional (has_*). The wide format
- * writes or accumulates the gradients, of channels that are not repeated too: if its launch is
- * refused, they are as they were.
+ * CPU form: a whole backward pass in one launch, for a group of one replica; see forward_whole.cl.
+ * dx may be written over dy; dx and the gradients of weight and bias are optional (has_*). The wide
+ * format writes or accumulates the gradients, of channels that are not repeated too: if its launch
+ * is refused, they are as they were.
  */
 #if COMBINES
+#define WHOLE_ARGUMENTS \
+    global const stored *restrict x, ulong x_offset, uint x_gap, global const stored *dy, \
+        ulong dy_offset, uint dy_gap, global stored *dx, ulong dx_offset, uint dx_gap, \
+        uint has_dx, global const float *restrict weights, ulong weight_offset, uint affine, \
+        uint samples, uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
+        uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
+        double eps, uint clamps, global const float *restrict coefficients, \
+        global const double *restrict moments, global float *restrict gradients, \
+        global float *restrict weight_grad, ulong weight_grad_offset, uint has_weight_grad, \
+        global float *restrict bias_grad, ulong bias_grad_offset, uint has_bias_grad, \
+        uint accumulate BACKWARD_FUSION_PARAMETERS
+
+/* Step 2 of a strip, and its gradients of weight and bias. */
+#define COMBINE_STRIP \
+    combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c, \
+                     c + width, channels, repeat, count, eps, clamps, moments, gradients, \
+                     accumulators, 0, 0)
+#define STORE_GRADIENTS \
+    store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset, \
+                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate)
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void WHOLE(backward)(global const stored *restrict x, ulong x_offset, uint x_gap,
-                     global const stored *dy, ulong dy_offset, uint dy_gap, global stored *dx,
-                     ulong dx_offset, uint dx_gap, uint has_dx,
-                     global const float *restrict weights, ulong weight_offset, uint affine,
-                     uint samples, uint channels, uint plane, uint blocks, uint strip,
-                     float last_reciprocal, uint non_temporal,
-                     global long *restrict accumulators, global uchar *restrict repeat, double eps,
-                     uint clamps, global const float *restrict coefficients,
-                     global const double *restrict moments, global float *restrict gradients,
-                     global float *restrict weight_grad, ulong weight_grad_offset,
-                     uint has_weight_grad, global float *restrict bias_grad, ulong bias_grad_offset,
-                     uint has_bias_grad, uint accumulate BACKWARD_FUSION_PARAMETERS)
+void backward_whole_nchw(WHOLE_ARGUMENTS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (NONE_REPEATS(c, width)) {
-        store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
-                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
-                           accumulate);
+        STORE_GRADIENTS;
         return;
     }
-    const backward_tensors tensors =
-        BACKWARD_TENSORS(channels, LAST ? channels : row, LAST ? count : samples);
-    global long *sums = accumulators + (ulong)c * BACKWARD_LENGTH;
-#if LAST
-    backward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
-                       last_reciprocal, sums);
-#else
-    backward_sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
-                        strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
-#endif
-    combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
-                     c + width, channels, repeat, count, eps, clamps, moments,
-                     gradients, accumulators, 0, 0);
+    const pass_tensors tensors = PASS_TENSORS(row, samples);
+    sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
+               strip == 1 ? samples * blocks : samples, last_reciprocal,
+               accumulators + (ulong)c * PASS_LENGTH);
+    COMBINE_STRIP;
     if (WIDE)
-        store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset,
-                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
-                           accumulate);
+        STORE_GRADIENTS;
     const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
-#if LAST
-    if (applies) {
-        BACKWARD_FUSION_OF(0, 0)
-        backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset,
-                            dx_gap, 0, count, c, width,
-                            coefficients, gradients, weights + weight_offset, affine, channels, 1,
-                            non_temporal OWN_FUSION);
-    }
-#else
     /* The sample that was read last is still in the cache. */
     for (uint s = applies ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)
         backward_apply_run(x + x_offset + run + (s - 1) * x_gap,
                            dy + dy_offset + run + (s - 1) * dy_gap,
-                           dx + dx_offset + run + (s - 1) * dx_gap, 0, size,
-                           size, 0, 0, width, plane, coefficients + c, gradients + c, channels,
+                           dx + dx_offset + run + (s - 1) * dx_gap, 0, size, size, 0, 0, width,
+                           plane, coefficients + c, gradients + c, channels,
                            weights + weight_offset + c, affine, non_temporal OWN_FUSION);
     }
-#endif
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void backward_whole_nhwc(WHOLE_ARGUMENTS)
+{
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
+    const ulong count = (ulong)samples * plane;
+    if (NONE_REPEATS(c, width)) {
+        STORE_GRADIENTS;
+        return;
+    }
+    const pass_tensors tensors = PASS_TENSORS(channels, count);
+    sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
+              accumulators + (ulong)c * PASS_LENGTH);
+    COMBINE_STRIP;
+    if (WIDE)
+        STORE_GRADIENTS;
+    if ((WIDE || none_repeats(repeat, c, width)) && has_dx) {
+        BACKWARD_FUSION_OF(0, 0)
+        backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap, 0,
+                            count, c, width, coefficients, gradients, weights + weight_offset,
+                            affine, channels, 1, non_temporal OWN_FUSION);
+    }
 }
 #endif
-
-/* The other layout may follow. */
-#undef WHOLE
-#undef LAST

@@ -1,5 +1,5 @@
 /*
- * CPU form, step 1, channels first: what the kernels of reduce_nchw.cl need. A work-item sums BATCH
+ * CPU form, step 1, channels first: what reduce_nchw.cl needs. A work-item sums BATCH
  * blocks one after the other, with all lanes of a block in a vector; then it folds the lanes of all
  * of them at once, by exchanging halves of vectors. Component j of the result belongs to block j.
  *
@@ -7,13 +7,38 @@
  * blocks in the order of memory: block t of a sample belongs to channel t / blocks and is always
  * added to the same component of the limbs (there are SETS of vectors of limbs). A strip of one
  * channel numbers its blocks over all samples, and any component may add any block.
+ *
+ * A program sums for one pass. The files of the pass (elements_forward.cl and sums_forward.cl, or
+ * elements_backward.cl and sums_backward.cl) follow this one. They give the reductions behind them:
+ *
+ *   PASS_SUMS, PASS_LANE_SUMS   sums per block, and per lane where channels are last
+ *   PASS_READS_MEANS            whether blocks are summed with the channel's mean
+ *   PASS_TILE_STEPS             rows of a tile per lane, channels last
+ *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_ARGUMENTS;
+ *                               pass_skip and pass_advance move them past rows with gaps;
+ *                               pass_prefetch and pass_touch_rows fetch elements ahead
+ *   pass_line                   what a channel's elements are summed with, or WIDTH channels': set
+ *                               by pass_line_of, pass_lines_of, pass_line_at; pass_mean is in it
+ *   pass_summed                 WIDTH elements that are summed; pass_summed_edge, pass_summed_row
+ *                               where the tensor may end, and pass_summed_one
+ *   pass_sums                   the sums of a lane, or of a block: pass_clear, pass_add,
+ *                               pass_add_edge, pass_add_row
+ *   pass_keep_lanes             keeps the lanes of a block, which pass_fold_batch folds; channels
+ *                               last, pass_keep_sums, pass_take_lanes, pass_clear_lanes and
+ *                               pass_fold_lanes
+ *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
+ *   pass_add_block              adds a block to the accumulators; pass_add_ones adds many of one
+ *                               element
  */
-/* LANES_OF_BATCH: `count` arrays, each with a sum of every lane of every block. */
+/* Lanes of a batch: for each sum of a block, a vector for each block. */
 #define LANES_SIZE BATCH
-#define LANES_OF_BATCH(name, count) real name[(count) * LANES_SIZE]
-#define LANES_POINTER private real *
-#define SHARED(type, name, count) type name[count]
-#define SHARED_POINTER(type) private type *
+
+/* The slices of a tensor, as the reductions get them, and where they write accumulators. */
+#define SLICE_ARGUMENTS \
+    uint samples, uint channels, uint plane, uint blocks, uint strip, uint per_slice, \
+        float last_reciprocal, global long *restrict partial REPEAT_ARGUMENT
+#define SLICE \
+    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial REPEAT
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
@@ -38,7 +63,7 @@ static uint own_block(void)
  * a plane is shorter. Planes are `stride` apart; the first begins at `start`.
  */
 static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
-                   SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
+                   private ulong *places, private uint *sizes)
 {
     const uint at = t + own_block(), row = quotient(at, blocks);
     uint begin = (at - row * blocks) * BLOCK;
@@ -56,7 +81,7 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
 
 /* The work-group's first blocks. `start` stands for the next ones, which are not known yet. */
 static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong stride,
-                         SHARED_POINTER(ulong) places, SHARED_POINTER(uint) sizes)
+                         private ulong *places, private uint *sizes)
 {
     locate(t, blocks, plane, start, stride, places, sizes);
     vstore16((ulong16)start, 0, places + BATCH);
@@ -73,7 +98,7 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 #define LANES_IN_ORDER(v) (v)
 #endif
 #define FOLD_BATCH(name, fold)                                                                     \
-    static real name(LANES_POINTER v)                                                              \
+    static real name(private real *v)                                                              \
     {                                                                                              \
         real a[8], b[4], c[2];                                                                     \
         _Pragma("unroll") for (uint j = 0; j < 8; ++j)                                             \
@@ -93,9 +118,6 @@ static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong str
 #define PLUS(a, b) ((a) + (b))
 FOLD_BATCH(fold_batch, PLUS)
 FOLD_BATCH(largest_of_batch, larger)
-/* The same, with 0 for components without a block; `none` is the mask of these. */
-#define FOLD_BATCH_SUM(v) zero_where(fold_batch(v), none)
-#define FOLD_BATCH_LARGEST(v) zero_where(largest_of_batch(v), none)
 
 /*
  * `places` has two halves, of the current batch (at `now`) and of the next. The index of the block
@@ -108,12 +130,12 @@ static uint ahead_of(uint now, uint j, uint plane)
 }
 
 /* The values, and sizes, of this work-item's components; 0 for those without a block. */
-static real own_values(SHARED_POINTER(float) all, uint count)
+static real own_values(private float *all, uint count)
 {
     return zero_where(vload16(0, all), EACH >= count);
 }
 
-static uints own_sizes(SHARED_POINTER(uint) sizes, uint count)
+static uints own_sizes(private uint *sizes, uint count)
 {
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
@@ -135,7 +157,7 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
  * `per_channel` neighbouring components. `all` has room for all components.
  */
 static void store_batch(private wides *components, private ints *flags, int limbs1, int limbs2,
-                        uint channels, uint per_channel, SHARED_POINTER(long) all,
+                        uint channels, uint per_channel, private long *all,
                         global long *out)
 {
     const int count = limbs1 + limbs2;

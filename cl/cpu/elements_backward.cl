@@ -2,7 +2,7 @@
  * CPU form, step 1 of the backward pass: the elements that are summed, dy, or the gradient of z if
  * the layer has an activation (fusion.cl), and x, or y in its place (inversion.cl).
  */
-typedef struct backward_tensors {
+typedef struct pass_tensors {
     global const stored *summed, *summed_end; /* dy */
     ulong summed_gap, row;
     global const stored *x, *x_end;
@@ -11,21 +11,35 @@ typedef struct backward_tensors {
 #if FUSED_SUMS
     activation_of activation;
 #endif
-} backward_tensors;
+} pass_tensors;
 
-static void backward_skip(private backward_tensors *tensors, ulong rows)
+/* As in elements_forward.cl. */
+#if ROW_MEAN_HIGH != 0
+#error "the means are read from the beginning of the coefficients"
+#endif
+#define TENSOR_ARGUMENTS \
+    global const stored *restrict x, ulong x_offset, uint x_gap, \
+        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
+        global const float *restrict coefficients ACTIVATION_PARAMETERS
+#define PASS_TENSORS(row, rows) \
+    {dy + dy_offset, tensor_end(dy + dy_offset, dy_gap, row, rows), dy_gap, \
+     (dy_gap | x_gap) != 0 ? (row) : 0, \
+     x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, \
+     coefficients ACTIVATION_OF(channels)}
+
+static void pass_skip(private pass_tensors *tensors, ulong rows)
 {
     tensors->summed += rows * tensors->summed_gap;
     tensors->x += rows * tensors->x_gap;
 }
 
 /* The place takes the gaps of dy along, except where it is that of a mask, too. */
-static void backward_advance(private backward_tensors *tensors, private ulong *at, ulong rows,
-                             uint stride)
+static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong rows,
+                         uint stride)
 {
 #if MASKED
     *at += rows * stride;
-    backward_skip(tensors, rows);
+    pass_skip(tensors, rows);
 #else
     *at += rows * (stride + tensors->summed_gap);
     tensors->x += (long)rows * ((long)tensors->x_gap - (long)tensors->summed_gap);
@@ -37,27 +51,27 @@ static void backward_advance(private backward_tensors *tensors, private ulong *a
  * over it; or those of WIDTH channels.
  */
 #if RECOMPUTES || FROM_OUTPUT
-typedef struct backward_line {
+typedef struct pass_line {
     real mean, a, b;
-} backward_line;
+} pass_line;
 #else
-typedef real backward_line;
+typedef real pass_line;
 #endif
 
 /* The functions below: as in elements_forward.cl. */
 #if RECOMPUTES || FROM_OUTPUT
-static float line_mean(private const backward_tensors *tensors, uint c)
+static float line_mean(private const pass_tensors *tensors, uint c)
 {
     return tensors->means[c];
 }
 
-static float line_a(private const backward_tensors *tensors, uint c)
+static float line_a(private const pass_tensors *tensors, uint c)
 {
     private const activation_of *of = &tensors->activation;
     return forward_scale(tensors->means, of->weight, of->affine, of->total, c);
 }
 
-static float line_b(private const backward_tensors *tensors, uint c, float a)
+static float line_b(private const pass_tensors *tensors, uint c, float a)
 {
     private const activation_of *of = &tensors->activation;
     return forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, a);
@@ -69,8 +83,8 @@ static float line_b(private const backward_tensors *tensors, uint c, float a)
 #define LINE_A(a) a
 #endif
 
-static void backward_line_of(private const backward_tensors *tensors, uint c,
-                             private backward_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c,
+                         private pass_line *line)
 {
     const float a = line_a(tensors, c);
     line->mean = line_mean(tensors, c);
@@ -78,8 +92,8 @@ static void backward_line_of(private const backward_tensors *tensors, uint c,
     line->b = line_b(tensors, c, a);
 }
 
-static void backward_lines_of(private const backward_tensors *tensors, uint c, uint channels,
-                              private backward_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
+                          private pass_line *line)
 {
     float means[WIDTH], as[WIDTH], bs[WIDTH];
     for (uint j = 0; j < WIDTH; ++j) {
@@ -101,66 +115,66 @@ static real component(real v, uint j)
     return each[j];
 }
 
-static void backward_line_at(private backward_line *line, uint j)
+static void pass_line_at(private pass_line *line, uint j)
 {
     line->mean = component(line->mean, j);
     line->a = component(line->a, j);
     line->b = component(line->b, j);
 }
 
-static real backward_mean(backward_line line)
+static real pass_mean(pass_line line)
 {
     return line.mean;
 }
 
 #else
-static void backward_line_of(private const backward_tensors *tensors, uint c,
-                             private backward_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c,
+                         private pass_line *line)
 {
     *line = tensors->means[c];
 }
 
-static void backward_lines_of(private const backward_tensors *tensors, uint c, uint channels,
-                              private backward_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
+                          private pass_line *line)
 {
     *line = load_table(tensors->means + c, tensors->means + channels);
 }
 
-static void backward_line_at(private backward_line *line, uint j)
+static void pass_line_at(private pass_line *line, uint j)
 {
 }
 
-static real backward_mean(backward_line line)
+static real pass_mean(pass_line line)
 {
     return line;
 }
 #endif
 
 /* x - mean. */
-static real backward_centred(private const backward_tensors *tensors, real x, backward_line line)
+static real centred(private const pass_tensors *tensors, real x, pass_line line)
 {
 #if FROM_OUTPUT
     return (inverted(x, tensors->activation.slope_inverse) - line.b) * line.a;
 #else
-    return x - backward_mean(line);
+    return x - pass_mean(line);
 #endif
 }
 
-static real backward_centred_edge(private const backward_tensors *tensors, ulong place, uint i,
-                                  uint n, backward_line line)
+static real centred_edge(private const pass_tensors *tensors, ulong place, uint i,
+                         uint n, pass_line line)
 {
 #if FROM_OUTPUT
     const real y = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
-    return zero_where(backward_centred(tensors, y, line), EACH + i >= n);
+    return zero_where(centred(tensors, y, line), EACH + i >= n);
 #else
-    const float mean = backward_mean(line).s0;
+    const float mean = pass_mean(line).s0;
     return load_edge(tensors->x + place, i, n, tensors->x_end, mean) - mean;
 #endif
 }
 
 /* The gradient of z. x is read only where its sign, or z, is. */
-static real backward_gradient(private const backward_tensors *tensors, real dy, real x, ulong place,
-                              backward_line line)
+static real summed_gradient(private const pass_tensors *tensors, real dy, real x, ulong place,
+                            pass_line line)
 {
 #if RECOMPUTES
     return activated(dy, passes(fma(line.a, x - line.mean, line.b)), tensors->activation.slope);
@@ -173,38 +187,38 @@ static real backward_gradient(private const backward_tensors *tensors, real dy, 
 #endif
 }
 
-static real backward_summed(private const backward_tensors *tensors, ulong place,
-                            backward_line line)
+static real pass_summed(private const pass_tensors *tensors, ulong place,
+                        pass_line line)
 {
-    return backward_gradient(tensors, load_elements(tensors->summed + place),
-                             load_elements(tensors->x + place), place, line);
+    return summed_gradient(tensors, load_elements(tensors->summed + place),
+                           load_elements(tensors->x + place), place, line);
 }
 
-static real backward_summed_edge(private const backward_tensors *tensors, ulong place, uint i,
-                                 uint n, float fill, backward_line line)
+static real pass_summed_edge(private const pass_tensors *tensors, ulong place, uint i,
+                             uint n, float fill, pass_line line)
 {
     const real dy = load_edge(tensors->summed + place, i, n, tensors->summed_end, fill);
 #if ACTIVATES
     const real x = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
-    return select((real)fill, backward_gradient(tensors, dy, x, place + i, line), EACH + i < n);
+    return select((real)fill, summed_gradient(tensors, dy, x, place + i, line), EACH + i < n);
 #else
     return dy;
 #endif
 }
 
-static real backward_summed_row(private const backward_tensors *tensors, ulong place,
-                                backward_line line)
+static real pass_summed_row(private const pass_tensors *tensors, ulong place,
+                            pass_line line)
 {
-    return backward_gradient(tensors, load_row(tensors->summed + place, tensors->summed_end),
-                             load_row(tensors->x + place, tensors->x_end), place, line);
+    return summed_gradient(tensors, load_row(tensors->summed + place, tensors->summed_end),
+                           load_row(tensors->x + place, tensors->x_end), place, line);
 }
 
-static float backward_summed_one(private const backward_tensors *tensors, ulong place,
-                                 backward_line line)
+static float pass_summed_one(private const pass_tensors *tensors, ulong place,
+                             pass_line line)
 {
 #if ACTIVATES
-    return backward_gradient(tensors, load_element(tensors->summed, place),
-                             load_element(tensors->x, place), place, line)
+    return summed_gradient(tensors, load_element(tensors->summed, place),
+                           load_element(tensors->x, place), place, line)
         .s0;
 #else
     return load_element(tensors->summed, place);

@@ -1,51 +1,44 @@
 /*
  * CPU form: a whole forward pass in one launch, for a group of one replica. A work-item reduces,
  * combines and applies a strip of channels over all samples, so that it reads x the second time
- * from its core's cache. One text for both layouts: the file before it says whether channels are
- * LAST.
+ * from its core's cache. There is a kernel for channels first and one for channels last.
  *
  * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
  * applied to there alone: y may be written over x, so nothing may be written before that. The wide
- * format also updates the running statistics, with `tracks`. For the arguments see reduce_nchw.cl,
+ * format also updates the running statistics, with `tracks`. For the arguments see batches.cl,
  * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
+#define WHOLE_ARGUMENTS \
+    global const stored *x, ulong x_offset, uint x_gap, global stored *y, ulong y_offset, \
+        uint y_gap, global const float *restrict weights, ulong weight_offset, \
+        global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
+        uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
+        uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
+        double eps, uint clamps, global float *restrict coefficients, \
+        global double *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
+
+/* Step 2 of a strip. */
+#define COMBINE_STRIP \
+    combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c, \
+                    c + width, channels, repeat, count, eps, clamps, coefficients, moments)
+
+#define TRACK_STRIP \
+    track(c, width, channels, moments, means, means_offset, vars, vars_offset, layers, tracks, \
+          counts, weight, unbiased, batches)
+
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                    ulong y_offset, uint y_gap, global const float *restrict weights,
-                    ulong weight_offset, global const float *restrict biases, ulong bias_offset,
-                    uint affine, uint samples, uint channels, uint plane, uint blocks, uint strip,
-                    float last_reciprocal, uint non_temporal, global long *restrict accumulators,
-                    global uchar *restrict repeat, double eps, uint clamps,
-                    global float *restrict coefficients, global double *restrict moments,
-                    global float *restrict running, uint tracks, double weight, double unbiased,
-                    long batches FORWARD_FUSION_PARAMETERS)
+void forward_whole_nchw(WHOLE_ARGUMENTS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (!NONE_REPEATS(c, width)) {
-        const forward_tensors tensors =
-            FORWARD_TENSORS(channels, LAST ? channels : row, LAST ? count : samples);
-        global long *sums = accumulators + (ulong)c * FORWARD_LENGTH;
-#if LAST
-        forward_sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
-                          last_reciprocal, sums);
-#else
-        forward_sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
-                           strip == 1 ? samples * blocks : samples, last_reciprocal, sums);
-#endif
-        combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c,
-                        c + width, channels, repeat, count, eps, clamps, coefficients,
-                        moments);
+        const pass_tensors tensors = PASS_TENSORS(row, samples);
+        sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
+                   strip == 1 ? samples * blocks : samples, last_reciprocal,
+                   accumulators + (ulong)c * PASS_LENGTH);
+        COMBINE_STRIP;
         const bool applies = WIDE || none_repeats(repeat, c, width);
-#if LAST
-        if (applies) {
-            FORWARD_FUSION_OF(0)
-            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width,
-                               coefficients, weights + weight_offset, biases + bias_offset, affine,
-                               0, channels, 1, non_temporal FUSION);
-        }
-#else
         /* The sample that was read last is still in the cache. */
         for (uint s = applies ? samples : 0; s > 0; --s) {
             const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
@@ -55,11 +48,27 @@ void WHOLE(forward)(global const stored *x, ulong x_offset, uint x_gap, global s
                               plane, coefficients + c, channels, weights + weight_offset + c,
                               biases + bias_offset + c, affine, 0, non_temporal FUSION);
         }
-#endif
     }
-    if (tracks)
-        track(c, width, channels, moments, running, weight, unbiased);
-    if (tracks && c == 0)
-        *(global long *)(running + 2 * (ulong)channels) = batches;
+    TRACK_STRIP;
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void forward_whole_nhwc(WHOLE_ARGUMENTS)
+{
+    const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
+    const ulong count = (ulong)samples * plane;
+    if (!NONE_REPEATS(c, width)) {
+        const pass_tensors tensors = PASS_TENSORS(channels, count);
+        sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks,
+                  last_reciprocal, accumulators + (ulong)c * PASS_LENGTH);
+        COMBINE_STRIP;
+        if (WIDE || none_repeats(repeat, c, width)) {
+            FORWARD_FUSION_OF(0)
+            forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width,
+                               coefficients, weights + weight_offset, biases + bias_offset, affine,
+                               0, channels, 1, non_temporal FUSION);
+        }
+    }
+    TRACK_STRIP;
 }
 #endif

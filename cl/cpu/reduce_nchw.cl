@@ -1,6 +1,7 @@
 /*
- * CPU form, step 1, channels first: tensors -> accumulators. One text for both passes: the file
- * before it says what PASS reads and sums. batches.cl describes how work-items map to blocks.
+ * CPU form, step 1, channels first: sums x, or x and dy, into accumulators. The kernels are in
+ * forward_reduce.cl and backward_reduce.cl. batches.cl describes how work-items map to blocks, and
+ * what the pass's files give.
  *
  * Work-group (strip of `strip` channels; slice): a slice is `per_slice` samples, or blocks of all
  * samples if the strip has one channel. The accumulator of channel c goes to
@@ -11,42 +12,42 @@
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
  * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known.
  */
-static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint count, uint c,
-                            uint blocks, uint plane, float last_reciprocal,
-                            private const ulong *places, private const uint *sizes, uint now,
-                            uint again, private const int *poor, private real *lanes,
-                            private float *pivots, private float *means)
+static void sum_batch(private const pass_tensors *tensors, uint t, uint count, uint c,
+                      uint blocks, uint plane, float last_reciprocal,
+                      private const ulong *places, private const uint *sizes, uint now,
+                      uint again, private const int *poor, private real *lanes,
+                      private float *pivots, private float *means)
 {
     for (uint j = 0; j < count; ++j) {
         if (again && !poor[j])
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
-        PASS(tensors) own = *tensors, of_next = *tensors;
+        pass_tensors own = *tensors, of_next = *tensors;
         if (own.row != 0) {
-            PASS(skip)(&own, quotient_long(place, own.row));
-            PASS(skip)(&of_next, quotient_long(ahead, own.row));
+            pass_skip(&own, quotient_long(place, own.row));
+            pass_skip(&of_next, quotient_long(ahead, own.row));
         }
-        PASS(line) line;
-        PASS(line_of)(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
+        pass_line line;
+        pass_line_of(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
         const float pivot = again ? pivots[j]
-                                  : PASS(pivot_of)(&own, place, n, last_reciprocal, line,
-                                                   pivots + j);
-        PASS(sums) sums;
-        PASS(clear)(&sums);
+                                  : pivot_of(&own, place, n, last_reciprocal, line,
+                                             pivots + j);
+        pass_sums sums;
+        pass_clear(&sums);
         uint i = 0;
         const uint steps = steps_of(n);
         for (uint step = 0; step < steps; ++step, i += LANES) {
-            PASS(prefetch)(&of_next, ahead + i);
-            PASS(add)(&sums, &own, place + i, pivot, line);
+            pass_prefetch(&of_next, ahead + i);
+            pass_add(&sums, &own, place + i, pivot, line);
         }
         if (i < n) {
-            PASS(prefetch)(&of_next, ahead + i);
-            PASS(add_edge)(&sums, &own, place, i, n, pivot, line);
+            pass_prefetch(&of_next, ahead + i);
+            pass_add_edge(&sums, &own, place, i, n, pivot, line);
         }
-        PASS(keep_lanes)(lanes, LANES_SIZE, j, &sums);
+        pass_keep_lanes(lanes, LANES_SIZE, j, &sums);
         if (PASS_READS_MEANS)
-            means[j] = PASS(mean)(line).s0;
+            means[j] = pass_mean(line).s0;
     }
 }
 
@@ -54,9 +55,9 @@ static void PASS(sum_batch)(private const PASS(tensors) *tensors, uint t, uint c
  * Sums `channels` of a tensor's `total` channels, from c on, and writes their accumulators to
  * `out`. [begin, stop) are samples, or, if `single`, the blocks of one channel over all samples.
  */
-static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint channels, uint total,
-                             uint plane, uint blocks, uint single, uint begin, uint stop,
-                             float last_reciprocal, global long *out)
+static void sum_planes(private const pass_tensors *tensors, uint c, uint channels, uint total,
+                       uint plane, uint blocks, uint single, uint begin, uint stop,
+                       float last_reciprocal, global long *out)
 {
     real lanes[PASS_SUMS * LANES_SIZE];
     float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
@@ -86,28 +87,26 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
                        sizes + next);
             const ints none = MASK(EACH >= count);
             const uints own = own_sizes(sizes + now, count);
-            PASS(sums) sums;
+            pass_sums sums;
             for (uint trip = 0, trips = 1; trip < trips; ++trip) {
-                PASS(sum_batch)(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                                places, sizes, now, trip, poor, lanes, pivots, means);
-                const PASS(sums) folded =
-                    PASS_FOLD(FOLD_BATCH_SUM, FOLD_BATCH_LARGEST, lanes, LANES_SIZE);
-                sums = folded;
+                sum_batch(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
+                          places, sizes, now, trip, poor, lanes, pivots, means);
+                pass_fold_batch(lanes, none, &sums);
 #if SUMS_AGAIN
-                const ints moves = PASS(is_poor)(own, &sums);
+                const ints moves = pass_is_poor(own, &sums);
                 if (trip == 0 && ANY(moves)) {
-                    move_pivots(moves, PASS(sum)(&sums), own, last_reciprocal, pivots);
+                    move_pivots(moves, pass_sum(&sums), own, last_reciprocal, pivots);
                     spread_ints(moves, poor);
                     trips = 2;
                 }
 #endif
             }
-            const ints unknown = PASS(add_block)(
+            const ints unknown = pass_add_block(
                 limbs + set * PASS_LIMBS, flags + set, own, own_values(pivots, count),
                 PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
             if (ANY(unknown))
-                flags[set] |= PASS(flags_of_batch)(unknown, tensors, t, c, single ? 0 : blocks,
-                                                   last_reciprocal, places + now, sizes + now);
+                flags[set] |= flags_of_batch(unknown, tensors, t, c, single ? 0 : blocks,
+                                             last_reciprocal, places + now, sizes + now);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
@@ -119,19 +118,14 @@ static void PASS(sum_planes)(private const PASS(tensors) *tensors, uint c, uint 
                 components, out);
 }
 
-#if PASS_REDUCES
-kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
-void PASS(reduce_nchw)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
-                       uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial REPEAT_ARGUMENT)
+/* The body of a kernel. */
+static void reduce_nchw(private const pass_tensors *tensors, SLICE_ARGUMENTS)
 {
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;
     if (NONE_REPEATS(c, strip_channels))
         return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)channels * plane, samples);
-    PASS(sum_planes)(&tensors, c, strip_channels, channels, plane, blocks, single, begin, stop,
-                     last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+    sum_planes(tensors, c, strip_channels, channels, plane, blocks, single, begin, stop,
+               last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif

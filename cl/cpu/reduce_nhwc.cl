@@ -1,8 +1,10 @@
 /*
- * CPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file
- * before it says what PASS reads and sums. Work-group (strip of `strip` <= NHWC_STRIP channels;
- * slice of `per_slice` blocks). Wide strips are faster: they read enough of a row for the hardware
- * to prefetch the next line. Accumulators are written as in reduce_nchw.cl.
+ * CPU form, step 1, channels last: sums x, or x and dy, into accumulators. The kernels are in
+ * forward_reduce.cl and backward_reduce.cl; batches.cl lists what the pass's files give.
+ *
+ * Work-group (strip of `strip` <= NHWC_STRIP channels; slice of `per_slice` blocks). Wide strips
+ * are faster: they read enough of a row for the hardware to prefetch the next line. Accumulators
+ * are written as in reduce_nchw.cl.
  *
  * A block is read in tiles of PASS_TILE_STEPS rows per lane, so that a tile and the lanes' sums
  * stay in the core's L2 cache whatever the stride of the rows. A tile is summed vector by vector
@@ -18,43 +20,43 @@
  * what is not kept per lane. `inside`: all rows can be read as whole vectors. `first` is the tile's
  * first row in its block, as the rows of the lines `ahead` are the block's.
  */
-static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
-                           real pivot, PASS(line) line, uint inside, uint first,
-                           private real *lanes, private PASS(sums) *sums,
-                           private tile_lines *ahead)
+static void sum_tile(private const pass_tensors *tensors, ulong place, uint n, uint stride,
+                     real pivot, pass_line line, uint inside, uint first,
+                     private real *lanes, private pass_sums *sums,
+                     private tile_lines *ahead)
 {
     const uint size = VECTORS * LANES;
     for (uint l = 0; l < LANES; ++l) {
         if (first > 0)
-            PASS(take_lanes)(lanes, size, l, sums);
+            pass_take_lanes(lanes, size, l, sums);
         else
-            PASS(clear_lanes)(sums);
+            pass_clear_lanes(sums);
         const ulong rows_ahead = ahead->rows;
         ulong next = next_lines(ahead, PASS_TILE_STEPS), at = place + (ulong)l * stride;
-        PASS(tensors) own = *tensors;
-        PASS(skip)(&own, l);
+        pass_tensors own = *tensors;
+        pass_skip(&own, l);
         /* Here, so that dense tensors have no pointers more in the loop, which then asks again. */
         if (own.row != 0) {
-            PASS(tensors) of_next = own;
-            PASS(skip)(&of_next, rows_ahead - (first + l));
+            pass_tensors of_next = own;
+            pass_skip(&of_next, rows_ahead - (first + l));
             for (uint k = 0; k < PASS_TILE_STEPS; ++k)
-                PASS(prefetch)(&of_next, next + k * WIDTH);
+                pass_prefetch(&of_next, next + k * WIDTH);
             next = at;
         }
         uint i = l;
         if (n >= TILE_ROWS && inside)
 #pragma unroll
             for (uint k = 0; k < PASS_TILE_STEPS; ++k, i += LANES) {
-                PASS(prefetch)(&own, next + k * WIDTH);
-                PASS(add)(sums, &own, at, pivot, line);
-                PASS(advance)(&own, &at, LANES, stride);
+                pass_prefetch(&own, next + k * WIDTH);
+                pass_add(sums, &own, at, pivot, line);
+                pass_advance(&own, &at, LANES, stride);
             }
         for (; i < n; i += LANES) {
-            PASS(prefetch)(&own, next + (i >> LOG2_LANES) * WIDTH);
-            PASS(add_row)(sums, &own, at, pivot, line);
-            PASS(advance)(&own, &at, LANES, stride);
+            pass_prefetch(&own, next + (i >> LOG2_LANES) * WIDTH);
+            pass_add_row(sums, &own, at, pivot, line);
+            pass_advance(&own, &at, LANES, stride);
         }
-        PASS(keep_sums)(lanes, size, l, sums);
+        pass_keep_sums(lanes, size, l, sums);
     }
 }
 
@@ -62,19 +64,19 @@ static void PASS(sum_tile)(private const PASS(tensors) *tensors, ulong place, ui
  * Sums the vectors under `mask`, one bit each, of a block of n rows. Where a pivot was poor, it is
  * moved: gives a mask of these vectors. `again`: pivots are known, and good.
  */
-static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place, uint n,
-                              uint stride, uint width, float last_reciprocal,
-                              private const PASS(line) *lines, private tile_lines *ahead,
-                              uint mask, uint again, private real *lanes, private real *pivots,
-                              private PASS(sums) *sums)
+static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n,
+                        uint stride, uint width, float last_reciprocal,
+                        private const pass_line *lines, private tile_lines *ahead,
+                        uint mask, uint again, private real *lanes, private real *pivots,
+                        private pass_sums *sums)
 {
     uint poor = 0;
     for (uint r = 0, rows; r < n; r += rows) {
         rows = n - r < TILE_ROWS + LANES ? n - r : TILE_ROWS;
         tile_lines own = {place + (ulong)(r + rows) * stride, r + rows, 0, width, stride};
         private tile_lines *next = r + rows < n ? &own : ahead;
-        PASS(tensors) of_tile = *tensors;
-        PASS(skip)(&of_tile, r);
+        pass_tensors of_tile = *tensors;
+        pass_skip(&of_tile, r);
         for (uint v = 0; v * WIDTH < width; ++v) {
             if (!(mask >> v & 1))
                 continue;
@@ -84,25 +86,25 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
                                 of_tile.summed_end;
             if (r == 0) {
                 if (!again)
-                    pivots[v] = PASS(pivot_of_rows)(&of_tile, at, n, stride, last_reciprocal,
-                                                    lines[v]);
-                PASS(clear)(&sums[v]);
+                    pivots[v] = pivot_of_rows(&of_tile, at, n, stride, last_reciprocal,
+                                              lines[v]);
+                pass_clear(&sums[v]);
             }
-            PASS(sums) own_sums = sums[v];
-            PASS(sum_tile)(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r,
-                           lanes + v * LANES, &own_sums, next);
+            pass_sums own_sums = sums[v];
+            sum_tile(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r,
+                     lanes + v * LANES, &own_sums, next);
             sums[v] = own_sums;
         }
     }
     for (uint v = 0; v * WIDTH < width; ++v) {
         if (!(mask >> v & 1))
             continue;
-        PASS(fold_lanes)(lanes + v * LANES, VECTORS * LANES, &sums[v]);
+        pass_fold_lanes(lanes + v * LANES, VECTORS * LANES, &sums[v]);
 #if SUMS_AGAIN
-        const ints moves = PASS(is_poor)(n, &sums[v]);
+        const ints moves = pass_is_poor(n, &sums[v]);
         if (!again && ANY(moves)) {
             const real mean =
-                moved_pivot(pivots[v], PASS(sum)(&sums[v]), reciprocal(n, last_reciprocal));
+                moved_pivot(pivots[v], pass_sum(&sums[v]), reciprocal(n, last_reciprocal));
             pivots[v] = select(pivots[v], mean, moves);
             poor |= 1u << v;
         }
@@ -112,57 +114,57 @@ static uint PASS(sum_vectors)(private const PASS(tensors) *tensors, ulong place,
 }
 
 /* Sums a block of n rows and adds it to the accumulators of its `width` channels. */
-static void PASS(sum_block)(private const PASS(tensors) *tensors, ulong place, uint n, uint stride,
-                            uint width, float last_reciprocal, private const PASS(line) *lines,
-                            private tile_lines *ahead, private wides *limbs, private ints *flags)
+static void sum_block(private const pass_tensors *tensors, ulong place, uint n, uint stride,
+                      uint width, float last_reciprocal, private const pass_line *lines,
+                      private tile_lines *ahead, private wides *limbs, private ints *flags)
 {
     real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
-    PASS(sums) sums[VECTORS];
+    pass_sums sums[VECTORS];
     uint mask = ~0u;
     for (uint again = 0; mask != 0; again = 1)
-        mask = PASS(sum_vectors)(tensors, place, n, stride, width, last_reciprocal, lines, ahead,
-                                 mask, again, lanes, pivots, sums);
+        mask = sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead,
+                           mask, again, lanes, pivots, sums);
     for (uint v = 0; v * WIDTH < width; ++v) {
-        const ints unknown = PASS(add_block)(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
-                                             PASS(mean)(lines[v]), &sums[v]);
+        const ints unknown = pass_add_block(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
+                                            pass_mean(lines[v]), &sums[v]);
         if (ANY(unknown))
-            flags[v] |= PASS(flags_of_rows)(unknown, tensors, place + v * WIDTH, n, stride,
-                                            last_reciprocal, lines[v]);
+            flags[v] |= flags_of_rows(unknown, tensors, place + v * WIDTH, n, stride,
+                                      last_reciprocal, lines[v]);
     }
 }
 
 /* Planes of one element: adds `rows` rows of `width` channels; each element is a block. */
-static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
-                                  private const PASS(tensors) *tensors,
-                                  private const PASS(line) *lines, ulong place, uint rows,
-                                  uint width, uint stride)
+static void sum_rows_of_one(private wides *limbs, private ints *flags,
+                            private const pass_tensors *tensors,
+                            private const pass_line *lines, ulong place, uint rows,
+                            uint width, uint stride)
 {
     for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
         const ulong from = place + (ulong)row * stride;
         const uint count = min((uint)ONES_AT_ONCE, rows - row);
-        PASS(tensors) of_rows = *tensors;
-        PASS(skip)(&of_rows, row);
-        PASS(touch_rows)(&of_rows, from, count, width, stride);
+        pass_tensors of_rows = *tensors;
+        pass_skip(&of_rows, row);
+        pass_touch_rows(&of_rows, from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = limbs + v * PASS_LIMBS;
             int added = 0;
 #if DOUBLES
-            added = PASS(add_ones)(own, flags + v, &of_rows, lines[v], from + v * WIDTH, count,
-                                   stride);
+            added = pass_add_ones(own, flags + v, &of_rows, lines[v], from + v * WIDTH, count,
+                                  stride);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
-                PASS(tensors) of_row = of_rows;
-                PASS(skip)(&of_row, i);
-                const real pivot = PASS(summed_row)(&of_row, at, lines[v]);
-                PASS(sums) sums;
-                PASS(clear)(&sums);
-                PASS(add_row)(&sums, &of_row, at, pivot, lines[v]);
-                const ints unknown = PASS(add_block)(own, flags + v, 1, pivot,
-                                                     PASS(mean)(lines[v]), &sums);
+                pass_tensors of_row = of_rows;
+                pass_skip(&of_row, i);
+                const real pivot = pass_summed_row(&of_row, at, lines[v]);
+                pass_sums sums;
+                pass_clear(&sums);
+                pass_add_row(&sums, &of_row, at, pivot, lines[v]);
+                const ints unknown = pass_add_block(own, flags + v, 1, pivot,
+                                                    pass_mean(lines[v]), &sums);
                 if (ANY(unknown))
-                    flags[v] |= PASS(flags_of_rows)(unknown, &of_row, at, 1, stride, 1.0f,
-                                                    lines[v]);
+                    flags[v] |= flags_of_rows(unknown, &of_row, at, 1, stride, 1.0f,
+                                              lines[v]);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }
@@ -173,33 +175,33 @@ static void PASS(sum_rows_of_one)(private wides *limbs, private ints *flags,
  * Sums the blocks from `begin` to before `stop` of `width` channels from c on, and writes their
  * accumulators to `out`.
  */
-static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels, uint plane,
-                            uint blocks, uint c, uint width, uint begin, uint stop,
-                            float last_reciprocal, global long *out)
+static void sum_strip(private const pass_tensors *tensors, uint channels, uint plane,
+                      uint blocks, uint c, uint width, uint begin, uint stop,
+                      float last_reciprocal, global long *out)
 {
-    PASS(line) lines[VECTORS];
+    pass_line lines[VECTORS];
     wides limbs[VECTORS * PASS_LIMBS];
     ints flags[VECTORS];
     for (uint v = 0; v * WIDTH < width; ++v) {
         zero_limbs(limbs + v * PASS_LIMBS, PASS_LIMBS);
         flags[v] = 0;
-        PASS(lines_of)(tensors, c + v * WIDTH, channels, &lines[v]);
+        pass_lines_of(tensors, c + v * WIDTH, channels, &lines[v]);
     }
-    PASS(tensors) own = *tensors;
-    PASS(skip)(&own, begin);
+    pass_tensors own = *tensors;
+    pass_skip(&own, begin);
     if (plane == 1)
-        PASS(sum_rows_of_one)(limbs, flags, &own, lines, (ulong)begin * channels + c,
-                              stop - begin, width, channels);
+        sum_rows_of_one(limbs, flags, &own, lines, (ulong)begin * channels + c,
+                        stop - begin, width, channels);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong row = (ulong)sample * plane + start, place = row * channels + c;
         own = *tensors;
-        PASS(skip)(&own, row);
+        pass_skip(&own, row);
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
         ahead.rows -= row;
-        PASS(sum_block)(&own, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
-                        flags);
+        sum_block(&own, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
+                  flags);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
                 carry_sums(limbs + v * PASS_LIMBS, PASS_LIMBS1, PASS_LIMBS2);
@@ -211,32 +213,14 @@ static void PASS(sum_strip)(private const PASS(tensors) *tensors, uint channels,
                    out + v * WIDTH * PASS_LENGTH);
 }
 
-#if PASS_REDUCES
-kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
-void PASS(reduce_nhwc)(PASS_ARGUMENTS, uint samples, uint channels, uint plane, uint blocks,
-                       uint strip, uint per_slice, float last_reciprocal,
-                       global long *restrict partial REPEAT_ARGUMENT)
+/* The body of a kernel. */
+static void reduce_nhwc(private const pass_tensors *tensors, SLICE_ARGUMENTS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     if (NONE_REPEATS(c, width))
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels, (ulong)channels, (ulong)samples * plane);
-    PASS(sum_strip)(&tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
-                    partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+    sum_strip(tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
+              partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#endif
-
-/* The other pass may follow. */
-#undef PASS_REDUCES
-#undef PASS
-#undef PASS_ARGUMENTS
-#undef PASS_TENSORS
-#undef PASS_FOLD
-#undef PASS_SUMS
-#undef PASS_READS_MEANS
-#undef PASS_TILE_STEPS
-#undef PASS_LANE_SUMS
-#undef PASS_LIMBS1
-#undef PASS_LIMBS2

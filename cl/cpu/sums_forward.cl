@@ -13,137 +13,133 @@
  * with the same A in both, so that its rounding error nearly cancels in the variance. doc/order.md
  * explains why a pivot from so few elements suffices.
  *
- * reduce_pivots.cl, reduce_nchw.cl and reduce_nhwc.cl follow this file and use the names that it
- * defines.
+ * batches.cl lists the names that the reductions behind this file use.
  */
-#define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
-/* Of tensors of `rows` rows of `row` elements. */
-#define FORWARD_TENSORS(total, row, rows) \
-    {x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, x_gap != 0 ? (row) : 0}
-#define PASS_TENSORS FORWARD_TENSORS
-#define PASS_FOLD(sum, largest, lanes, size) {sum(lanes), sum((lanes) + (size))}
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0
 #define PASS_TILE_STEPS 4
 #define PASS_LANE_SUMS 2
-#define PASS_REDUCES PLAIN
-#define PASS_LIMBS1 FORWARD_LIMBS1
-#define PASS_LIMBS2 FORWARD_LIMBS2
 
 /* The sums of a lane, or of a block. Never a return value, which Oclgrind cannot run. */
-typedef struct forward_sums {
+typedef struct pass_sums {
     real a, q;
-} forward_sums;
+} pass_sums;
 
-static void forward_clear(private forward_sums *sums)
+static void pass_clear(private pass_sums *sums)
 {
     sums->a = 0.0f;
     sums->q = 0.0f;
 }
 
-static void forward_add_terms(private forward_sums *sums, real d)
+static void add_terms(private pass_sums *sums, real d)
 {
     sums->a += d;
     sums->q = fma(d, d, sums->q);
 }
 
-static void forward_keep_sums(LANES_POINTER lanes, uint size, uint index,
-                               private const forward_sums *sums)
+static void pass_keep_sums(private real *lanes, uint size, uint index,
+                           private const pass_sums *sums)
 {
     lanes[index] = sums->a;
     lanes[size + index] = sums->q;
 }
 
 /* The backward pass keeps more for a whole block. */
-#define forward_keep_lanes forward_keep_sums
+#define pass_keep_lanes pass_keep_sums
 
-static void forward_prefetch(private const forward_tensors *tensors, ulong place)
+/* Folds the lanes of a batch; 0 for the components under the mask, which have no block. */
+static void pass_fold_batch(private real *lanes, ints none, private pass_sums *sums)
+{
+    sums->a = zero_where(fold_batch(lanes), none);
+    sums->q = zero_where(fold_batch(lanes + LANES_SIZE), none);
+}
+
+static void pass_prefetch(private const pass_tensors *tensors, ulong place)
 {
     PREFETCH(tensors->summed + place);
 }
 
 /* Adds the vector at `place`. */
-static void forward_add(private forward_sums *sums, private const forward_tensors *tensors,
-                        ulong place, real pivot, forward_line line)
+static void pass_add(private pass_sums *sums, private const pass_tensors *tensors,
+                     ulong place, real pivot, pass_line line)
 {
-    forward_add_terms(sums, forward_summed(tensors, place, line) - pivot);
+    add_terms(sums, pass_summed(tensors, place, line) - pivot);
 }
 
 /* Adds the elements from i on of the block of n at `place`, less than a vector. */
-static void forward_add_edge(private forward_sums *sums, private const forward_tensors *tensors,
-                             ulong place, uint i, uint n, float pivot, forward_line line)
+static void pass_add_edge(private pass_sums *sums, private const pass_tensors *tensors,
+                          ulong place, uint i, uint n, float pivot, pass_line line)
 {
-    forward_add_terms(sums, forward_summed_edge(tensors, place, i, n, pivot, line) - pivot);
+    add_terms(sums, pass_summed_edge(tensors, place, i, n, pivot, line) - pivot);
 }
 
 #if SUMS_AGAIN
 /* The blocks that are to be summed once more: pivots.cl. */
-static ints forward_is_poor(uints n, private const forward_sums *sums)
+static ints pass_is_poor(uints n, private const pass_sums *sums)
 {
     return is_poor_by_squares(CONVERT(float, n), sums->a, sums->q);
 }
 
-static real forward_sum(private const forward_sums *sums)
+static real pass_sum(private const pass_sums *sums)
 {
     return sums->a;
 }
 #endif
 
 /* Sums of a lane, beside those of a whole block that need none. */
-static void forward_take_lanes(private const real *lanes, uint size, uint index,
-                               private forward_sums *sums)
+static void pass_take_lanes(private const real *lanes, uint size, uint index,
+                            private pass_sums *sums)
 {
     sums->a = lanes[index];
     sums->q = lanes[size + index];
 }
 
-static void forward_clear_lanes(private forward_sums *sums)
+static void pass_clear_lanes(private pass_sums *sums)
 {
-    forward_clear(sums);
+    pass_clear(sums);
 }
 
-static void forward_fold_lanes(private const real *lanes, uint size, private forward_sums *sums)
+static void pass_fold_lanes(private const real *lanes, uint size, private pass_sums *sums)
 {
     sums->a = fold_column(lanes);
     sums->q = fold_column(lanes + size);
 }
 
 /* Adds WIDTH channels of a row. */
-static void forward_add_row(private forward_sums *sums, private const forward_tensors *tensors,
-                            ulong place, real pivot, forward_line line)
+static void pass_add_row(private pass_sums *sums, private const pass_tensors *tensors,
+                         ulong place, real pivot, pass_line line)
 {
-    forward_add_terms(sums, forward_summed_row(tensors, place, line) - pivot);
+    add_terms(sums, pass_summed_row(tensors, place, line) - pivot);
 }
 
-static void forward_touch_rows(private const forward_tensors *tensors, ulong place, uint count,
-                               uint width, uint stride)
+static void pass_touch_rows(private const pass_tensors *tensors, ulong place, uint count,
+                            uint width, uint stride)
 {
     touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
 
 #if DOUBLES
-static void forward_add_doubles(private wides *limbs, uints n, real pivot, real a, real q)
+static void add_doubles(private wides *limbs, uints n, real pivot, real a, real q)
 {
-    private wides *second = limbs + FORWARD_LIMBS1;
+    private wides *second = limbs + PASS_LIMBS1;
     const double16 p = convert_double16(pivot), wide_a = convert_double16(a);
     const double16 np = convert_double16(n) * p, square = np * p;
-    add_double(limbs, FORWARD_LOW1, 2, np);
-    add_double(limbs, FORWARD_LOW1, 2, wide_a);
-    add_double(second, FORWARD_LOW2, 3, square);
+    add_double(limbs, PASS_LOW1, 2, np);
+    add_double(limbs, PASS_LOW1, 2, wide_a);
+    add_double(second, PASS_LOW2, 3, square);
     /* n p^2 may have 56 bits: what `square` lost. */
-    add_double(second, FORWARD_LOW2, 2, fma(np, p, -square));
-    add_double(second, FORWARD_LOW2, 3, 2 * p * wide_a);
-    add_double(second, FORWARD_LOW2, 3, convert_double16(q));
+    add_double(second, PASS_LOW2, 2, fma(np, p, -square));
+    add_double(second, PASS_LOW2, 3, 2 * p * wide_a);
+    add_double(second, PASS_LOW2, 3, convert_double16(q));
 }
 
 /* Whether all bits of all terms lie within the format. */
-static bool forward_fits_doubles(real pivot, real a, real q)
+static bool fits_doubles(real pivot, real a, real q)
 {
     const ints low_pivot = lowest_bit(pivot), low_a = lowest_bit(a);
-    return !ANY((2 * low_pivot < -FORWARD_LOW2) | (low_a < -FORWARD_LOW1) |
-                (low_pivot + low_a + 1 < -FORWARD_LOW2) | (lowest_bit(q) < -FORWARD_LOW2));
+    return !ANY((2 * low_pivot < -PASS_LOW2) | (low_a < -PASS_LOW1) |
+                (low_pivot + low_a + 1 < -PASS_LOW2) | (lowest_bit(q) < -PASS_LOW2));
 }
 
 /*
@@ -151,11 +147,11 @@ static bool forward_fits_doubles(real pivot, real a, real q)
  * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
  * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
  */
-static int forward_add_ones(private wides *limbs, private ints *flags,
-                            private const forward_tensors *tensors, forward_line line,
-                            ulong place, uint rows, uint stride)
+static int pass_add_ones(private wides *limbs, private ints *flags,
+                         private const pass_tensors *tensors, pass_line line,
+                         ulong place, uint rows, uint stride)
 {
-    const double splitter = SPLITTER(FORWARD_LOW2, 1);
+    const double splitter = SPLITTER(PASS_LOW2, 1);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
@@ -170,9 +166,9 @@ static int forward_add_ones(private wides *limbs, private ints *flags,
     }
     if (any(stray))
         return 0;
-    add_integers(limbs, FORWARD_LOW1 - 40, in_units(x_sum, 40));
-    add_integers(limbs + FORWARD_LIMBS1, 0, in_units(low_sum, FORWARD_LOW2));
-    add_integers(limbs + FORWARD_LIMBS1 + 1, 0, in_units(high_sum, FORWARD_LOW2 - LIMB_BITS));
+    add_integers(limbs, PASS_LOW1 - 40, in_units(x_sum, 40));
+    add_integers(limbs + PASS_LIMBS1, 0, in_units(low_sum, PASS_LOW2));
+    add_integers(limbs + PASS_LIMBS1 + 1, 0, in_units(high_sum, PASS_LOW2 - LIMB_BITS));
     *flags |= convert_int16(high_sum + low_sum > 0.0) & FLAG_CLEAR;
     return 1;
 }
@@ -182,12 +178,12 @@ static int forward_add_ones(private wides *limbs, private ints *flags,
  * Adds a block to each component; n is 0 for components without one. Blocks whose elements, or
  * sums, may not be finite are left out. Returns their mask; the caller sets their flags.
  */
-static ints forward_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
-                              real mean, private const forward_sums *sums)
+static ints pass_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
+                           real mean, private const pass_sums *sums)
 {
     real a = sums->a, q = sums->q;
-    const ints over = reaches(pivot, FORWARD_LIMIT_PIVOT) | reaches(a, FORWARD_LIMIT_SUM) |
-                      reaches(q, FORWARD_LIMIT_SECOND);
+    const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(a, PASS_LIMIT_SUM) |
+                      reaches(q, PASS_LIMIT_SECOND);
     ints unknown = 0;
     if (ANY(over)) {
         unknown = reaches(pivot, INFINITY);
@@ -203,21 +199,21 @@ static ints forward_add_block(private wides *limbs, private ints *flags, uints n
         q = zero_where(q, over);
         *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
     }
-    const ints clear = reaches(pivot, FORWARD_CLEAR) | reaches(q, FORWARD_CLEAR * FORWARD_CLEAR);
+    const ints clear = reaches(pivot, PASS_CLEAR) | reaches(q, PASS_CLEAR * PASS_CLEAR);
     /* All three count: q is 0 if the squares have underflowed. */
     const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
     *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
 #if DOUBLES
-    if (forward_fits_doubles(pivot, a, q)) {
-        forward_add_doubles(limbs, n, pivot, a, q);
+    if (fits_doubles(pivot, a, q)) {
+        add_doubles(limbs, n, pivot, a, q);
         return unknown;
     }
 #endif
-    private wides *second = limbs + FORWARD_LIMBS1;
-    add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, n, pivot);
-    add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, a);
-    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, n, pivot, pivot);
-    add_product(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 2, pivot, a);
-    add_term(second, FORWARD_TERM_LIMBS2, FORWARD_LOW2, 1, q);
+    private wides *second = limbs + PASS_LIMBS1;
+    add_term(limbs, PASS_TERM_LIMBS1, PASS_LOW1, n, pivot);
+    add_term(limbs, PASS_TERM_LIMBS1, PASS_LOW1, 1, a);
+    add_product(second, PASS_TERM_LIMBS2, PASS_LOW2, n, pivot, pivot);
+    add_product(second, PASS_TERM_LIMBS2, PASS_LOW2, 2, pivot, a);
+    add_term(second, PASS_TERM_LIMBS2, PASS_LOW2, 1, q);
     return unknown;
 }

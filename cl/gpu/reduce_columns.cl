@@ -1,6 +1,6 @@
 /*
- * GPU form, step 1, channels last: tensors -> accumulators. One text for both passes: the file
- * before it says what PASS reads and sums.
+ * GPU form, step 1, channels last: sums x, or x and dy, into accumulators. The kernels are in
+ * forward_reduce.cl and backward_reduce.cl; work_group.cl lists what the pass's file gives.
  *
  * Work-group (strip of 2^log2_strip channels; slice): a slice is `per_slice` of the `units` blocks
  * of all samples. A work-item has one channel, neighbouring work-items have neighbouring channels,
@@ -18,8 +18,8 @@
 
 #if WIDE
 /* The mean of a block, in the order of lanes. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_place block, uint n,
-                                   float last_reciprocal, PASS(line) line)
+static float pivot_of_column(private const pass_tensors *tensors, block_place block, uint n,
+                             float last_reciprocal, pass_line line)
 {
     const float share = reciprocal(n, last_reciprocal);
     float sums[LANES];
@@ -28,19 +28,19 @@ static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_p
     for (uint i = 0; i < n; i += LANES)
         UNROLL for (uint l = 0; l < LANES; ++l)
         {
-            const float v = PASS(summed)(tensors, block, min(i + l, n - 1), line);
+            const float v = pass_summed(tensors, block, min(i + l, n - 1), line);
             sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
         }
     return fold_lanes(sums);
 }
 #elif PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
-static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_place block, uint n,
-                                   float last_reciprocal, PASS(line) line)
+static float pivot_of_column(private const pass_tensors *tensors, block_place block, uint n,
+                             float last_reciprocal, pass_line line)
 {
     float lanes[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = PASS(summed)(tensors, block, min(l, n - 1), line);
+        lanes[l] = pass_summed(tensors, block, min(l, n - 1), line);
     UNROLL for (uint l = 0; l < LANES; ++l)
         lanes[l] = l < n ? lanes[l] * pivot_reciprocal(n, last_reciprocal) : 0.0f;
     return fold_lanes(lanes);
@@ -48,8 +48,8 @@ static float PASS(pivot_of_column)(private const PASS(tensors) *tensors, block_p
 #endif
 
 /* Where a block of a channel begins, and how long it is. */
-static block_place PASS(locate_column)(private const PASS(tensors) *tensors, uint unit, uint blocks,
-                                       uint plane, uint channels, uint c, private uint *n)
+static block_place locate_column(private const pass_tensors *tensors, uint unit, uint blocks,
+                                 uint plane, uint channels, uint c, private uint *n)
 {
     const uint sample = blocks == 1 ? unit : quotient(unit, blocks);
     const uint start = (unit - sample * blocks) * BLOCK;
@@ -57,26 +57,22 @@ static block_place PASS(locate_column)(private const PASS(tensors) *tensors, uin
     const ulong row = (ulong)sample * plane + start;
     const ulong place = row * channels + c;
     const block_place block = {place,
-                               row AND_BIT(PASS(first_bit)(tensors, place, row, row, plane))};
+                               row AND_BIT(pass_first_bit(tensors, place, row, row, plane))};
     return block;
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks, uint units,
-                          uint log2_strip, uint per_slice, float last_reciprocal,
-                          global long *restrict partial REPEAT_ARGUMENT)
+/* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
+static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+                                   local long *words, local int *all_flags)
 {
-    local long words[WORDS_SIZE];
-    local int all_flags[ITEMS];
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
     const uint first = get_group_id(0) << log2_strip, c = first + column;
     if (NONE_REPEATS(first, min(strip, channels - first)))
         return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
-    const PASS(tensors) tensors = PASS_TENSORS(channels, channels, 1);
-    PASS(line) line;
-    PASS(line_of)(&tensors, min(c, channels - 1), c, &line);
+    pass_line line;
+    pass_line_of(tensors, min(c, channels - 1), c, &line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     zero_limbs(limbs, PASS_LIMBS);
@@ -85,27 +81,27 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
     uint n, next_n;
     block_place block =
-        PASS(locate_column)(&tensors, min(from, stop - 1), blocks, plane, channels, last_channel, &n);
-    PASS(elements) elements;
+        locate_column(tensors, min(from, stop - 1), blocks, plane, channels, last_channel, &n);
+    pass_elements elements;
     float pivot = 0.0f;
     bool again = false;
     /* Loads past the block's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < DEPTH; ++k)
-        PASS(load)(&elements, k, &tensors, block, min(k, n - 1));
+        pass_load(&elements, k, tensors, block, min(k, n - 1));
     for (uint unit = from, added = 0; unit < stop;) {
-        const block_place next_block = PASS(locate_column)(
-            &tensors, min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
-        PASS(sums) lanes[LANES], sums;
+        const block_place next_block = locate_column(
+            tensors, min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
+        pass_sums lanes[LANES], sums;
         UNROLL for (uint l = 0; l < LANES; ++l)
-            PASS(clear)(&lanes[l]);
+            pass_clear(&lanes[l]);
         float largest = 0.0f;
 #if WIDE || PASS_TENSOR_COUNT > 1
         if (!again)
-            pivot = PASS(pivot_of_column)(&tensors, block, n, last_reciprocal, line);
+            pivot = pivot_of_column(tensors, block, n, last_reciprocal, line);
 #else
         float firsts[LANES];
         UNROLL for (uint l = 0; l < LANES; ++l)
-            firsts[l] = l < n ? PASS(value)(&elements, l, line) *
+            firsts[l] = l < n ? pass_value(&elements, l, line) *
                                     pivot_reciprocal(n, last_reciprocal)
                               : 0.0f;
         pivot = again ? pivot : fold_lanes(firsts);
@@ -118,32 +114,32 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
                 const bool ends = row >= n;
                 const block_place rest = {
                     block.place + (ulong)row * channels,
-                    block.row + row AND_BIT(PASS(bit)(&tensors, block, row))};
+                    block.row + row AND_BIT(pass_bit(tensors, block, row))};
                 const block_place next = ends ? next_block : rest;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
                 {
-                    PASS(add)(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
-                              pivot, line);
-                    PASS(load)(&elements, k, &tensors, next, min(k, last));
+                    pass_add(&lanes[from_lane + k], &largest, &elements, k, i + from_lane + k < n,
+                             pivot, line);
+                    pass_load(&elements, k, tensors, next, min(k, last));
                 }
             }
-        PASS(fold_lanes)(&sums, lanes);
+        pass_fold_lanes(&sums, lanes);
 #if SUMS_AGAIN
-        again = !again && PASS(moves)(&pivot, n, &sums, largest, last_reciprocal);
+        again = !again && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
-                PASS(load)(&elements, k, &tensors, block, min(k, n - 1));
+                pass_load(&elements, k, tensors, block, min(k, n - 1));
             continue;
         }
 #endif
         bool unknown;
-        flags |= PASS(limit)(&pivot, PASS(mean)(line), &sums, largest, &unknown);
+        flags |= pass_limit(&pivot, pass_mean(line), &sums, largest, &unknown);
         UNROLL for (uint part = 0; part < PARTS; ++part)
-            PASS(add_part)(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
-                           &sums);
+            pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
+                          &sums);
         if (unknown)
-            flags |= PASS(flags_of_elements)(&tensors, block, n, line);
+            flags |= flags_of_elements(tensors, block, n, line);
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
@@ -159,4 +155,3 @@ void PASS(reduce_columns)(PASS_ARGUMENTS, uint channels, uint plane, uint blocks
     store_columns(limbs, PASS_LIMBS, words, all_flags, strip, c, channels,
                   partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }
-#undef DEPTH

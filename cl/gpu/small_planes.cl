@@ -1,7 +1,3 @@
-/*
- * reduce_planes.cl for planes of up to SMALL_PLANE elements: several blocks at once per work-item.
- */
-#define KIND(name) PASS(name##_small_planes)
-#define STEPS (SMALL_PLANE >> LOG2_LANES)
-#define AT_ONCE 4
-#define TURNS 1
+/* reduce_planes.cl for planes of up to SMALL_PLANE elements: several blocks at once per work-item. */
+#define REDUCE_PLANES reduce_small_planes
+#define LOG2_AT_ONCE LOG2_SMALL_PLANES

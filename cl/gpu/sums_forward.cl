@@ -10,76 +10,71 @@
  *   sum x   += n p + A              part 0
  *   sum x^2 += n p^2 + 2 p A + Q    parts 1 to 3
  *
- * The files with the kernels follow this one and use the names that it defines.
+ * work_group.cl lists the names that the reductions behind this file use.
  */
-#define PASS(name) forward_##name
-#define PASS_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
-#define PASS_TENSORS(total, stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_FIRST_PARTS 1
-#define PASS_LIMBS1 FORWARD_LIMBS1
-#define PASS_LIMBS2 FORWARD_LIMBS2
 
-typedef struct forward_tensors {
+typedef struct pass_tensors {
     block_walk walk;
     global const stored *x;
     uint x_gap;
-} forward_tensors;
+} pass_tensors;
 
 /* Elements that a work-item has loaded. */
-typedef struct forward_elements {
+typedef struct pass_elements {
     float summed[MOST_LOADS];
-} forward_elements;
+} pass_elements;
 
 /* The sums of a lane, or of a block. */
-typedef struct forward_sums {
+typedef struct pass_sums {
     float a, q;
-} forward_sums;
+} pass_sums;
 
 /* What a channel's elements are summed with, besides pivots: in the backward pass. */
-typedef float forward_line;
+typedef float pass_line;
 
-static void forward_line_of(private const forward_tensors *tensors, uint c, uint first,
-                            private forward_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c, uint first,
+                         private pass_line *line)
 {
     *line = 0.0f;
 }
 
-static float forward_mean(forward_line line)
+static float pass_mean(pass_line line)
 {
     return line;
 }
 
 /* Element i of a block, as it is summed. */
-static float forward_summed(private const forward_tensors *tensors, block_place block, uint i,
-                            forward_line line)
+static float pass_summed(private const pass_tensors *tensors, block_place block, uint i,
+                         pass_line line)
 {
     return load_element(tensors->x, element_of(block, tensors->walk, tensors->x_gap, i));
 }
 
-static void forward_load(private forward_elements *elements, uint k,
-                         private const forward_tensors *tensors, block_place block, uint i)
+static void pass_load(private pass_elements *elements, uint k,
+                      private const pass_tensors *tensors, block_place block, uint i)
 {
-    elements->summed[k] = forward_summed(tensors, block, i, 0.0f);
+    elements->summed[k] = pass_summed(tensors, block, i, 0.0f);
 }
 
 /* The same, when it is loaded. */
-static float forward_value(private const forward_elements *elements, uint k, forward_line line)
+static float pass_value(private const pass_elements *elements, uint k, pass_line line)
 {
     return elements->summed[k];
 }
 
-static void forward_clear(private forward_sums *sums)
+static void pass_clear(private pass_sums *sums)
 {
     sums->a = 0.0f;
     sums->q = 0.0f;
 }
 
 /* Adds element k if it exists. `largest` is for the backward pass. */
-static void forward_add(private forward_sums *sums, private float *largest,
-                        private const forward_elements *elements, uint k, bool exists, float pivot,
-                        forward_line line)
+static void pass_add(private pass_sums *sums, private float *largest,
+                     private const pass_elements *elements, uint k, bool exists, float pivot,
+                     pass_line line)
 {
     const float d = (exists ? elements->summed[k] : pivot) - pivot;
     sums->a += d;
@@ -87,29 +82,29 @@ static void forward_add(private forward_sums *sums, private float *largest,
 }
 
 /* Stores a lane's sums where lanes are folded: `size` floats for each sum. */
-static void forward_keep(local float *lanes, uint size, uint at, private const forward_sums *sums,
-                         float largest)
+static void pass_keep(local float *lanes, uint size, uint at, private const pass_sums *sums,
+                      float largest)
 {
     lanes[at] = sums->a;
     lanes[size + at] = sums->q;
 }
 
 /* Folds a row of lanes: sum `which` of a block. */
-static float forward_fold(uint which, local const float *row)
+static float pass_fold(uint which, local const float *row)
 {
     return fold_row(row);
 }
 
 /* The folded sums of a block. */
-static void forward_take(private forward_sums *sums, private float *largest,
-                         local const float *folded, uint size, uint at)
+static void pass_take(private pass_sums *sums, private float *largest,
+                      local const float *folded, uint size, uint at)
 {
     sums->a = folded[at];
     sums->q = folded[size + at];
 }
 
 /* Folds the lanes of a block that one work-item has in registers. */
-static void forward_fold_lanes(private forward_sums *sums, private const forward_sums *lanes)
+static void pass_fold_lanes(private pass_sums *sums, private const pass_sums *lanes)
 {
     float a[LANES], q[LANES];
     UNROLL for (uint l = 0; l < LANES; ++l)
@@ -123,8 +118,8 @@ static void forward_fold_lanes(private forward_sums *sums, private const forward
 
 #if SUMS_AGAIN
 /* Where a block is to be summed once more (pivots.cl), moves its pivot, and gives true. */
-static bool forward_moves(private float *pivot, uint n, private const forward_sums *sums, float largest,
-                   float last_reciprocal)
+static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
+                       float last_reciprocal)
 {
     if (!is_poor_by_squares(n, sums->a, sums->q))
         return false;
@@ -134,17 +129,17 @@ static bool forward_moves(private float *pivot, uint n, private const forward_su
 #endif
 
 /*
- * Sets the terms that do not fit the format to 0, as forward_add_block of the CPU form. Returns the
+ * Sets the terms that do not fit the format to 0, as pass_add_block of the CPU form. Returns the
  * block's flags; *unknown tells whether its elements, or only their sum, may not be finite.
  */
-static int forward_limit(private float *pivot, float mean, private forward_sums *sums,
-                         float largest, private bool *unknown)
+static int pass_limit(private float *pivot, float mean, private pass_sums *sums,
+                      float largest, private bool *unknown)
 {
-    const bool over_pivot = reaches(*pivot, FORWARD_LIMIT_PIVOT) != 0;
-    const bool over_sum = reaches(sums->a, FORWARD_LIMIT_SUM) != 0;
+    const bool over_pivot = reaches(*pivot, PASS_LIMIT_PIVOT) != 0;
+    const bool over_sum = reaches(sums->a, PASS_LIMIT_SUM) != 0;
     int flags = 0;
     *unknown = false;
-    if (over_pivot || over_sum || reaches(sums->q, FORWARD_LIMIT_SECOND)) {
+    if (over_pivot || over_sum || reaches(sums->q, PASS_LIMIT_SECOND)) {
         *unknown = reaches(*pivot, INFINITY) != 0;
 #if WIDE
         /* Squares overflow a float: the variance is +Inf, the mean is that of the pivots. */
@@ -160,7 +155,7 @@ static int forward_limit(private float *pivot, float mean, private forward_sums 
         sums->q = 0.0f;
         flags = *unknown ? 0 : FLAG_OVERFLOW;
     }
-    if (reaches(*pivot, FORWARD_CLEAR) || reaches(sums->q, FORWARD_CLEAR * FORWARD_CLEAR))
+    if (reaches(*pivot, PASS_CLEAR) || reaches(sums->q, PASS_CLEAR * PASS_CLEAR))
         return flags | FLAG_CLEAR;
     /* All three count: q is 0 if the squares have underflowed. */
     return *pivot != 0.0f || sums->a != 0.0f || sums->q != 0.0f ? flags | FLAG_FAINT : flags;
@@ -170,15 +165,15 @@ static int forward_limit(private float *pivot, float mean, private forward_sums 
  * Adds a part of a block to the limbs of its sum. All parts are products, so that work-items with
  * different parts execute the same instructions: n p 1 (and A), n p p, 2 p A, 1 Q 1.
  */
-static void forward_add_part(private long *limbs, uint part, uint n, float pivot,
-                             private const forward_sums *sums)
+static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
+                          private const pass_sums *sums)
 {
     const uint count = part == 2 ? 2 : part == 3 ? 1 : n;
     const float a = part == 3 ? sums->q : pivot;
     const float b = part == 1 ? pivot : part == 2 ? sums->a : 1.0f;
-    add_product(limbs, FORWARD_TERM_LIMBS2, part == 0 ? FORWARD_LOW1 : FORWARD_LOW2, count, a, b);
+    add_product(limbs, PASS_TERM_LIMBS2, part == 0 ? PASS_LOW1 : PASS_LOW2, count, a, b);
     if (part == 0)
-        add_term(limbs, FORWARD_TERM_LIMBS1, FORWARD_LOW1, 1, sums->a);
+        add_term(limbs, PASS_TERM_LIMBS1, PASS_LOW1, 1, sums->a);
 }
 
 /* --- a run of planes of one element: reduce_rows.cl --- */
@@ -188,11 +183,11 @@ static void forward_add_part(private long *limbs, uint part, uint n, float pivot
  * and that are below the format's limit. Returns a mask of the others. x^2 is added in two halves
  * of 24 bits.
  */
-static uint forward_add_run(private long *limbs, private int *flags,
-                            private const forward_elements *elements, uint count,
-                            forward_line line)
+static uint pass_add_run(private long *limbs, private int *flags,
+                         private const pass_elements *elements, uint count,
+                         pass_line line)
 {
-    const uint limit = as_uint(FORWARD_LIMIT_PIVOT);
+    const uint limit = as_uint(PASS_LIMIT_PIVOT);
     uint top = 0, others = 0;
     UNROLL for (uint k = 0; k < RUN; ++k)
     {
@@ -200,7 +195,7 @@ static uint forward_add_run(private long *limbs, private int *flags,
         top = k < count && size < limit ? max(top, size) : top;
     }
     /* Such that neither x nor x^2 has bits below the format's lowest. */
-    const int least = max((301 - FORWARD_LOW2) >> 1, 150 - FORWARD_LOW1);
+    const int least = max((301 - PASS_LOW2) >> 1, 150 - PASS_LOW1);
     const int low = max((int)(top >> 23) - SPAN, max(least, 1));
     long sum = 0;
     ulong high_sum = 0, low_sum = 0;
@@ -219,10 +214,10 @@ static uint forward_add_run(private long *limbs, private int *flags,
         low_sum += (ulong)((uint)square & 0xffffffu) * factor;
     }
     *flags |= low_sum != 0 || high_sum != 0 ? FLAG_CLEAR : 0;
-    add_sum(limbs, FORWARD_TERM_LIMBS1, sum, low - 150 + FORWARD_LOW1);
-    private long *second = limbs + FORWARD_LIMBS1;
-    const int place = 2 * low - 300 + FORWARD_LOW2;
-    add_sum(second, FORWARD_TERM_LIMBS2, (long)low_sum, place);
-    add_sum(second, FORWARD_TERM_LIMBS2, (long)high_sum, place + 24);
+    add_sum(limbs, PASS_TERM_LIMBS1, sum, low - 150 + PASS_LOW1);
+    private long *second = limbs + PASS_LIMBS1;
+    const int place = 2 * low - 300 + PASS_LOW2;
+    add_sum(second, PASS_TERM_LIMBS2, (long)low_sum, place);
+    add_sum(second, PASS_TERM_LIMBS2, (long)high_sum, place + 24);
     return others;
 }

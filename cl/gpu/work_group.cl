@@ -5,8 +5,35 @@
  *
  * What a block adds to an accumulator is divided into PARTS parts, which several work-items may
  * add: the order of integer sums is free.
+ *
+ * A program sums for one pass, whose file (sums_forward.cl, sums_backward.cl) follows this one.
+ * It gives the reductions behind it:
+ *
+ *   PASS_TENSOR_COUNT, PASS_SUMS      the tensors that it reads, and its sums per block
+ *   PASS_FIRST_PARTS                  how many of the parts belong to the first sum
+ *   pass_tensors                      the tensors, and how their blocks lie in memory
+ *   pass_line                         what a channel's elements are summed with, besides pivots:
+ *                                     set by pass_line_of; pass_mean is the mean in it
+ *   pass_elements                     what a work-item has loaded: pass_load loads an element,
+ *                                     pass_value is what is summed of it; pass_summed does both
+ *   pass_sums                         the sums of a lane, or of a block: pass_clear, pass_add; in
+ *                                     local memory pass_keep, pass_fold, pass_take; in registers
+ *                                     pass_fold_lanes
+ *   pass_moves                        whether a block is summed once more, around another pivot
+ *   pass_limit, pass_add_part         take out what does not fit the format; add a part of a block
+ *   pass_add_run                      adds a run of planes of one element (reduce_rows.cl)
+ *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
 #define UNROLL _Pragma("unroll")
+/* The bodies of kernels: their callers' constants must reach their loops. */
+#define INLINED __attribute__((always_inline))
+
+/* The slices of a tensor's blocks, as all reductions get them, and where they write accumulators. */
+#define SLICE_ARGUMENTS \
+    uint channels, uint plane, uint blocks, uint units, uint log2_strip, uint per_slice, \
+        float last_reciprocal, global long *restrict partial REPEAT_ARGUMENT
+#define SLICE \
+    channels, plane, blocks, units, log2_strip, per_slice, last_reciprocal, partial REPEAT
 
 /* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP

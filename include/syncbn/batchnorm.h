@@ -6,7 +6,8 @@
  * Mean and (biased) variance are per channel, over all samples and positions of the group. Ioffe &
  * Szegedy 2015, arXiv:1502.03167, algorithm 1. Where that paper leaves something open, the layer
  * behaves as PyTorch's BatchNorm. Weight and bias (gamma, beta) are your buffers on each device;
- * you pass them to each pass. The running statistics are the layer's.
+ * you pass them to each pass. The running statistics are the layer's, or buffers of yours, too
+ * (sbn_shard).
  */
 #ifndef SYNCBN_BATCHNORM_H
 #define SYNCBN_BATCHNORM_H

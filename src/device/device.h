@@ -5,6 +5,9 @@
 #include "device/replica_kernels.h"
 #include "device/tuning.h"
 
+/* Of memory of the host as a buffer: src/device/host_memory.h. */
+enum { SBN_HOST_MEMORY_UNTRIED, SBN_HOST_MEMORY_USED, SBN_HOST_MEMORY_COPIED };
+
 typedef struct sbn_replica {
     size_t index;
     cl_command_queue queue;
@@ -13,6 +16,7 @@ typedef struct sbn_replica {
     cl_device_id device;
     size_t compute_units;
     int in_order;                        /* the queue keeps order */
+    int host_memory;                     /* as it is, or copied */
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;

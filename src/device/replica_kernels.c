@@ -72,15 +72,18 @@ const char *sbn__walk_name(int walk, int is_backward)
     return is_backward ? walks[walk].backward : walks[walk].forward;
 }
 
-static int create_pair(sbn_kernel *forward, sbn_kernel *backward, const kernel_pair *pair,
-                       const sbn_program *owner, cl_program program)
+/* `forward`, `backward`: the numbers of the programs that have them. */
+static int create_pair(sbn_kernel *of_forward, sbn_kernel *of_backward, const kernel_pair *pair,
+                       const sbn_program *owner, int forward, int backward)
 {
     int status = SBN_SUCCESS;
     if (pair->form != SBN_FORM_AUTO && pair->form != owner->form)
         return SBN_SUCCESS;
-    if (forward)
-        status = create_kernel(forward, program, owner->device, pair->forward);
-    return status ? status : create_kernel(backward, program, owner->device, pair->backward);
+    if (of_forward)
+        status = create_kernel(of_forward, owner->programs[forward], owner->device, pair->forward);
+    return status ? status
+                  : create_kernel(of_backward, owner->programs[backward], owner->device,
+                                  pair->backward);
 }
 
 /* A device without doubles lacks all kernels that need them. */
@@ -100,7 +103,7 @@ static int create_whole(sbn_kernels *kernels, const sbn_program *program)
         for (int w = 0; w < SBN_FORMATS && !status; ++w)
             status = create_pair(&kernels->forward_whole[layout][w],
                                  &kernels->backward_whole[layout][w], &wholes[layout], program,
-                                 program->reduce[w]);
+                                 sbn__program_of(0, w), sbn__program_of(1, w));
     return may_lack(status, &has);
 }
 
@@ -114,34 +117,32 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
         for (int w = 0; w < SBN_FORMATS && !status; ++w)
             status = create_pair(plain ? &kernels->forward_reduce[r][w] : NULL,
                                  &kernels->backward_reduce[r][w], &reductions[r], program,
-                                 program->reduce[w]);
+                                 sbn__program_of(0, w), sbn__program_of(1, w));
     if (status || program->views)
         return status;
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
         status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
-                             &walks[walk], program, program->apply);
+                             &walks[walk], program, SBN_PROGRAM_APPLY, SBN_PROGRAM_APPLY);
     return status ? status : create_whole(kernels, program);
 }
 
 static int create_combine(sbn_sum_kernels *kernels, const sbn_program *program)
 {
+    static const kernel_pair combine = {"forward_combine", "backward_combine", SBN_FORM_AUTO};
     int status = SBN_SUCCESS;
-    for (int w = 0; w < SBN_FORMATS && !status; ++w) {
-        status = create_kernel(&kernels->forward_combine[w], program->reduce[w], program->device,
-                               "forward_combine");
-        if (!status)
-            status = create_kernel(&kernels->backward_combine[w], program->reduce[w],
-                                   program->device, "backward_combine");
-    }
+    for (int w = 0; w < SBN_FORMATS && !status; ++w)
+        status = create_pair(&kernels->forward_combine[w], &kernels->backward_combine[w], &combine,
+                             program, sbn__program_of(0, w), sbn__program_of(1, w));
     return may_lack(status, &kernels->combine);
 }
 
 int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program)
 {
     memset(kernels, 0, sizeof *kernels);
-    int status = create_kernel(&kernels->add_slices, program->apply, program->device, "add_slices");
+    cl_program apply = program->programs[SBN_PROGRAM_APPLY];
+    int status = create_kernel(&kernels->add_slices, apply, program->device, "add_slices");
     if (!status)
-        status = create_kernel(&kernels->store_gradients, program->apply, program->device,
+        status = create_kernel(&kernels->store_gradients, apply, program->device,
                                "store_gradients");
     return status ? status : create_combine(kernels, program);
 }

@@ -86,17 +86,17 @@ static const char *limit(char *out, size_t size, const sbn_format *format, int e
 }
 
 /* TERM_LIMBS: those that a term can reach; the limbs above them are only carried into. */
-int sbn__format_macros(const sbn_format *format, const char *pass, char *out, size_t size)
+int sbn__format_macros(const sbn_format *format, char *out, size_t size)
 {
     char pivot[16], sum[16], second[16];
-    return snprintf(
-        out, size,
-        "-D %s_LOW1=%d -D %s_TERM_LIMBS1=%d -D %s_LIMBS1=%d "
-        "-D %s_LOW2=%d -D %s_TERM_LIMBS2=%d -D %s_LIMBS2=%d "
-        "-D %s_LIMIT_PIVOT=%s -D %s_LIMIT_SUM=%s -D %s_LIMIT_SECOND=%s -D %s_CLEAR=0x1p%df ",
-        pass, format->low1, pass, limbs_of(format->bits1), pass, sbn__limbs1(format), pass,
-        format->low2, pass, limbs_of(format->bits2), pass, sbn__limbs2(format), pass,
-        limit(pivot, sizeof pivot, format, format->limit_pivot), pass,
-        limit(sum, sizeof sum, format, format->limit_sum), pass,
-        limit(second, sizeof second, format, format->limit_second), pass, format->clear);
+    return snprintf(out, size,
+                    "-D PASS_LOW1=%d -D PASS_TERM_LIMBS1=%d -D PASS_LIMBS1=%d "
+                    "-D PASS_LOW2=%d -D PASS_TERM_LIMBS2=%d -D PASS_LIMBS2=%d "
+                    "-D PASS_LIMIT_PIVOT=%s -D PASS_LIMIT_SUM=%s -D PASS_LIMIT_SECOND=%s "
+                    "-D PASS_CLEAR=0x1p%df ",
+                    format->low1, limbs_of(format->bits1), sbn__limbs1(format), format->low2,
+                    limbs_of(format->bits2), sbn__limbs2(format),
+                    limit(pivot, sizeof pivot, format, format->limit_pivot),
+                    limit(sum, sizeof sum, format, format->limit_sum),
+                    limit(second, sizeof second, format, format->limit_second), format->clear);
 }

@@ -61,10 +61,10 @@ int sbn__limbs2(const sbn_format *format);
 size_t sbn__accumulator_length(const sbn_format *format);
 
 /*
- * Writes build options (-D) and returns snprintf's length: what all programs share, and what
- * belongs to the format of a pass ("FORWARD", "BACKWARD").
+ * Writes build options (-D) and returns snprintf's length: what all programs share, and the
+ * format in which a program sums.
  */
 int sbn__summation_macros(char *out, size_t size);
-int sbn__format_macros(const sbn_format *format, const char *pass, char *out, size_t size);
+int sbn__format_macros(const sbn_format *format, char *out, size_t size);
 
 #endif

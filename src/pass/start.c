@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "launch/combine.h"
+#include "launch/tracking.h"
 #include "pass/steps.h"
 
 void sbn__pass_conclude(sbn_pass *pass)
@@ -42,6 +43,8 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
     sbn_running *running = lp->layer->running;
     const int64_t before = running->batches;
+    if (replica->index > 0)
+        return lp->steps->combine[format](lp, replica, format, 1);
     int status = sbn__running_send(running, lp->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
@@ -51,10 +54,10 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica, int format)
     return status;
 }
 
-/* The first replica's device updates the running statistics, in the wide format. */
+/* The running statistics are updated in the wide format. */
 static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica, int format)
 {
-    return format == SBN_WIDE && replica->index == 0 && sbn__layer_pass_tracks(lp);
+    return format == SBN_WIDE && sbn__tracking_concerns(lp, replica->index);
 }
 
 static int combine(sbn_layer_pass *lp, sbn_replica *replica, int format)

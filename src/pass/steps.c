@@ -4,6 +4,8 @@
 
 #include "launch/combine.h"
 #include "launch/reduce.h"
+#include "launch/running_table.h"
+#include "launch/tracking.h"
 #include "launch/whole.h"
 #include "pass/sums.h"
 
@@ -45,8 +47,10 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_channel_table *table = lp->kind->table(lp, replica->index);
-    const int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
-    return status ? status : apply(lp, replica);
+    int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
+    if (!status)
+        status = apply(lp, replica);
+    return status ? status : sbn__tracking_on_host(lp, replica);
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
@@ -65,6 +69,8 @@ static int prepare_host(sbn_layer_pass *lp)
         status = sbn__channel_table_host(&lp->saved->table, 0, &host);
     if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (!status && lp->kind->fills && lp->kind->local)
+        status = sbn__running_given(lp->layer, lp->shards);
     if (!status && !lp->kind->fills && lp->kind->reduce)
         status = sbn__saved_read(lp->saved);
     return status;

@@ -96,15 +96,16 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     if (code != CL_SUCCESS)
         return fail_build(*program, owner->device, code);
     /* Before the program is cached, so that cached programs have passed the test. */
-    if (program != &owner->apply || owner->fusion)
+    if (program != &owner->programs[SBN_PROGRAM_APPLY] || owner->fusion)
         return SBN_SUCCESS;
     const int status = sbn__self_test(owner);
     return status ? status : sbn__self_test_storage(owner);
 }
 
-/* Loads from the cache, or builds from source and stores in the cache. */
-static int build(cl_program *program, const sbn_program *owner, int which, int cache)
+/* Loads a program from the cache, or builds it from source and stores it in the cache. */
+static int build(sbn_program *owner, int which, int cache)
 {
+    cl_program *program = &owner->programs[which];
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
     int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
@@ -139,19 +140,24 @@ static void release_program(cl_program *program)
 }
 
 /*
- * Builds a second time where the driver's functions for halves do not pass the self-test, or do not
- * compile.
+ * Builds the program with the self-tests; once more, with the library's own conversions, where the
+ * driver's functions for halves do not pass the test, or do not compile.
  */
 static int build_apply(sbn_program *program, int cache)
 {
-    const int status = build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+    const int status = build(program, SBN_PROGRAM_APPLY, cache);
     if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
         program->form != SBN_FORM_GPU || program->fusion)
         return status;
-    release_program(&program->apply);
+    release_program(&program->programs[SBN_PROGRAM_APPLY]);
     sbn__error_clear();
     program->half_by_bits = 1;
-    return build(&program->apply, program, SBN_PROGRAM_APPLY, cache);
+    return build(program, SBN_PROGRAM_APPLY, cache);
+}
+
+static int exists(const sbn_program *program, int which)
+{
+    return sbn__program_exists(which, program->form, program->fusion, program->views);
 }
 
 int sbn__program_build(sbn_program *program, int cache)
@@ -159,13 +165,11 @@ int sbn__program_build(sbn_program *program, int cache)
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);
-    if (!status && !program->views)
+    if (!status && exists(program, SBN_PROGRAM_APPLY))
         status = build_apply(program, cache);
-    const int sums = sbn__program_sums(program);
-    if (!status && sums)
-        status = build(&program->reduce[SBN_NARROW], program, SBN_PROGRAM_NARROW, cache);
-    if (!status && sums)
-        status = build(&program->reduce[SBN_WIDE], program, SBN_PROGRAM_WIDE, cache);
+    for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)
+        if (exists(program, which))
+            status = build(program, which, cache);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
         return blame_options(program);
     return status;
@@ -173,7 +177,6 @@ int sbn__program_build(sbn_program *program, int cache)
 
 void sbn__program_unload(sbn_program *program)
 {
-    for (int format = 0; format < SBN_FORMATS; ++format)
-        release_program(&program->reduce[format]);
-    release_program(&program->apply);
+    for (int which = 0; which < SBN_PROGRAMS; ++which)
+        release_program(&program->programs[which]);
 }

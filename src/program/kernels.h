@@ -1,19 +1,32 @@
 /*
- * The texts of cl/, embedded at build (cl/local.mk, build-aux/embed-kernels.sh).
- * They stand in the order of cl/local.mk.
+ * The programs' texts: the lists of cl/programs with the files that they name, embedded at build
+ * (cl/local.mk, build-aux/embed-kernels.sh).
  */
 #ifndef SBN_PROGRAM_KERNELS_H
 #define SBN_PROGRAM_KERNELS_H
 
 #include <stddef.h>
 
+/*
+ * Which variants of a program have a file: all; those without a fusion; these and those whose fusion
+ * changes step 1 of the backward pass.
+ */
+typedef enum { SBN_USE_ALWAYS, SBN_USE_PLAIN, SBN_USE_SUMS } sbn_source_use;
+
 typedef struct {
-    const char *name; /* the file below cl/: "forward.cl" */
+    const char *name; /* the file below cl/: "common/common.cl" */
     const char *text; /* NUL-terminated */
     size_t length;    /* without the NUL */
+    sbn_source_use use;
 } sbn_kernel_source;
 
-extern const sbn_kernel_source sbn_kernel_sources[];
-extern const size_t sbn_kernel_source_count;
+typedef struct {
+    const char *name; /* "cpu_forward" */
+    const sbn_kernel_source
+        *sources; /* in the order of the program's text; then one without a name */
+} sbn_kernel_list;
+
+/* Then one without a name. */
+extern const sbn_kernel_list sbn_kernel_lists[];
 
 #endif

@@ -9,11 +9,21 @@
 #include "exact/format.h"
 #include "program/opencl.h"
 
-/*
- * Step 1 in the formats, in their order, and all the rest. Programs with a fusion have only the
- * kernels that differ by it.
- */
-enum { SBN_PROGRAM_NARROW, SBN_PROGRAM_WIDE, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
+/* Step 1 of each pass in each format, and all the rest. */
+enum {
+    SBN_PROGRAM_FORWARD_NARROW,
+    SBN_PROGRAM_FORWARD_WIDE,
+    SBN_PROGRAM_BACKWARD_NARROW,
+    SBN_PROGRAM_BACKWARD_WIDE,
+    SBN_PROGRAM_APPLY,
+    SBN_PROGRAMS
+};
+
+/* Step 1 of a pass, in the narrow or the wide format. */
+static inline int sbn__program_of(int is_backward, int is_wide)
+{
+    return SBN_PROGRAM_FORWARD_NARROW + 2 * is_backward + is_wide;
+}
 
 /* Compilers that take options of their own: src/program/compiler_options.h. */
 typedef enum sbn_compiler {
@@ -23,9 +33,9 @@ typedef enum sbn_compiler {
 } sbn_compiler;
 
 /*
- * All groups share them (src/program/programs.h). Those of step 1 may be missing where they have no
- * kernel that a fusion changes. Programs for views have step 1 alone, of the GPU form, whose other
- * kernels take the gaps of views without a cost.
+ * All groups share them (src/program/programs.h), as far as they exist (sbn__program_exists). Views
+ * have programs in the GPU form, for step 1 alone, because all other kernels take the gaps of views
+ * without a cost.
  */
 typedef struct sbn_program {
     cl_context context;
@@ -37,7 +47,7 @@ typedef struct sbn_program {
     int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
-    cl_program reduce[SBN_FORMATS], apply;
+    cl_program programs[SBN_PROGRAMS];
     struct sbn_program *next;
     size_t users;
     int built;
@@ -49,12 +59,6 @@ enum { SBN_VARIANTS = 2 * SBN_FUSIONS };
 static inline int sbn__variant_of(int fusion, int views)
 {
     return fusion + SBN_FUSIONS * views;
-}
-
-/* 1 if it has kernels of step 1. A residual alone changes passes in one launch, which the CPU form has. */
-static inline int sbn__program_sums(const sbn_program *program)
-{
-    return program->form == SBN_FORM_CPU || !program->fusion || sbn__fusion_sums(program->fusion);
 }
 
 #endif

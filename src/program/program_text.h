@@ -11,7 +11,7 @@
 enum { SBN_MAX_SOURCES = 48 };
 
 typedef struct sbn_sources {
-    const char *texts[SBN_MAX_SOURCES];
+    const char *texts[SBN_MAX_SOURCES], *names[SBN_MAX_SOURCES]; /* names: below cl/ */
     size_t lengths[SBN_MAX_SOURCES];
     cl_uint count;
 } sbn_sources;
@@ -20,6 +20,15 @@ typedef struct sbn_program_text {
     sbn_sources sources;
     char options[4096];
 } sbn_program_text;
+
+/* "forward_narrow" */
+const char *sbn__program_name(int program);
+
+/*
+ * 1 if a variant has such a program. Those with a fusion have only programs with kernels that differ
+ * by it; those for views have step 1 alone.
+ */
+int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int views);
 
 /*
  * `fusion`, `views`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the

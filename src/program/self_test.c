@@ -97,7 +97,8 @@ int sbn__self_test(const sbn_program *program)
     on_device d = {0};
     char name[128] = "?", broken[256];
     sbn__self_test_fill(&t);
-    cl_int code = open_on_device(&d, &t, program->apply, program->context, program->device);
+    cl_int code = open_on_device(&d, &t, program->programs[SBN_PROGRAM_APPLY], program->context,
+                                 program->device);
     if (code == CL_SUCCESS)
         code = run_on_device(&d, &t, program->form);
     close_on_device(&d);

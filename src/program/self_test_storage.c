@@ -118,7 +118,8 @@ static cl_int open_on_device(on_device *d, const sbn_program *program, data *t)
         return code;
     sbn__handle_opened();
     d->queue = queue;
-    cl_kernel kernel = clCreateKernel(program->apply, "self_test_storage", &code);
+    cl_kernel kernel = clCreateKernel(program->programs[SBN_PROGRAM_APPLY], "self_test_storage",
+                                      &code);
     if (code != CL_SUCCESS)
         return code;
     sbn__handle_opened();

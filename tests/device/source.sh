@@ -106,15 +106,14 @@ no_faults 'FP_CONTRACT is said once' \
         [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
     done)"
 
-# lists TREE: what is wrong with the lists of sources in src/: each begins with common.cl.
+# lists TREE: programs that do not begin with common.cl, or whose list has it again.
 lists() {
-    find "$1/src" -name '*.c' -exec awk '
-        /_sources\[\] = \{/ { if ($0 !~ /"/) getline; if ($0 !~ /"common\/common\.cl"/ || $0 ~ /".*"common\/common/) print; ++n }
-        END { if (n) print n > "/dev/stderr" }' {} + 2> "$work/lists"
-    [ "$(awk '{ n += $1 } END { print n + 0 }' "$work/lists")" -ge 2 ] ||
-        echo "expected 2 lists of sources"
+    for list in "$1"/cl/programs/*.list; do
+        [ "$(sed '/^#/d' "$list" | grep -n 'common/common\.cl')" = 1:common/common.cl ] ||
+            echo "${list##*/}"
+    done
 }
-no_faults 'all lists of sources begin with common.cl' "$(lists "$srcdir")"
+no_faults 'all programs begin with common.cl' "$(lists "$srcdir")"
 
 # Options that relax arithmetic stand in the list of those refused, and nowhere else; no OpenCL call
 # is made where they stand.
@@ -161,14 +160,10 @@ printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/
 no_faults 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
 
 mkdir "$work/tree" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
-program=$(cd "$srcdir" && find src -name '*.c' -exec grep -l '_sources\[\] = {' {} + | head -n 1)
-no_faults "$program is where the lists are" "$([ -n "$program" ] || echo 'there are none')"
-echo 'static const char *const planted_sources[] = {"sum.cl", "common/common.cl"};' >> "$work/tree/$program"
-no_faults 'planted: a list without common.cl first is found' \
+mkdir -p "$work/tree/cl/programs" || exit 1
+printf '%s\n' '# Sums.' sum.cl common/common.cl > "$work/tree/cl/programs/planted.list"
+no_faults 'planted: a program that begins with another file is found' \
     "$([ -n "$(lists "$work/tree")" ] || echo 'not found')"
-rm "$work/tree/$program"
-no_faults 'planted: lists that are elsewhere are missed' \
-    "$([ -n "$(lists "$work/tree")" ] || echo 'not missed')"
 echo 'const char *planted = "-cl-std=CL1.2 -cl-mad-enable";' >> "$work/tree/src/pass/pass.c"
 no_faults 'planted: an option that contracts is found' \
     "$([ -n "$(options "$work/tree")" ] || echo 'not found')"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "program/kernel_constants.h"
-#include "program/kernels.h"
+#include "program/program_text.h"
 #include "group/group.h"
 #include "launch/apply.h"
 
@@ -256,23 +256,17 @@ static void check_tile(void)
     const cl_ulong expected[] = {width, (tiles - 1) * TILE, width - (tiles - 1) * TILE,
                                  (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
     cl_ulong found[5] = {0};
-    char summation[512], sizes[768], options[2048];
-    static const char *const names[] = {"common/common.cl", "common/storage.cl",
-                                        "common/coefficients.cl", "cpu/apply_walk.cl"};
-    enum { NAMES = sizeof names / sizeof *names };
-    const char *texts[NAMES + 1] = {[NAMES] = tile_kernel};
+    sbn_program_text text;
     cl_int code;
-    for (size_t i = 0; i < sbn_kernel_source_count; ++i)
-        for (size_t n = 0; n < NAMES; ++n)
-            if (strcmp(sbn_kernel_sources[i].name, names[n]) == 0)
-                texts[n] = sbn_kernel_sources[i].text;
-    cl_program program = clCreateProgramWithSource(device.context, NAMES + 1, texts, NULL, &code);
+    must(sbn__program_text(&text, SBN_PROGRAM_APPLY, SBN_FORM_CPU, SBN_F32, 0, 0, 0,
+                           SBN_COMPILER_PLAIN, ""),
+         "sbn__program_text");
+    text.sources.texts[text.sources.count] = tile_kernel;
+    text.sources.lengths[text.sources.count++] = strlen(tile_kernel);
+    cl_program program = clCreateProgramWithSource(device.context, text.sources.count,
+                                                   text.sources.texts, text.sources.lengths, &code);
     must(code, "clCreateProgramWithSource");
-    sbn__summation_macros(summation, sizeof summation);
-    sbn__kernel_macros(SBN_FORM_CPU, sizes, sizeof sizes);
-    snprintf(options, sizeof options, "-cl-std=CL1.2 -D STORES_F16=0 -D STORES_BF16=0 %s%s",
-             summation, sizes);
-    must(clBuildProgram(program, 1, &device.device, options, NULL, NULL), "clBuildProgram");
+    must(clBuildProgram(program, 1, &device.device, text.options, NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "last_tile", &code);
     must(code, "clCreateKernel");
     cl_mem out = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof found, NULL, &code);

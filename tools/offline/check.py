@@ -23,12 +23,16 @@ from facts import apply_facts, kernel_facts, step_facts
 from limits import Limits
 from targets import TARGETS, traits
 
-# The variants of library.c for which the model is asked; step 1 of the forward pass knows but views. ...
+# The variants of library.c for which the model is asked.
 VARIANTS = ['', '+relu', '+residual+relu', '+output', '+views']
-PROGRAMS = [name + variant for variant in VARIANTS[:3] for name in ('narrow', 'wide', 'apply')]
-# ... The wide format sums what the same text has loaded. Views have their own programs for step 1 alone.
-PROGRAMS += ['narrow+output', 'apply+output', 'narrow+views']
-PROGRAMS += [name + kind for kind in ('+f16', '+bf16') for name in ('narrow', 'apply')]
+SUMS = ['forward_narrow', 'backward_narrow']
+PROGRAMS = SUMS + ['forward_wide', 'backward_wide', 'apply']
+# A fusion changes no sums of the forward pass.
+PROGRAMS += [name + variant for variant in VARIANTS[1:3]
+             for name in ('backward_narrow', 'backward_wide', 'apply')]
+# The wide format sums what the same text has loaded. Views have their own programs for step 1 alone.
+PROGRAMS += ['backward_narrow+output', 'apply+output'] + [name + '+views' for name in SUMS]
+PROGRAMS += [name + kind for kind in ('+f16', '+bf16') for name in SUMS + ['apply']]
 
 
 class Tap:
@@ -111,6 +115,11 @@ def check_targets(tap, limits, targets, compiled):
     return all_facts
 
 
+def program_of(kernel_name):
+    """The narrow program that has a kernel of a pass."""
+    return 'apply' if 'apply' in kernel_name else kernel_name.split('_')[0] + '_narrow'
+
+
 def steps_of(device, kernels, plans):
     """What the model says of a device, with the kernels of its target by (program, kernel)."""
     target = TARGETS[device.target]
@@ -121,7 +130,7 @@ def steps_of(device, kernels, plans):
         shape = walk.shape_of(problem)
         for variant in VARIANTS:
             applies = 'apply' in kernel_name
-            kernel = kernels.get((('apply' if applies else 'narrow') + variant, kernel_name))
+            kernel = kernels.get((program_of(kernel_name) + variant, kernel_name))
             if not kernel:
                 continue
             if applies:

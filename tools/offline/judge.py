@@ -69,7 +69,7 @@ def modelled(device, kernels, plans, problem, is_backward):
         if 'apply' in kernel:
             step = apply_facts(device, target, kernels['apply'][kernel], shape, plan)
         else:
-            step = step_facts(device, target, kernels['narrow'][kernel],
+            step = step_facts(device, target, kernels[check.program_of(kernel)][kernel],
                               kernels['apply']['add_slices'], shape, plan)
         total += step.time.total
     return total
@@ -97,7 +97,7 @@ def judge(arguments):
     os.makedirs(arguments.out, exist_ok=True)
     kernels, targets = {}, [TARGETS[device.target]]
     folders = check.texts_of(arguments.library, targets, arguments.out)
-    compiled = check.compile_all(Tools(arguments.tools), targets, ('narrow', 'apply'), folders,
+    compiled = check.compile_all(Tools(arguments.tools), targets, check.SUMS + ['apply'], folders,
                                  arguments.out)
     for (_, name), (found, faults) in compiled.items():
         if not found:

@@ -2,9 +2,11 @@
  * What the library does with a GPU, asked without one:
  *
  *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
- *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options: "narrow"
- *                           and, of the variants that are compiled, "narrow+relu"; for a device
+ *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options:
+ *                           "backward_narrow" and, of the variants, "backward_narrow+relu"; for a device
  *                           with the extension, this least sub-group and compute capability
+ *   library kernels FOLDER  writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and
+ *                           compiled alone: the library's macros, then its files, each named
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
@@ -19,8 +21,6 @@
 #include "plan/launch_plan.h"
 #include "program/compiler_options.h"
 #include "program/program_text.h"
-
-static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
 
 typedef struct variant {
     const char *name;
@@ -63,8 +63,10 @@ static int write_text(const char *folder, sbn_compiler compiler, int program, co
 {
     sbn_program_text text;
     char name[64];
-    snprintf(name, sizeof name, "%s%s", program_names[program], v->name);
+    snprintf(name, sizeof name, "%s%s", sbn__program_name(program), v->name);
     const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
+    if (!sbn__program_exists(program, SBN_FORM_GPU, fusion, v->views))
+        return 0;
     if (sbn__program_text(&text, program, SBN_FORM_GPU, v->type, fusion, v->views, 0, compiler, ""))
         return fail("texts", sbn_last_error());
     FILE *source = open_in(folder, name, "cl");
@@ -79,6 +81,53 @@ static int write_text(const char *folder, sbn_compiler compiler, int program, co
         return 1;
     fputs(text.options, options);
     return close_written(options);
+}
+
+/* The -D of a program's options, as lines. */
+static void print_macros(FILE *file, char *options)
+{
+    char *rest;
+    for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        char *value = strchr(word, '=');
+        if (!value || *word == '-')
+            continue;
+        *value = '\0';
+        fprintf(file, "#define %s %s\n", word, value + 1);
+    }
+}
+
+static int write_kernels(const char *folder, sbn_kernel_form form, int program, const variant *v)
+{
+    sbn_program_text text;
+    char name[64];
+    snprintf(name, sizeof name, "%s_%s%s", form == SBN_FORM_CPU ? "cpu" : "gpu",
+             sbn__program_name(program), v->name);
+    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
+    if (!sbn__program_exists(program, form, fusion, v->views) || (v->views && form == SBN_FORM_CPU))
+        return 0;
+    if (sbn__program_text(&text, program, form, v->type, fusion, v->views, 0, SBN_COMPILER_PLAIN,
+                          ""))
+        return fail("kernels", sbn_last_error());
+    FILE *file = open_in(folder, name, "cl");
+    if (!file)
+        return 1;
+    print_macros(file, text.options);
+    for (cl_uint i = 0; i < text.sources.count; ++i) {
+        fprintf(file, "\n// cl/%s\n#line 1 \"cl/%s\"\n", text.sources.names[i],
+                text.sources.names[i]);
+        fwrite(text.sources.texts[i], 1, text.sources.lengths[i], file);
+    }
+    return close_written(file);
+}
+
+static int write_all_kernels(const char *folder)
+{
+    int status = 0;
+    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form)
+        for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
+            for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
+                status = write_kernels(folder, (sbn_kernel_form)form, program, &variants[i]);
+    return status;
 }
 
 static int write_texts(const char *folder, sbn_compiler compiler)
@@ -161,10 +210,14 @@ int main(int argc, char **argv)
     if (argc == 6 && strcmp(argv[1], "texts") == 0)
         return write_texts(argv[2], sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
                                                      (cl_uint)strtoul(argv[5], NULL, 10)));
+    if (argc == 3 && strcmp(argv[1], "kernels") == 0)
+        return write_all_kernels(argv[2]);
     FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
     if (!file)
-        return fail("usage",
-                    "library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library plans FILE");
+        return fail(
+            "usage",
+            "library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library kernels FOLDER "
+            "| library plans FILE");
     const int status = print_all(file);
     fclose(file);
     return status;

@@ -1,13 +1,13 @@
 # make check-offline: the GPU form through the code generators of NVIDIA, AMD and Intel, without a
 # GPU; see doc/devices.md. TARGETS='sm_90 gfx942' chooses some of them.
-EXTRA_PROGRAMS += tools/offline/library
+check_PROGRAMS += tools/offline/library
 tools_offline_library_SOURCES = tools/offline/library.c
 tools_offline_library_LDADD = libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
 # What a driver says of the same kernels: tests/gpu.sh.
 EXTRA_PROGRAMS += tools/offline/resources
 tools_offline_resources_SOURCES = tools/offline/resources.c
 tools_offline_resources_LDADD = $(tools_offline_library_LDADD)
-CLEANFILES += tools/offline/library tools/offline/resources check-offline.log
+CLEANFILES += tools/offline/resources check-offline.log
 
 EXTRA_DIST += \
 	tools/offline/amd.py \

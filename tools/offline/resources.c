@@ -15,8 +15,6 @@
 #include "program/compiler_options.h"
 #include "program/program_text.h"
 
-static const char *const program_names[SBN_PROGRAMS] = {"narrow", "wide", "apply"};
-
 static int fail(const char *what, cl_int code)
 {
     fprintf(stderr, "resources: %s: %s\n", what, sbn_strerror(code));
@@ -93,7 +91,7 @@ static int print_program(cl_context context, const device_info *d, int which)
         return fail("clCreateProgramWithSource", code);
     code = clBuildProgram(program, 1, &d->id, text.options, NULL, NULL);
     const int failed = code ? fail("clBuildProgram", code)
-                            : print_kernels(program, d->id, program_names[which]);
+                            : print_kernels(program, d->id, sbn__program_name(which));
     print_log(program, d->id);
     clReleaseProgram(program);
     return failed;

@@ -9,13 +9,13 @@ doc/python.md is the guide.
 
 from syncbn._c import SyncBatchNormError
 from syncbn.torch._average import average_exactly
+from syncbn.torch._backend import register_opencl_backend
 from syncbn.torch._data_parallel import DataParallel
 from syncbn.torch._module import (
     SyncBatchNorm,
     convert_sync_batchnorm,
     revert_sync_batchnorm,
 )
-from syncbn.torch._opencl import register_opencl_backend
 
 __all__ = [
     "DataParallel",

@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from syncbn import _c
 from syncbn._device import cpu
 from syncbn._group import Group, Transport
+from syncbn._opencl import Buffers
 from syncbn.torch._data_parallel import DataParallel
 from syncbn.torch._groups import transport_of
 from syncbn.torch._module import SyncBatchNorm
@@ -69,7 +70,7 @@ class _Exchange(NamedTuple):
 
     handle: c_void_p
     kept: Sequence[Any]
-    written: list[tuple[int, int]]
+    buffers: Buffers
     results: list[Tensor]
     bucket: Any
     future: torch.futures.Future[Tensor]
@@ -112,26 +113,23 @@ class _Averaging(Group):
         count = len(gradients)
         counts = (c_size_t * count)(*[gradient.numel() for gradient in gradients])
         tensors = (_c.Tensors * self.replicas)()
-        written: list[tuple[int, int]] = []
+        memory = Buffers(self.device.queue)
         kept: list[Any] = [counts, tensors, rows]
         for own, row in zip(tensors, rows):
             buffers = (_c.Buffer * count)()
             kept.append(buffers)
             for buffer, gradient in zip(buffers, row):
-                if gradient.numel():
-                    size = 4 * gradient.numel()
-                    buffer.mem = self.device.wrap(gradient.data_ptr(), size)
-                    written.append((buffer.mem, size))
+                buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
             own.size, own.buffers = sizeof(_c.Tensors), buffers
         handle = c_void_p()
         status = _c.sbn_average_gradients_begin(
             self._parallel, counts, count, tensors, byref(handle)
         )
         if status:
-            _release(written)
+            memory.release()
             self.check(status)
         future: torch.futures.Future[Tensor] = torch.futures.Future()
-        return _Exchange(handle, kept, written, rows[0], bucket, future)
+        return _Exchange(handle, kept, memory, rows[0], bucket, future)
 
     def _rows(self, bucket: Any, gradients: list[Tensor]) -> list[list[Tensor]]:
         """The gradients of each replica, float32 and dense."""
@@ -155,7 +153,7 @@ class _Averaging(Group):
         for exchange in exchanges:
             try:
                 self.check(_c.sbn_exchange_end(exchange.handle))
-                self.device.finish(exchange.written)
+                exchange.buffers.finish()
                 gradients = exchange.bucket.gradients()
                 for gradient, result in zip(gradients, exchange.results):
                     if gradient.data_ptr() != result.data_ptr():
@@ -163,11 +161,6 @@ class _Averaging(Group):
                 exchange.future.set_result(exchange.bucket.buffer())
             except BaseException as error:
                 failure = failure or error
-            _release(exchange.written)
+            exchange.buffers.release()
         if failure is not None:
             raise failure
-
-
-def _release(written: list[tuple[int, int]]) -> None:
-    for mem, _size in written:
-        _c.clReleaseMemObject(mem)

@@ -12,9 +12,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
+from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of
-from syncbn.torch._opencl import device_of, is_registered
-from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
+from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
 # that it is given.
@@ -152,16 +152,14 @@ class SyncBatchNorm(_BatchNorm):
     ) -> Sequence[Tensor]:
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
-        there = next((input for input in inputs if input.numel()), inputs[0])
-        device = device_of(there) if is_registered(there) and there.numel() else None
         call = Call(
-            group_of(self.process_group, self.timeout, len(inputs), device),
+            group_of(self.process_group, self.timeout, len(inputs), backend_of(tuple(inputs))),
             self.name,
             self.eps,
             self.activation,
             self.slope,
             self.gradients,
-            self.track_running_stats,
+            self._running(),
         )
         try:
             for place, input in enumerate(inputs):
@@ -176,27 +174,13 @@ class SyncBatchNorm(_BatchNorm):
             call.refuse(self.num_features)
             raise
         y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
-        if self.track_running_stats:
-            self._track(call)
         return (y,) if len(inputs) == 1 else y
 
-    def _track(self, call: Call) -> None:
-        """Updates the running statistics by the batch's, with the unbiased variance."""
-        assert self.num_batches_tracked is not None and call.stats is not None
-        self.num_batches_tracked.add_(1)
-        if not call.count:
-            return
-        if self.momentum is None:
-            momentum = 1.0 / float(self.num_batches_tracked)
-        else:
-            momentum = self.momentum
-        mean, var = call.stats[0], call.stats[1]
-        if call.count > 1:
-            var *= call.count / (call.count - 1)
-        assert self.running_mean is not None and self.running_var is not None
-        with torch.no_grad():
-            for running, value in (self.running_mean, mean), (self.running_var, var):
-                running.lerp_(value.to(running.device, running.dtype), momentum)
+    def _running(self) -> Running | None:
+        mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
+        if mean is None or var is None or batches is None:
+            return None
+        return Running(mean, var, batches, self.momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]

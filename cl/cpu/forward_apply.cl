@@ -1,0 +1,44 @@
+/*
+ * CPU form, the kernels of step 3: y from x, in the forward pass, evaluation, recomputation and
+ * folding. walk_forward.cl has the arithmetic; apply_walk.cl says how work-items map to elements.
+ */
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void forward_apply_flat(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only FORWARD_FUSION_PARAMETERS,
+                        uint channels, uint plane, ulong run_length, uint range,
+                        uint non_temporal)
+{
+    const ulong run = flat_run(channels, plane);
+    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong planes = quotient_long(begin, plane);
+    const uint within = (uint)(begin - planes * plane);
+    const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
+    global const stored *px = x + x_offset + run + flat_sample() * x_gap;
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
+    global stored *py = y + y_offset + run + flat_sample() * y_gap;
+    FORWARD_FUSION_OF(run)
+    forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
+                      channels, weight, bias, affine, scale_only, non_temporal FUSION);
+}
+
+kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
+                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
+                        global const float *restrict weights, ulong weight_offset,
+                        global const float *restrict biases, ulong bias_offset, uint affine,
+                        uint scale_only FORWARD_FUSION_PARAMETERS,
+                        uint channels, uint plane, ulong rows, uint rows_per_tile,
+                        uint non_temporal)
+{
+    global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
+    const ulong width = row_width(channels, plane), tile = rows_tile();
+    const uint count = tile_count(width, tile);
+    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    FORWARD_FUSION_OF(0)
+    forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count,
+                       coefficients, weight,
+                       bias, affine, scale_only, channels, plane, non_temporal FUSION);
+}

@@ -1,0 +1,55 @@
+/*
+ * GPU form, step 1 of the backward pass: its kernels. They have the same arguments and differ in how
+ * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl for
+ * channels first, reduce_columns.cl for channels last, reduce_rows.cl for planes of one element.
+ * sums_backward.cl has the arithmetic.
+ */
+#define TENSOR_ARGUMENTS \
+    global const stored *restrict x, ulong x_offset, uint x_gap, \
+        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
+        global const float *restrict coefficients ACTIVATION_PARAMETERS
+#define TENSORS(stride, rows) \
+    { \
+        {stride, rows}, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
+            coefficients ACTIVATION_OF(channels) \
+    }
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+{
+    local long shared[SHARED_SIZE];
+    local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
+    local int all_flags[SLOTS], poor[TASKS], some_poor;
+    const pass_tensors tensors = TENSORS(1, 0);
+    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+{
+    local long shared[SHARED_SIZE];
+    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
+    local int all_flags[SLOTS], poor[TASKS], some_poor;
+    const pass_tensors tensors = TENSORS(1, 0);
+    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+{
+    local long words[WORDS_SIZE];
+    local int all_flags[ITEMS];
+    const pass_tensors tensors = TENSORS(channels, 1);
+    reduce_columns(&tensors, SLICE, words, all_flags);
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_rows(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+{
+    local long words[WORDS_SIZE];
+    local int all_flags[ITEMS];
+    const pass_tensors tensors = TENSORS(channels, 1);
+    reduce_rows(&tensors, SLICE, words, all_flags);
+}

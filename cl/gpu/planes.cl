@@ -1,0 +1,68 @@
+/*
+ * GPU form, step 1, channels first: what the reductions of large and small planes share.
+ *
+ * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
+ * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
+ * channel within a unit, so that small planes are read in the order of memory. A work-item sums a
+ * lane of 2^LOG2_AT_ONCE blocks at once, of at most MOST_LOADS elements: of one block of a large
+ * plane, of 2^LOG2_SMALL_PLANES planes of up to SMALL_PLANE elements.
+ */
+#define LOG2_SMALL_PLANES 2
+#define SLOTS (ITEMS >> LOG2_LANES)
+#define LOG2_TASKS (LOG2_ITEMS - LOG2_PARTS)
+#define TASKS (1 << LOG2_TASKS)
+#if BLOCK >> LOG2_LANES != MOST_LOADS || SMALL_PLANE >> LOG2_LANES != MOST_LOADS >> LOG2_SMALL_PLANES
+#error "an item has MOST_LOADS elements in a turn"
+#endif
+#define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
+#define LANES_SIZE (TASKS * BANKS)
+/* Turns of a batch of tasks. Between them, two sets of rows of pivots: one is read, one written. */
+#define TURNS(log2_at_once) (TASKS >> (log2_at_once) >> (LOG2_ITEMS - LOG2_LANES))
+#define PIVOTS_SIZE(log2_at_once) \
+    ((SLOTS << (log2_at_once)) * LANES * (TURNS(log2_at_once) > 1 ? 2 : 1))
+#define MOST_LIMBS (PASS_LIMBS1 > PASS_LIMBS2 ? PASS_LIMBS1 : PASS_LIMBS2)
+/* The same local memory holds lanes, and at the end words of limbs. */
+#define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
+#define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
+
+/* A work-group's tasks. */
+typedef struct plane_tasks {
+    uint channels, plane, blocks, begin, log2_strip;
+} plane_tasks;
+
+/* Where the block of a task begins, and how long it is. */
+static block_place locate_plane(private const pass_tensors *tensors,
+                                private const plane_tasks *tasks, uint task, uint channel,
+                                private uint *n)
+{
+    const uint unit = tasks->begin + (task >> tasks->log2_strip);
+    const uint sample = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
+    const uint start = (unit - sample * tasks->blocks) * BLOCK;
+    *n = min((uint)BLOCK, tasks->plane - start);
+    const ulong plane = (ulong)sample * tasks->channels + channel;
+    const ulong place = plane * tasks->plane + start;
+    const block_place block = {
+        place, sample AND_BIT(pass_first_bit(tensors, place, sample, plane, tasks->plane))};
+    return block;
+}
+
+#if SUMS_AGAIN
+/* Sums an item's lane of a block around another pivot; keeps it at `to`. */
+static void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
+                      private const plane_tasks *tasks, uint task, uint channel,
+                      float pivot, pass_line line)
+{
+    uint n;
+    const block_place block = locate_plane(tensors, tasks, task, channel, &n);
+    float largest = 0.0f;
+    pass_elements one;
+    pass_sums sums;
+    pass_clear(&sums);
+    _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
+    {
+        pass_load(&one, 0, tensors, block, i);
+        pass_add(&sums, &largest, &one, 0, true, pivot, line);
+    }
+    pass_keep(lanes, LANES_SIZE, to, &sums, largest);
+}
+#endif

@@ -1,0 +1,20 @@
+/*
+ * Memory of the host as a buffer of OpenCL. Drivers of CPUs use it as it is, or keep a copy, as OpenCL
+ * lets them; they do not say which, so that it is tried.
+ */
+#ifndef SBN_DEVICE_HOST_MEMORY_H
+#define SBN_DEVICE_HOST_MEMORY_H
+
+#include "device/device.h"
+
+/* Finds out whether the replica's device copies, at its first call. */
+int sbn__host_memory_try(sbn_replica *replica);
+
+/* A buffer on memory of the host, to be given to sbn__host_memory_release. */
+int sbn__host_memory_wrap(sbn_replica *replica, void *address, size_t size, cl_mem *mem);
+void sbn__host_memory_release(cl_mem mem);
+
+/* Brings what the device wrote, before, to a buffer's memory, where the device copies. Blocks. */
+int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size);
+
+#endif

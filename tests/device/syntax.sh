@@ -1,0 +1,63 @@
+#!/bin/sh
+# Every program of the kernels, as tools/offline/library writes it to be read alone, is OpenCL C 1.2
+# to clang's front end, without warnings: in all variants, for a CPU and for devices whose
+# instructions are unknown. Every file of cl/ belongs to a program. Planted faults must be found.
+#
+# Environment: srcdir, CLANG.
+
+. "${srcdir:=.}/tests/support/tap.sh"
+
+if ! "${CLANG:=clang}" --version > "$work/version" 2>&1; then
+    echo '1..0 # SKIP clang is not installed'
+    exit 0
+fi
+
+# syntax TARGET FILE: what is wrong with a program.
+syntax() {
+    "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target "$1" -Werror \
+        -Xclang -finclude-default-header "$2" 2>&1
+}
+
+mkdir "$work/texts" || exit 1
+./tools/offline/library kernels "$work/texts" || exit 1
+
+for text in "$work"/texts/*.cl; do
+    name=${text##*/}
+    no_faults "$name for a CPU" "$(syntax x86_64-linux-gnu "$text")"
+    # The GPU form does not ask for the target; the CPU form has other functions without one.
+    case $name in
+    cpu_*) no_faults "$name for any device" "$(syntax spir64 "$text")" ;;
+    esac
+done
+
+# unlisted TREE: files that no list of programs has, or lists what is not there.
+unlisted() {
+    (cd "$1/cl" && find . -name '*.cl' | sed 's/^..//' | sort > "$work/files" &&
+        sed '/^#/d; s/ .*//' programs/*.list | sort -u > "$work/listed" &&
+        diff "$work/files" "$work/listed")
+}
+no_faults 'every file of cl/ is in a program' "$(unlisted "$srcdir")"
+
+# The text of a kernel is found by its name.
+no_faults 'every kernel that the library asks for stands in cl/ by its name' \
+    "$(sed -n 's/.*{"\([a-z_]*\)", *"\([a-z_]*\)".*SBN_FORM_.*/\1 \2/p' \
+        "$srcdir/src/device/replica_kernels.c" | tr ' ' '\n' | while read -r kernel; do
+        [ "$(grep -l "^void $kernel(" "$srcdir"/cl/*/*.cl | wc -l)" -ge 1 ] || echo "$kernel"
+    done)"
+
+# planted WHAT LINE: the fault is found behind a program.
+planted() {
+    { cat "$work/texts/gpu_apply.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
+    no_faults "planted: $1 is found" \
+        "$(syntax x86_64-linux-gnu "$work/planted.cl" > "$work/out" && echo "not found: $2")"
+}
+planted 'a name that is not declared' 'static uint planted(uint a) { return quotients(a, 2); }'
+planted 'a brace too many' '}'
+planted 'a conversion that loses a qualifier' \
+    'static void planted(global const float *from) { global float *to = from; *to = 0.0f; }'
+mkdir -p "$work/tree/cl/common" && cp -R "$srcdir/cl/programs" "$work/tree/cl" &&
+    cp "$srcdir"/cl/common/*.cl "$work/tree/cl/common" || exit 1
+no_faults 'planted: files that lists name and that are missing are found' \
+    "$([ -n "$(unlisted "$work/tree")" ] || echo 'not found')"
+
+echo "1..$count"
