@@ -132,6 +132,7 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/running.h \
 	src/layer/saved.c \
 	src/layer/saved.h \
+	src/layer/saved_store.c \
 	src/layer/state.c \
 	src/tensor/host.c \
 	src/tensor/host.h \

@@ -160,8 +160,8 @@ int sbn__layer_pass_open_host(sbn_layer_pass *lp)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         char who[128];
-        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", lp->kind->operation,
-                 lp->layer->name, sbn_group_rank(group), r);
+        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu",
+                 lp->kind->operation, lp->layer->name, sbn_group_rank(group), r);
         status = sbn__host_open(&lp->host[r], &group->replicas[r], &lp->shards[r], &lp->shapes[r],
                                 needs, lp->layer->affine, who);
     }

@@ -88,6 +88,7 @@ pass_tests = \
 	tests/pass/running \
 	tests/pass/running_given \
 	tests/pass/saved \
+	tests/pass/saved_store \
 	tests/pass/soak \
 	tests/pass/steady \
 	tests/pass/views \
@@ -120,6 +121,8 @@ tests_pass_running_given_SOURCES = tests/pass/running_given.c $(programs_kept)
 tests_pass_running_given_LDFLAGS = $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
+tests_pass_saved_store_SOURCES = tests/pass/saved_store.c $(programs_kept)
+tests_pass_saved_store_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
 tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
 tests_pass_views_LDFLAGS = $(programs_wrap)
