@@ -15,6 +15,7 @@ syncbn_torch_python = \
 	python/syncbn/torch/_distributed.py \
 	python/syncbn/torch/_groups.py \
 	python/syncbn/torch/_module.py \
+	python/syncbn/torch/_operators.py \
 	python/syncbn/torch/_passes.py
 EXTRA_DIST += $(syncbn_python) $(syncbn_torch_python) python/pyproject.toml python/syncbn/py.typed
 

@@ -12,6 +12,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
+from syncbn._device import Device
+from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of
 from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running
@@ -118,6 +120,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
         self.timeout, self.gradients, self.name = float(timeout), gradients, name
         self.activation, self.slope = activation, float(slope)
+        self.number = _operators.number_of(self)
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
         """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
@@ -125,6 +128,10 @@ class SyncBatchNorm(_BatchNorm):
             return self._evaluate(input, residual)
         if self.replica is not None:
             return self.replica.meet(self, input, residual)
+        if _operators.IS_THERE and torch.compiler.is_compiling():
+            y = _operators.train(self, input, residual)
+            # The operator keeps no mask, by which a residual's activation is differentiated.
+            return y if residual is None else _behind(y, None, self.activation, self.slope)
         residuals = () if residual is None else (residual,)
         return self.train_replicas((input,), residuals, self.weight, self.bias)[0]
 
@@ -152,15 +159,32 @@ class SyncBatchNorm(_BatchNorm):
     ) -> Sequence[Tensor]:
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
-        call = Call(
-            group_of(self.process_group, self.timeout, len(inputs), backend_of(tuple(inputs))),
+        call = self.call(len(inputs), backend_of(tuple(inputs)))
+        call.running = self.running()
+        self.check(inputs, residuals, weight, call)
+        y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
+        return (y,) if len(inputs) == 1 else y
+
+    def call(self, replicas: int, device: Device | None, activated: bool = True) -> Call:
+        """What a pass needs to know, without running statistics."""
+        return Call(
+            group_of(self.process_group, self.timeout, replicas, device),
             self.name,
             self.eps,
-            self.activation,
+            self.activation if activated else None,
             self.slope,
             self.gradients,
-            self._running(),
+            None,
         )
+
+    def check(
+        self,
+        inputs: Sequence[Tensor],
+        residuals: Sequence[Tensor],
+        weight: Tensor | None,
+        call: Call,
+    ) -> None:
+        """Refuses what the C library cannot see, and tells the other ranks."""
         try:
             for place, input in enumerate(inputs):
                 _check_shape(input)
@@ -173,10 +197,9 @@ class SyncBatchNorm(_BatchNorm):
         except ValueError:
             call.refuse(self.num_features)
             raise
-        y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
-        return (y,) if len(inputs) == 1 else y
 
-    def _running(self) -> Running | None:
+    def running(self) -> Running | None:
+        """The running statistics, for a pass."""
         mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
         if mean is None or var is None or batches is None:
             return None
@@ -196,7 +219,12 @@ class SyncBatchNorm(_BatchNorm):
         made = self.__class__.__new__(self.__class__)
         memo[id(self)] = made
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        made.number = _operators.number_of(made)
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.number = _operators.number_of(self)
 
     @classmethod
     def convert_sync_batchnorm(

@@ -141,9 +141,9 @@ class Node(torch.autograd.Function):
         replicas = group.replicas
         group.device.check_process()
         first = tensors[0]
-        call.layout = _layout_of(first)
-        xs = [_in_layout(x, call.layout) for x in tensors[:replicas]]
-        residuals = [_in_layout(z, call.layout) for z in tensors[replicas:]]
+        call.layout = layout_of(first)
+        xs = [in_layout(x, call.layout) for x in tensors[:replicas]]
+        residuals = [in_layout(z, call.layout) for z in tensors[replicas:]]
         ys = [torch.empty_like(x) for x in xs]
         layer = call.layer(channels, first.dtype, weight is not None, bool(residuals))
         own_weight, own_bias = _affine(weight, bias)
@@ -197,7 +197,7 @@ class Node(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         call: Call = ctx.call
         weight, bias, *xs = ctx.saved_tensors
-        dys = [_in_layout(dy, call.layout) for dy in grads]
+        dys = [in_layout(dy, call.layout) for dy in grads]
         wants = ctx.needs_input_grad[2:]
         activated_sum = bool(ctx.residuals) and call.activation is not None
         dxs, dzs, weight_grad, bias_grad = backward(
@@ -319,14 +319,15 @@ def _address(tensor: Tensor | None, row: int = 0) -> int:
     return at + row * tensor.size(-1) * tensor.element_size() if row else at
 
 
-def _layout_of(x: Tensor) -> int:
+def layout_of(x: Tensor) -> int:
+    """Channels last where it is that and nothing else, or else channels first."""
     last = _CHANNELS_LAST.get(x.dim())
     if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
         return _NCHW
     return _NHWC
 
 
-def _in_layout(x: Tensor, layout: int) -> Tensor:
+def in_layout(x: Tensor, layout: int) -> Tensor:
     """The tensor, or a copy of it, dense in this layout."""
     if layout == _NCHW:
         return x.contiguous()
