@@ -30,12 +30,9 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
         model(images, labels).sum().backward()
 
     Where the model is a DataParallel, the gradient becomes the mean over all replicas of all
-    processes. Each replica computes the same, whichever process it is in. So a training with a
-    fixed number of replicas, each with the same part of each batch, ends with the same weights on
-    every number of processes, if three things hold: each replica has a loss of its own, and
-    backward begins at the sum of the losses; PyTorch, the kind of the CPU and the number of
-    threads are the same; no tensor has three or more uses whose gradients come in another order
-    (doc/python.md).
+    processes, where each replica has a loss of its own and backward begins at their sum. A training
+    with a fixed number of replicas, each with the same part of each batch, then ends with the same
+    weights on every number of processes: doc/python.md says under which conditions.
 
     It is a communication hook; there is one for a model. Parameters are float32 or of a half type.
     All processes call this after DistributedDataParallel. timeout: seconds to wait for other
