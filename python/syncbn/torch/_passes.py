@@ -212,8 +212,9 @@ def backward(
     channels = layer.settings.channels
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    weight_grad = torch.empty(group.replicas, channels) if wants_weight else None
-    bias_grad = torch.empty(group.replicas, channels) if wants_bias else None
+    shape = (channels,) if group.replicas == 1 else (group.replicas, channels)
+    weight_grad = torch.empty(shape) if wants_weight else None
+    bias_grad = torch.empty(shape) if wants_bias else None
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
     own_weight, own_bias = _affine(weight, bias)
     with group.lock:
@@ -244,13 +245,14 @@ def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) 
     sum, what DistributedDataParallel makes of local sums: that sum over the number of ranks."""
     if grads is None or parameter is None:
         return None
+    grad = grads
     if call.gradients == "group":
-        grad = grads[0]
+        grad = grads if call.group.replicas == 1 else grads[0]
         if call.group.world_size > 1:
             grad /= call.group.world_size
-    else:
-        grad = grads[0] if call.group.replicas == 1 else grads.sum(0)
-    return grad.to(parameter.dtype)
+    elif call.group.replicas > 1:
+        grad = grads.sum(0)
+    return grad if grad.dtype is parameter.dtype else grad.to(parameter.dtype)
 
 
 def _floats(tensor: Tensor) -> Tensor:
