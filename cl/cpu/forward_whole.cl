@@ -5,7 +5,8 @@
  *
  * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
  * applied to there alone: y may be written over x, so nothing may be written before that. The wide
- * format also updates the running statistics, with `tracks`. For the arguments see batches.cl,
+ * format also updates the running statistics, with `tracks`; with `early` a strip that is not summed
+ * again has them updated at once, so that without any such strip there is no second launch. For the arguments see batches.cl,
  * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
@@ -15,7 +16,7 @@
         global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
         uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, global float *restrict coefficients, \
+        double eps, uint clamps, uint early, global float *restrict coefficients, \
         global double *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip. */
@@ -49,7 +50,8 @@ void forward_whole_nchw(WHOLE_ARGUMENTS)
                               biases + bias_offset + c, affine, 0, non_temporal FUSION);
         }
     }
-    TRACK_STRIP;
+    if (!early || none_repeats(repeat, c, width) != WIDE)
+        TRACK_STRIP;
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -69,6 +71,7 @@ void forward_whole_nhwc(WHOLE_ARGUMENTS)
                                0, channels, 1, non_temporal FUSION);
         }
     }
-    TRACK_STRIP;
+    if (!early || none_repeats(repeat, c, width) != WIDE)
+        TRACK_STRIP;
 }
 #endif

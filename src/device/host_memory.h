@@ -10,9 +10,13 @@
 /* Finds out whether the replica's device copies, at its first call. */
 int sbn__host_memory_try(sbn_replica *replica);
 
-/* A buffer on memory of the host, to be given to sbn__host_memory_release. */
-int sbn__host_memory_wrap(sbn_replica *replica, void *address, size_t size, cl_mem *mem);
-void sbn__host_memory_release(cl_mem mem);
+/*
+ * A buffer on memory of the host, to be given back when no command uses it. Where the memory is used
+ * as it is, some are kept for later passes on the same memory: what is there by then does not matter.
+ */
+int sbn__host_memory_take(sbn_replica *replica, void *address, size_t size, cl_mem *mem);
+void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_mem mem);
+void sbn__host_memory_forget(sbn_replica *replica);
 
 /* Brings what the device wrote, before, to a buffer's memory, where the device copies. Blocks. */
 int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size);

@@ -73,6 +73,7 @@ struct sbn_layer_pass {
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
     double weight;  /* of the batch in running statistics, where the host combines */
     size_t strip;   /* channels of a work-group, where one launch does all steps */
+    int early;      /* and the host looks at `repeat` before it launches the second */
     int pending;    /* its accumulators are to be combined, or combined once more */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;

@@ -13,15 +13,16 @@ typedef struct whole_walk {
     cl_uint non_temporal;
     cl_mem accumulators, repeat;
     cl_double eps;
-    cl_uint clamps;
+    cl_uint clamps, early;
 } whole_walk;
 
 #define WALK_ARGUMENTS(w) \
     SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
         SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), SBN_ARG((w).non_temporal), \
-        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps)
+        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps), \
+        SBN_ARG((w).early)
 
-enum { WALK_ARGUMENT_COUNT = 11 };
+enum { WALK_ARGUMENT_COUNT = 12 };
 
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
@@ -37,8 +38,12 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
     const sbn_shape *g = lp->shapes;
     sbn_work *work = &lp->work[replica->index];
     const size_t length = sbn__accumulator_length(lp->kind->format(format));
+    cl_mem repeat = NULL;
     int status = sbn__reserve(replica, &work->partial, sizeof(int64_t) * length * g->channels);
-    if (!status)
+    if (!status && lp->early)
+        status = sbn__host_add(&lp->host[replica->index], replica, lp->repeat, g->channels,
+                               &repeat);
+    else if (!status)
         status = sbn__reserve(replica, &work->repeat, g->channels);
     *walk = (whole_walk){
         .samples = (cl_uint)g->samples,
@@ -49,9 +54,10 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
         .accumulators = work->partial.mem,
-        .repeat = work->repeat.mem,
+        .repeat = lp->early ? repeat : work->repeat.mem,
         .eps = lp->layer->eps.eps,
         .clamps = (cl_uint)lp->layer->eps.clamp,
+        .early = (cl_uint)lp->early,
     };
     return status;
 }

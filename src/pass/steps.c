@@ -126,11 +126,15 @@ static const sbn_steps one_launch = {
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {
+    lp->early = 0;
     if (!lp->kind->reduce)
         return &nothing_to_combine;
     /* Without values there is nothing to enqueue, and zeros come from the host. */
     if (!devices || lp->own == 0)
         return &host_combines;
     lp->strip = at_once ? sbn__whole_strip(lp) : 0;
+    /* The pass waits in any case. */
+    lp->early = lp->strip > 0 && lp->shards->memory == SBN_MEMORY_HOST &&
+                lp->group->replicas->host_memory == SBN_HOST_MEMORY_USED;
     return lp->strip > 0 ? &one_launch : &devices_combine;
 }

@@ -69,7 +69,7 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
             note(buffers, &uses[i]);
     for (size_t i = 0; i < buffers->count && !status; ++i) {
         sbn_host_buffer *buffer = &buffers->of[i];
-        status = sbn__host_memory_wrap(replica, buffer->address, buffer->size, &buffer->mem);
+        status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
     }
     if (status) {
         sbn__host_close(buffers, replica);
@@ -95,7 +95,7 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica)
         if (buffer->mem && buffer->written && !status)
             status = sbn__host_memory_fetch(replica, buffer->mem, buffer->size);
         if (buffer->mem)
-            sbn__host_memory_release(buffer->mem);
+            sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
     }
     buffers->count = 0;
     return status;
@@ -107,4 +107,15 @@ void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)
         if (buffers->of[i].mem == mem)
             return buffers->of[i].address;
     return NULL;
+}
+
+int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
+                  cl_mem *mem)
+{
+    const sbn_host_buffer *found = find(buffers, address);
+    *mem = found ? found->mem : NULL;
+    const int status = found ? SBN_SUCCESS : sbn__host_memory_take(replica, address, size, mem);
+    if (!found && !status)
+        buffers->of[buffers->count++] = (sbn_host_buffer){address, size, 1, *mem};
+    return status;
 }

@@ -15,7 +15,7 @@ typedef struct sbn_host_buffer {
 } sbn_host_buffer;
 
 typedef struct sbn_host_buffers {
-    sbn_host_buffer of[SBN_MAX_USES];
+    sbn_host_buffer of[SBN_MAX_USES + 1];
     size_t count; /* 0: the shard is not in memory of the host */
 } sbn_host_buffers;
 
@@ -25,6 +25,10 @@ typedef struct sbn_host_buffers {
  */
 int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
                    const sbn_shape *shape, unsigned needs, int affine, const char *who);
+
+/* Adds memory of the library, unless it is there. */
+int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
+                  cl_mem *mem);
 
 /* The address of a buffer; NULL: it is none of these. */
 void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);

@@ -419,7 +419,7 @@ def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
         )
     if tensor.dim() > 5:
         raise ValueError(f"{name}: expected 2 to 5 dimensions, got {tensor.dim()}")
-    if tensor.shape != input.shape or tensor.dtype != input.dtype:
+    if tensor is not input and (tensor.shape != input.shape or tensor.dtype != input.dtype):
         raise ValueError(
             f"{name}: expected {tuple(input.shape)} of {str(input.dtype)[6:]} as the input, "
             f"got {tuple(tensor.shape)} of {str(tensor.dtype)[6:]}"

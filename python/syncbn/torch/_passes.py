@@ -229,9 +229,10 @@ def backward(
     channels = layer.settings.channels
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    where = xs[0].device
-    weight_grad = torch.empty(group.replicas, channels, device=where) if wants_weight else None
-    bias_grad = torch.empty(group.replicas, channels, device=where) if wants_bias else None
+    rows = group.replicas > 1 or (weight is not None and weight.dim() > 1)
+    shape = (group.replicas, channels) if rows else (channels,)
+    weight_grad = torch.empty(shape, device=xs[0].device) if wants_weight else None
+    bias_grad = torch.empty(shape, device=xs[0].device) if wants_bias else None
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
     own_weight, own_bias = _affine(weight, bias)
     backend = group.device if isinstance(group.device, BackendDevice) else None
@@ -261,8 +262,10 @@ def backward(
                     residual_grad=dzs[place] if dzs else None,
                     weight=own_weight,
                     bias=own_bias,
-                    weight_grad=None if weight_grad is None else weight_grad[place],
-                    bias_grad=None if bias_grad is None else bias_grad[place],
+                    weight_grad=weight_grad[place]
+                    if weight_grad is not None and rows
+                    else weight_grad,
+                    bias_grad=bias_grad[place] if bias_grad is not None and rows else bias_grad,
                 )
         group.check(_c.sbn_backward(layer.handle, layer.shards_at, saved.handle, flags, None))
         if backend:
@@ -281,17 +284,17 @@ def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) 
     the number of ranks."""
     if grads is None or parameter is None:
         return None
-    rows = parameter.dim() > 1
+    grad, is_row = grads, parameter.dim() == 1
     if call.gradients == "group":
-        grad = grads[0]
+        if is_row and grads.dim() > 1:
+            grad = grads[0]
         if call.group.world_size > 1:
             grad /= call.group.world_size
-        if rows:
-            grads[1:] = 0
-            grad = grads
-    else:
-        grad = grads if rows else grads[0] if call.group.replicas == 1 else grads.sum(0)
-    return grad.to(parameter.dtype)
+        if not is_row:
+            grad[1:] = 0
+    elif is_row and grads.dim() > 1:
+        grad = grads.sum(0)
+    return grad if grad.dtype is parameter.dtype else grad.to(parameter.dtype)
 
 
 def _floats(tensor: Tensor) -> Tensor:
