@@ -88,7 +88,7 @@ _FORMATS = {
     c_uint32: "I",
     c_void_p: "P",
 }
-SHARD = struct.Struct("@" + "".join(_FORMATS[kind] for _, kind in Shard._fields_) + "0P")
+SHARD = struct.Struct("@" + "".join(_FORMATS[field[1]] for field in Shard._fields_) + "0P")
 
 
 Start = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_void_p))
