@@ -39,8 +39,8 @@ AM_TESTS_ENVIRONMENT = \
 	$(MKDIR_P) '$(TEST_CACHE)';
 
 clean-local:
-	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel kernel-texts openmpi tsan
-CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-valgrind.log check-valgrind-kernels.log \
+	rm -rf '$(TEST_CACHE)' '$(TEST_CACHE)-valgrind' asan coverage cross deb fuzz intel kernel-texts mutants openmpi pytorch tsan
+CLEANFILES += check-bare.log check-demo.log check-golden.log check-intel.log check-pytorch.log check-valgrind.log check-valgrind-kernels.log \
 	check-oclgrind.log
 
 # --- make installcheck, part of make distcheck --------------------------------------
@@ -224,6 +224,17 @@ check-intel: tools/syncbn/syncbn
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(abs_builddir)/intel/vendors' \
 	  TESTS='tests/tools/intel.sh tests/pass/golden.sh tests/tools/check.sh' TEST_SUITE_LOG=$@.log
 
+# --- make check-pytorch -----------------------------------------------------------------
+# The tests of the package for Python with the newest PyTorch, PyTorch's own tests of SyncBatchNorm,
+# torch.compile, and tensors of an OpenCL backend. PyTorch is installed into this build directory, some
+# gigabytes; PYTORCH=python3 takes the one of another Python instead, which needs expecttest, too.
+PYTORCH =
+EXTRA_DIST += build-aux/pytorch.sh
+check-pytorch: libsyncbn.la $(dist_check_SCRIPTS)
+	@test -n '$(PYTORCH)' || $(SHELL) $(srcdir)/build-aux/pytorch.sh '$(PYTHON)' pytorch
+	$(MAKE) $(AM_MAKEFLAGS) check-TESTS PYTORCH_PYTHON='$(or $(PYTORCH),$(abs_builddir)/pytorch/bin/python)' \
+	  TESTS='$(python_scripts) $(newest_pytorch_scripts)' TEST_SUITE_LOG=$@.log
+
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
 SOAK_ROUNDS = 20000
@@ -266,5 +277,5 @@ coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
 .PHONY: check-asan check-asan-here check-bare check-demo check-faults check-fuzz check-fuzz-here check-golden \
-	check-intel check-mutants check-mutants-here check-oclgrind check-openmpi check-openmpi-here \
+	check-intel check-mutants check-mutants-here check-oclgrind check-openmpi check-openmpi-here check-pytorch \
 	check-tsan check-tsan-here check-valgrind coverage coverage-here soak

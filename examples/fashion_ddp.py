@@ -3,6 +3,7 @@
 
     python3 fashion_ddp.py                        plain batch norm, then synchronised
     python3 fashion_ddp.py --processes 4 --images 2 --steps 1000
+    python3 fashion_ddp.py --verify               the same weights on 1, 2 and 4 processes
 
 Each of the processes has a few images of every batch: batch norm that sees only these trains worse.
 Needs the package dataset-fashion-mnist, or the folder of its four files (--data).
@@ -10,6 +11,7 @@ Needs the package dataset-fashion-mnist, or the folder of its four files (--data
 
 import argparse
 import gzip
+import hashlib
 import os
 import socket
 import time
@@ -21,7 +23,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from syncbn.torch import convert_sync_batchnorm
+from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
+
+REPLICAS = 4  # that --verify spreads over the processes
 
 
 def read(folder, part):
@@ -104,11 +108,72 @@ def run_rank(rank, options):
     dist.destroy_process_group()
 
 
+class Loss(nn.Module):
+    """The network with its loss, so that each replica has one."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, images, labels):
+        return F.cross_entropy(self.model(images), labels)
+
+
+def verify_rank(rank, options, processes, results):
+    """Trains a fixed number of replicas on these processes, and leaves a digest of the weights."""
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=processes)
+    torch.manual_seed(options.seed)
+    model = convert_sync_batchnorm(network())
+    parallel = DistributedDataParallel(DataParallel(Loss(model), REPLICAS // processes))
+    average_exactly(parallel)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    images, labels = read(options.data, "train")
+    order = torch.Generator().manual_seed(options.seed)
+    whole = REPLICAS * options.images
+    for _ in range(options.steps):
+        own = torch.randint(len(images), (whole,), generator=order).chunk(processes)[rank]
+        losses = parallel(images[own], labels[own])
+        optimiser.zero_grad()
+        losses.sum().backward()
+        optimiser.step()
+    made = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        made.update(bytes(tensor.reshape(-1).view(torch.uint8).tolist()))
+    results[rank] = made.hexdigest()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+def verify(options):
+    """Trains on 1, 2 and 4 processes; 0 if all end with the same weights, or else 1."""
+    found = set()
+    for processes in 1, 2, 4:
+        with mp.Manager() as manager:
+            results = manager.dict()
+            began = time.monotonic()
+            mp.spawn(verify_rank, (options, processes, results), processes)
+            found |= set(results.values())
+            print(
+                f"{processes} x {REPLICAS // processes} replicas of {options.images} "
+                f"images, {options.steps} steps, {time.monotonic() - began:.0f} s: "
+                f"weights {results[0][:16]}",
+                flush=True,
+            )
+    print("the weights are the same" if len(found) == 1 else "the weights differ")
+    return int(len(found) != 1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--images", type=int, default=2, help="of each process in a batch")
     parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="train 4 replicas on 1, 2 and 4 processes, and compare the weights",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     options = parser.parse_args()
@@ -117,6 +182,8 @@ def main():
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             os.environ["MASTER_PORT"] = str(free.getsockname()[1])
+    if options.verify:
+        raise SystemExit(verify(options))
     mp.spawn(run_rank, (options,), options.processes)
 
 

@@ -127,8 +127,8 @@
  * Threads. One thread at a time may use a group and what is made from it; different groups may be
  * used at the same time. Any thread may call sbn_group_abort while the group exists. Any thread may
  * call sbn_version, sbn_strerror, sbn_status_name, sbn_last_error, sbn_set_last_error,
- * sbn_device_check, sbn_device_memory, sbn_*_init, sbn_sampler_* and sbn_hub_transport at any time.
- * The library has no threads of its own.
+ * sbn_device_check, sbn_device_memory, sbn_host_queue, sbn_*_init, sbn_sampler_* and
+ * sbn_hub_transport at any time. The library has no threads of its own.
  *
  *
  * Advanced.

@@ -84,6 +84,9 @@ libsyncbn_core_la_SOURCES = \
 	src/device/commands.h \
 	src/device/device.c \
 	src/device/device.h \
+	src/device/host_memory.c \
+	src/device/host_memory.h \
+	src/device/host_queue.c \
 	src/device/replica_kernels.c \
 	src/device/replica_kernels.h \
 	src/device/staging.c \
@@ -129,7 +132,10 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/running.h \
 	src/layer/saved.c \
 	src/layer/saved.h \
+	src/layer/saved_store.c \
 	src/layer/state.c \
+	src/tensor/host.c \
+	src/tensor/host.h \
 	src/tensor/invertible.c \
 	src/tensor/invertible.h \
 	src/tensor/overlap.c \
@@ -154,6 +160,8 @@ libsyncbn_core_la_SOURCES = \
 	src/launch/reduce.h \
 	src/launch/running_table.c \
 	src/launch/running_table.h \
+	src/launch/tracking.c \
+	src/launch/tracking.h \
 	src/launch/whole.c \
 	src/launch/whole.h \
 	src/launch/workspace.c \

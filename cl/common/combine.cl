@@ -12,7 +12,8 @@
  *   coefficients  the table of src/layer/moments.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
  *   gradients     the table of a backward pass
- *   running       running mean and variance, then the count of batches, a long
+ *   means, vars   running means and variances, from their offsets on
+ *   layers        the layer's own of both, then the count of batches, a long
  *
  * A work-item combines COMBINE_SPAN channels, ABREAST at a time.
  */

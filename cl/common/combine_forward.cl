@@ -43,22 +43,28 @@ static words finish_forward(doubles first, doubles n2_var, words flags, uint c, 
     return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
 }
 
+#define TRACKING \
+    global float *restrict means, ulong means_offset, global float *restrict vars, \
+        ulong vars_offset, global long *layers, uint tracks, uint counts, double weight, \
+        double unbiased, long batches
+
 /*
- * Updates the running statistics of `count` channels from c on: `weight` is that of the new
- * moments, `unbiased` is n / (n - 1).
+ * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
+ * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint count, uint channels, global const double *moments,
-                  global float *restrict running, double weight, double unbiased)
+static void track(uint c, uint some, uint channels, global const double *moments, TRACKING)
 {
     const double old = 1.0 - weight;
-    for (uint i = c; i < c + count; ++i) {
+    for (uint i = c; tracks && i < c + some; ++i) {
         const double mean = weight * moments[table_row(MOMENT_MEAN, channels) + i];
         const double unbiased_var = moments[table_row(MOMENT_VAR, channels) + i] * unbiased;
-        const double var = weight * unbiased_var, was_mean = old * running[i];
-        const double was_var = old * running[(ulong)channels + i];
-        running[i] = convert_float(was_mean + mean);
-        running[(ulong)channels + i] = convert_float(was_var + var);
+        const double var = weight * unbiased_var, was_mean = old * means[means_offset + i];
+        const double was_var = old * vars[vars_offset + i];
+        means[means_offset + i] = convert_float(was_mean + mean);
+        vars[vars_offset + i] = convert_float(was_var + var);
     }
+    if (counts && c == 0)
+        layers[channels] = batches;
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */

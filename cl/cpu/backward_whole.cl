@@ -2,7 +2,7 @@
  * CPU form: a whole backward pass in one launch, for a group of one replica; see forward_whole.cl.
  * dx may be written over dy; dx and the gradients of weight and bias are optional (has_*). The wide
  * format writes or accumulates the gradients, of channels that are not repeated too: if its launch
- * is refused, they are as they were.
+ * is refused, they are as they were. With `early` strips that are not repeated have them at once.
  */
 #if COMBINES
 #define WHOLE_ARGUMENTS \
@@ -11,7 +11,7 @@
         uint has_dx, global const float *restrict weights, ulong weight_offset, uint affine, \
         uint samples, uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, global const float *restrict coefficients, \
+        double eps, uint clamps, uint early, global const float *restrict coefficients, \
         global const double *restrict moments, global float *restrict gradients, \
         global float *restrict weight_grad, ulong weight_grad_offset, uint has_weight_grad, \
         global float *restrict bias_grad, ulong bias_grad_offset, uint has_bias_grad, \
@@ -32,7 +32,8 @@ void backward_whole_nchw(WHOLE_ARGUMENTS)
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
     if (NONE_REPEATS(c, width)) {
-        STORE_GRADIENTS;
+        if (!early)
+            STORE_GRADIENTS;
         return;
     }
     const pass_tensors tensors = PASS_TENSORS(row, samples);
@@ -40,7 +41,7 @@ void backward_whole_nchw(WHOLE_ARGUMENTS)
                strip == 1 ? samples * blocks : samples, last_reciprocal,
                accumulators + (ulong)c * PASS_LENGTH);
     COMBINE_STRIP;
-    if (WIDE)
+    if (WIDE || (early && none_repeats(repeat, c, width)))
         STORE_GRADIENTS;
     const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
     /* The sample that was read last is still in the cache. */
@@ -61,14 +62,15 @@ void backward_whole_nhwc(WHOLE_ARGUMENTS)
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong count = (ulong)samples * plane;
     if (NONE_REPEATS(c, width)) {
-        STORE_GRADIENTS;
+        if (!early)
+            STORE_GRADIENTS;
         return;
     }
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
               accumulators + (ulong)c * PASS_LENGTH);
     COMBINE_STRIP;
-    if (WIDE)
+    if (WIDE || (early && none_repeats(repeat, c, width)))
         STORE_GRADIENTS;
     if ((WIDE || none_repeats(repeat, c, width)) && has_dx) {
         BACKWARD_FUSION_OF(0, 0)

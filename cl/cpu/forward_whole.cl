@@ -5,7 +5,8 @@
  *
  * A strip with a channel that did not fit the narrow format is summed again in the wide one, and
  * applied to there alone: y may be written over x, so nothing may be written before that. The wide
- * format also updates the running statistics, with `tracks`. For the arguments see batches.cl,
+ * format also updates the running statistics, with `tracks`; with `early` a strip that is not summed
+ * again has them updated at once, so that without any such strip there is no second launch. For the arguments see batches.cl,
  * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
@@ -15,25 +16,17 @@
         global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
         uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, global float *restrict coefficients, \
-        global double *restrict moments, global float *restrict running, uint tracks, \
-        double weight, double unbiased, long batches FORWARD_FUSION_PARAMETERS
+        double eps, uint clamps, uint early, global float *restrict coefficients, \
+        global double *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
     combine_forward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c, \
                     c + width, channels, repeat, count, eps, clamps, coefficients, moments)
 
-/* The running statistics of a strip, and the count of batches once. */
-static void track_strip(uint c, uint width, uint channels, global const double *moments,
-                        global float *restrict running, uint tracks, double weight,
-                        double unbiased, long batches)
-{
-    if (tracks)
-        track(c, width, channels, moments, running, weight, unbiased);
-    if (tracks && c == 0)
-        *(global long *)(running + 2 * (ulong)channels) = batches;
-}
+#define TRACK_STRIP \
+    track(c, width, channels, moments, means, means_offset, vars, vars_offset, layers, tracks, \
+          counts, weight, unbiased, batches)
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nchw(WHOLE_ARGUMENTS)
@@ -57,7 +50,8 @@ void forward_whole_nchw(WHOLE_ARGUMENTS)
                               biases + bias_offset + c, affine, 0, non_temporal FUSION);
         }
     }
-    track_strip(c, width, channels, moments, running, tracks, weight, unbiased, batches);
+    if (!early || none_repeats(repeat, c, width) != WIDE)
+        TRACK_STRIP;
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -77,6 +71,7 @@ void forward_whole_nhwc(WHOLE_ARGUMENTS)
                                0, channels, 1, non_temporal FUSION);
         }
     }
-    track_strip(c, width, channels, moments, running, tracks, weight, unbiased, batches);
+    if (!early || none_repeats(repeat, c, width) != WIDE)
+        TRACK_STRIP;
 }
 #endif

@@ -6,7 +6,8 @@
  * Mean and (biased) variance are per channel, over all samples and positions of the group. Ioffe &
  * Szegedy 2015, arXiv:1502.03167, algorithm 1. Where that paper leaves something open, the layer
  * behaves as PyTorch's BatchNorm. Weight and bias (gamma, beta) are your buffers on each device;
- * you pass them to each pass. The running statistics are the layer's.
+ * you pass them to each pass. The running statistics are the layer's, or buffers of yours, too
+ * (sbn_shard).
  */
 #ifndef SYNCBN_BATCHNORM_H
 #define SYNCBN_BATCHNORM_H
@@ -217,6 +218,36 @@ SBN_API int sbn_saved_destroy(sbn_saved *saved);
  * another group. In a device-combined group also the failure of the pass.
  */
 SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
+
+/* The version of what sbn_saved_store writes. No other one is read. */
+#define SBN_SAVED_VERSION 1
+
+/*
+ * Writes all that saved statistics hold to `memory`, which has `room` bytes, so that sbn_saved_load
+ * can fill others from it: in place of a handle that must live from forward to backward, in another
+ * process, or later. *size receives the bytes: 88, 40 for each replica, 24 for each channel, and
+ * the masks. With memory NULL that is all; it does not wait then, and else as sbn_saved_stats.
+ *
+ * The bytes have the order of this machine and the shapes of this rank's replicas; they are not
+ * meant to be kept beyond a version of the library. They hold which forward pass it was: ranks
+ * that load those of different passes disagree in the backward pass.
+ *
+ * Errors. SBN_INVALID_ARGUMENT: it is not filled, or there is too little room, which writes
+ * nothing. Those of sbn_saved_stats; SBN_OUT_OF_MEMORY, OpenCL's codes.
+ */
+SBN_API int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *size);
+
+/*
+ * Fills saved statistics from the `size` bytes that sbn_saved_store has written, of a layer with the
+ * same channels, layout, type, eps, activation, residual, from_output and number of replicas; with
+ * a residual and an activation also of the same form of kernels. The backward pass then gives the
+ * same bits. Waits for passes that read what they held before.
+ *
+ * Errors. SBN_INVALID_ARGUMENT: the bytes are another version's or another layer's, or not all of
+ * them, or a pass uses `saved`; it then stays as it was. SBN_OUT_OF_MEMORY, OpenCL's codes: it may
+ * be empty then.
+ */
+SBN_API int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size);
 
 #ifdef __cplusplus
 }

@@ -166,6 +166,19 @@ SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
 SBN_API int sbn_device_check(struct _cl_device_id *device);
 
 /*
+ * A queue on this machine's CPU, for programs that have their tensors in memory of the host
+ * (SBN_MEMORY_HOST) and no other use of OpenCL.
+ *
+ * It is a queue in order on the first CPU whose driver can run the kernels, the same one in every
+ * call, from any thread. It lives as long as the process: do not release it. Several replicas and
+ * groups may have it.
+ *
+ * Errors. SBN_UNSUPPORTED_DEVICE: there is no such CPU; the sentence says why. OpenCL's codes.
+ * *queue is then NULL.
+ */
+SBN_API int sbn_host_queue(struct _cl_command_queue **queue);
+
+/*
  * Bytes of device memory that the library holds now: working memory and tables of all groups,
  * layers and saved statistics of the process, on all devices. Your tensors do not count. A group
  * keeps its working memory from pass to pass.

@@ -98,8 +98,8 @@ typedef struct sbn_result {
  *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
  *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
  *   clRetainEvent) leaves `saved` empty. For a single replica on a CPU, which may do all steps in
- *   one launch, it leaves `saved`, y and dx undefined. Nothing else changes then, and the group
- *   stays usable.
+ *   one launch, it leaves `saved`, y and dx undefined, and, of shards in memory of the host, maybe
+ *   gradients and running statistics. Nothing else changes then, and the group stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);

@@ -51,7 +51,7 @@ typedef enum sbn_type {
  * yours. This struct is a part of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {
-    struct _cl_mem *mem; /* a cl_mem; NULL: no buffer */
+    struct _cl_mem *mem; /* a cl_mem, or what SBN_HOST_BUFFER makes; NULL: no buffer */
     size_t offset;       /* of the first element, in elements */
 } sbn_buffer;
 
@@ -59,6 +59,18 @@ typedef struct sbn_buffer {
     { \
         NULL, 0 \
     }
+
+/* A buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values); */
+#define SBN_HOST_BUFFER(address) \
+    { \
+        (struct _cl_mem *)(address), 0 \
+    }
+
+/* Where the buffers of a shard are. */
+typedef enum sbn_memory {
+    SBN_MEMORY_DEVICE = 0, /* OpenCL's buffers */
+    SBN_MEMORY_HOST = 1    /* memory of the host: SBN_HOST_BUFFER */
+} sbn_memory;
 
 /*
  * One replica's shard: its part of the batch, and the buffers that belong to it.
@@ -91,6 +103,21 @@ typedef struct sbn_buffer {
  * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
  * is dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a
  * view compiles kernels.
+ *
+ * Running statistics. With running_mean and running_var a layer that has running statistics uses
+ * these buffers in the place of its own mean and variance, by the same settings; the number of
+ * batches stays the layer's. sbn_forward in training updates them, as outputs, on each replica that
+ * has them, unless SBN_KEEP_RUNNING_STATS is given: from equal values all replicas of all ranks come
+ * to the same bits. sbn_evaluate, and sbn_forward in evaluation or frozen, wait for those of the
+ * first shard that has them, read them for all replicas, and leave a copy in the layer. The layer's
+ * own are otherwise neither read nor written; checkpoints and folding know only those.
+ *
+ * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
+ * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs
+ * are complete when the call that makes them returns: sbn_pass_end, and those that begin and end a
+ * pass, wait for the queue then, also for your commands on it. Until then, after an error too, the
+ * memory must stay. The sizes of the buffers are not known here, so they are not checked. Replicas
+ * of both kinds may be in one call. A view that is written needs a driver that does not copy.
  */
 typedef struct sbn_shard {
     size_t size;     /* sizeof(sbn_shard) */
@@ -113,13 +140,17 @@ typedef struct sbn_shard {
     size_t y_pitch;                     /* of y, as x_pitch */
     size_t dy_pitch;                    /* of dy, as x_pitch */
     size_t dx_pitch;                    /* of dx, as x_pitch */
+    sbn_memory memory;                  /* of all buffers: see above */
+    sbn_buffer running_mean;            /* C floats; mem NULL: the layer's own. See above */
+    sbn_buffer running_var;             /* as running_mean; both or neither */
 } sbn_shard;
 
 #define SBN_SHARD_INIT \
     { \
         sizeof(sbn_shard), 0, {0, 0, 0, 0, 0}, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
             SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, SBN_BUFFER_INIT, \
-            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0 \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT, 0, NULL, NULL, 0, 0, 0, 0, SBN_MEMORY_DEVICE, \
+            SBN_BUFFER_INIT, SBN_BUFFER_INIT \
     }
 
 /*

@@ -13,6 +13,9 @@ from syncbn import _c
 from syncbn._device import Device
 
 
+_SHARD, _HOST = _c.SHARD, _c.CONSTANTS["SBN_MEMORY_HOST"]
+
+
 class Transport:
     """What joins the processes of a group. `table` has the library's callbacks."""
 
@@ -35,6 +38,8 @@ class Settings(NamedTuple):
     activation: int
     slope: float
     residual: bool
+    momentum: float | None
+    track: bool
 
 
 class Group:
@@ -63,8 +68,8 @@ class Group:
         _open.add(self)
 
     def layer(self, settings: Settings) -> Layer:
-        """The layer with these settings, made when it is first asked for. Layers have no running
-        statistics, so that modules with the same settings may share one."""
+        """The layer with these settings, made when it is first asked for. Running statistics are
+        those of the shards, so that modules with the same settings may share one."""
         layer = self._layers.get(settings)
         if layer is None:
             layer = self._layers[settings] = Layer(self, settings)
@@ -107,16 +112,46 @@ class Layer:
         )
         config.affine, config.type = settings.affine, settings.type
         config.activation, config.slope = settings.activation, settings.slope
-        config.residual, config.track_running_stats = settings.residual, 0
+        config.residual, config.track_running_stats = settings.residual, settings.track
+        if settings.momentum is None:
+            config.average = _c.CONSTANTS["SBN_AVERAGE_CUMULATIVE"]
+        else:
+            config.momentum = settings.momentum
         handle = c_void_p()
         _c.check(_c.sbn_batchnorm_create(group.handle, byref(config), byref(handle)))
         self.handle, self.group, self.settings = handle.value, group, settings
-        self.shards = (_c.Shard * group.replicas)()
-        for shard in self.shards:
-            shard.size = sizeof(_c.Shard)
-        self.shards_at = ctypes.addressof(self.shards)
+        self.shards = bytearray(_c.SHARD.size * group.replicas)
+        self._kept = (ctypes.c_char * len(self.shards)).from_buffer(self.shards)
+        self.shards_at = ctypes.addressof(self._kept)
         self._saved: list[int] = []
         self.free: list[int] = []
+
+    def fill(
+        self,
+        place: int,
+        shape: tuple[int, ...],
+        x: int = 0,
+        y: int = 0,
+        dy: int = 0,
+        dx: int = 0,
+        residual: int = 0,
+        residual_grad: int = 0,
+        weight: int = 0,
+        bias: int = 0,
+        weight_grad: int = 0,
+        bias_grad: int = 0,
+        running_mean: int = 0,
+        running_var: int = 0,
+    ) -> None:
+        """Fills a replica's shard, by addresses in the host's memory."""
+        _SHARD.pack_into(
+            self.shards,
+            place * _SHARD.size,
+            *(_SHARD.size, len(shape), *(*shape, 0, 0, 0, 0, 0)[:5]),
+            *(x, 0, y, 0, dy, 0, dx, 0, residual, 0, residual_grad, 0),
+            *(weight, 0, bias, 0, weight_grad, 0, bias_grad, 0),
+            *(0, 0, 0, 0, 0, 0, 0, _HOST, running_mean, 0, running_var, 0),
+        )
 
     def take(self) -> int:
         """A handle of saved statistics."""

@@ -5,6 +5,18 @@
 #include "device/replica_kernels.h"
 #include "device/tuning.h"
 
+/* Of memory of the host as a buffer: src/device/host_memory.h. */
+enum { SBN_HOST_MEMORY_UNTRIED, SBN_HOST_MEMORY_USED, SBN_HOST_MEMORY_COPIED };
+
+/* A buffer on memory of the host, between the passes that use it. */
+typedef struct sbn_host_memory {
+    void *address;
+    size_t size;
+    cl_mem mem; /* NULL: none */
+} sbn_host_memory;
+
+enum { SBN_HOST_MEMORIES = 64 };
+
 typedef struct sbn_replica {
     size_t index;
     cl_command_queue queue;
@@ -12,7 +24,9 @@ typedef struct sbn_replica {
     cl_context context;
     cl_device_id device;
     size_t compute_units;
-    int in_order;                        /* the queue keeps order */
+    int in_order;    /* the queue keeps order */
+    int host_memory; /* as it is, or copied */
+    sbn_host_memory host_memories[SBN_HOST_MEMORIES];
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/versioned_struct.h"
 #include "device/commands.h"
+#include "device/host_memory.h"
 #include "program/build.h"
 #include "program/cache_folder.h"
 #include "program/compiler_options.h"
@@ -184,12 +185,18 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     return SBN_SUCCESS;
 }
 
+static void close_replica(sbn_replica *replica)
+{
+    sbn__host_memory_forget(replica);
+    sbn__replica_close(replica);
+}
+
 void sbn__group_free(sbn_group *group)
 {
     if (group->passes)
         group->free_passes(group->passes);
     for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
-        sbn__replica_close(&group->replicas[r]);
+        close_replica(&group->replicas[r]);
     sbn__communicator_close(&group->communicator);
     sbn__free(group->claims.list);
     sbn__free(group->replicas);

@@ -3,22 +3,36 @@
 #include "launch/forward.h"
 #include "launch/running_table.h"
 #include "layer/running.h"
+#include "tensor/host.h"
 #include "tensor/overlap.h"
 
 #define APPLY_NEEDS \
     (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_MAY_REPLACE_X | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-static int apply_replica(sbn_batchnorm *layer, const sbn_shard shard,
-                         sbn_channel_table *coefficients, sbn_replica *replica)
+/* Waits for what is in memory of the host. */
+static int complete(sbn_host_buffers *host, sbn_replica *replica, cl_event applied)
+{
+    int done, status = sbn__host_close(host, replica);
+    if (!status && applied)
+        status = sbn__event_done(replica, applied, &done);
+    return status;
+}
+
+static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_table *coefficients,
+                         sbn_replica *replica, const char *operation)
 {
     const sbn_shape *shape = &layer->shapes[replica->index];
     cl_event ready = NULL, applied = NULL;
-    int status = SBN_SUCCESS;
-    if (shard.num_wait > 0)
+    sbn_host_buffers host;
+    int status = sbn__host_open(&host, replica, &shard, shape, sbn__needs_of(layer, APPLY_NEEDS),
+                                layer->affine, operation);
+    if (!status && shard.num_wait > 0)
         status = sbn__marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
                                      NULL, ready, &applied);
+    const int completed = host.count > 0 ? complete(&host, replica, applied) : SBN_SUCCESS;
+    status = status ? status : completed;
     if (!status)
         status = sbn__hand_over(replica, &shard, &applied);
     sbn__release_event(&ready);
@@ -36,14 +50,18 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
         return sbn__forward_evaluation(layer, shards);
     sbn_group *group = layer->group;
     sbn__forget_events(group, shards);
-    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "evaluation", layer->shapes);
+    const unsigned needs = APPLY_NEEDS | SBN_READS_RUNNING;
+    status = sbn__check_shards(layer, shards, needs, "evaluation", layer->shapes);
     if (!status)
-        status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "evaluation");
+        status = sbn__check_apart(layer, shards, layer->shapes, needs, "evaluation");
+    if (!status)
+        status = sbn__running_given(layer, shards);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
         status = sbn__running_write(layer, replica);
         if (!status)
-            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->table, replica);
+            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->table, replica,
+                                   "evaluation");
         layer->table_fresh[r] = !status;
     }
     if (status)
@@ -67,7 +85,8 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *save
     if (!status)
         status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "recomputation");
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r]);
+        status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r],
+                               "recomputation");
     if (status)
         sbn__withdraw_events(group, shards);
     return status;

@@ -35,13 +35,13 @@ static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
     size_t count = 0;
-    uses[count++] = (sbn_use){"weight", f->weight, elements, SBN_F32, 0, 0, 1, 0};
-    uses[count++] = (sbn_use){"bias", f->bias, channels, SBN_F32, 0, 1, 1, 0};
-    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, SBN_F32, 1, 0, 1, 0};
-    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, SBN_F32, 1, 0, 1, 0};
+    uses[count++] = (sbn_use){"weight", f->weight, elements, SBN_F32, 0, 0, 1, 0, 0};
+    uses[count++] = (sbn_use){"bias", f->bias, channels, SBN_F32, 0, 1, 1, 0, 0};
+    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, SBN_F32, 1, 0, 1, 0, 0};
+    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, SBN_F32, 1, 0, 1, 0, 0};
     if (layer->affine) {
-        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, SBN_F32, 0, 0, 1, 0};
-        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, SBN_F32, 0, 0, 1, 0};
+        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, SBN_F32, 0, 0, 1, 0, 0};
+        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, SBN_F32, 0, 0, 1, 0, 0};
     }
     return count;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launch/forward.h"
+#include "launch/tracking.h"
 #include "launch/whole.h"
 #include "pass/begin.h"
 #include "tensor/shard.h"
@@ -49,7 +50,10 @@ static void commit(sbn_layer_pass *lp)
 static void commit_training(sbn_layer_pass *lp)
 {
     commit(lp);
-    if (sbn__layer_pass_tracks(lp))
+    if (!sbn__layer_pass_tracks(lp))
+        return;
+    lp->weight = sbn__batchnorm_count(lp->layer);
+    if (!sbn__tracking_is_given(lp))
         sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
 }
 
@@ -99,8 +103,8 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,         STEP_3,
     .operation = "forward", .code = SBN_CODE_FORWARD,
-    .needs = FORWARD_NEEDS, .fills = 1,
-    .has_backward = 1,      .tracks = 1,
+    .has_backward = 1,      .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
+    .fills = 1,             .tracks = 1,
     .least_count = 2,       .commit = commit_training,
 };
 
@@ -119,7 +123,7 @@ static const sbn_layer_pass_kind frozen = {
     STEP_3,
     .operation = "forward",
     .code = SBN_CODE_FORWARD,
-    .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
+    .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X | SBN_READS_RUNNING,
     .local = 1,
     .fills = 1,
     .has_backward = 1,

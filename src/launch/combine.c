@@ -2,6 +2,7 @@
 
 #include "launch/backward.h"
 #include "launch/reduce.h"
+#include "launch/tracking.h"
 
 /* A kernel takes so many sources, with two arguments each. */
 enum { SOURCES = 4, SOURCE_ARGUMENTS = 2 * SOURCES };
@@ -71,41 +72,34 @@ static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *
         SBN_ARG(sources[3].mem), SBN_ARG(sources[3].slices), SBN_ARG(channels), SBN_ARG(repeat), \
         SBN_ARG(count), SBN_ARG(eps->eps), SBN_ARG(clamps)
 
-static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                           const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
-    sbn_batchnorm *layer = lp->layer;
-    sbn_running *running = layer->running;
+    const sbn_batchnorm *layer = lp->layer;
     sbn_channel_table *table = &lp->saved->table;
     const sbn_eps *eps = &layer->eps;
     const cl_uint channels = (cl_uint)layer->channels, clamps = (cl_uint)eps->clamp;
-    const cl_uint tracks = (cl_uint)tracking;
     const cl_ulong count = lp->count;
     const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
-    /* The kernel does not access this buffer where it tracks nothing; any will do. */
-    const cl_mem updated = tracking ? running->device.mem : moments;
-    const cl_double weight = tracking ? sbn__batchnorm_weight(layer) : 0.0;
-    const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
-    const cl_long batches = tracking ? running->batches : 0;
+    const sbn_tracking tracking = sbn__tracking_of(lp, r, tracks, moments);
     const sbn_argument arguments[] = {
-        COMMON_ARGUMENTS,  SBN_ARG(table->device[r].mem),
-        SBN_ARG(moments),  SBN_ARG(updated),
-        SBN_ARG(tracks),   SBN_ARG(weight),
-        SBN_ARG(unbiased), SBN_ARG(batches),
+        COMMON_ARGUMENTS,
+        SBN_ARG(table->device[r].mem),
+        SBN_ARG(moments),
+        SBN_TRACKING_ARGUMENTS(tracking),
     };
     const int continues = format == SBN_WIDE;
     int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
     /* The device overwrites what was saved. */
     lp->saved->filled = 0;
-    if (tracking)
-        sbn__wait_add(wait, running->last);
+    sbn__tracking_wait(lp, &tracking, r, wait);
     if (!status)
         status = launch(replica, &replica->sum_kernels.forward_combine[format], arguments,
                         sizeof arguments / sizeof *arguments, channels, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
-    return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
+    return status ? status : sbn__tracking_enqueued(lp, &tracking, replica, *event);
 }
 
 static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, int format,

@@ -25,6 +25,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp)
     }
     sbn__channel_table_destroy(&lp->gradients);
     sbn__free(lp->shards);
+    sbn__free(lp->host);
     sbn__free(lp->shapes);
     sbn__free(lp->ready);
     sbn__free(lp->last);
@@ -43,11 +44,12 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
     const size_t replicas = group->replica_count;
     lp->group = group;
     lp->shards = sbn__allocate(sizeof *lp->shards * replicas);
+    lp->host = sbn__allocate(sizeof *lp->host * replicas);
     lp->shapes = sbn__allocate(sizeof *lp->shapes * replicas);
     lp->ready = sbn__allocate(sizeof *lp->ready * replicas);
     lp->last = sbn__allocate(sizeof *lp->last * replicas);
     lp->work = sbn__allocate(sizeof *lp->work * replicas);
-    if (lp->shards && lp->shapes && lp->ready && lp->last && lp->work)
+    if (lp->shards && lp->host && lp->shapes && lp->ready && lp->last && lp->work)
         return lp;
     sbn__layer_pass_destroy(lp);
     return NULL;
@@ -56,6 +58,8 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
 void sbn__layer_pass_release(sbn_layer_pass *lp)
 {
     sbn_saved *saved = lp->saved;
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        sbn__host_close(&lp->host[r], &lp->group->replicas[r]);
     if (saved) {
         --saved->used;
         saved->filling = saved->filling && !lp->kind->fills;

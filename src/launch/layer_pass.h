@@ -11,6 +11,7 @@
 #include "layer/saved.h"
 #include "plan/plan.h"
 #include "program/kernel_constants.h"
+#include "tensor/host.h"
 
 typedef struct sbn_layer_pass sbn_layer_pass;
 
@@ -60,6 +61,7 @@ struct sbn_layer_pass {
     unsigned flags;
     const sbn_shard *given; /* by the caller, who must keep them until they are copied */
     sbn_shard *shards;
+    sbn_host_buffers *host; /* per replica: what stands in the shard for memory of the host */
     sbn_shape *shapes;
     cl_event *ready; /* per replica: after the caller's wait list */
     cl_event *last;  /* per replica: the last command of step 3 */
@@ -69,7 +71,9 @@ struct sbn_layer_pass {
     uint64_t own;   /* values per channel of this rank */
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
+    double weight;  /* of the batch in running statistics, where the host combines */
     size_t strip;   /* channels of a work-group, where one launch does all steps */
+    int early;      /* and the host looks at `repeat` before it launches the second */
     int pending;    /* its accumulators are to be combined, or combined once more */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;

@@ -2,8 +2,29 @@
 
 #include "layer/moments.h"
 #include "layer/running.h"
+#include "tensor/shard.h"
 
 #include <string.h>
+
+int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    const size_t channels = layer->channels;
+    for (size_t r = 0; layer->tracks && r < layer->group->replica_count; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        sbn_replica *replica = &layer->group->replicas[r];
+        float *given;
+        if (!shard.running_mean.mem)
+            continue;
+        int status = sbn__running_room(layer, &given);
+        if (!status)
+            status = sbn__shard_read(replica, &shard, &shard.running_mean, channels, given);
+        if (!status)
+            status = sbn__shard_read(replica, &shard, &shard.running_var, channels,
+                                     given + channels);
+        return status ? status : sbn__running_take(layer, given);
+    }
+    return SBN_SUCCESS;
+}
 
 int sbn__running_table(sbn_batchnorm *layer)
 {

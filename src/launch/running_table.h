@@ -4,6 +4,12 @@
 
 #include "layer/batchnorm.h"
 
+/*
+ * Sets the layer's own running statistics by those of the first checked shard that has some, for a
+ * pass that reads them. Blocks then.
+ */
+int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards);
+
 /* Creates the table of the running statistics if it has not been used before. */
 int sbn__running_table(sbn_batchnorm *layer);
 

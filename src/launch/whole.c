@@ -1,6 +1,7 @@
 #include "launch/whole.h"
 
 #include "launch/backward.h"
+#include "launch/tracking.h"
 #include "plan/launch_plan.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
@@ -12,15 +13,16 @@ typedef struct whole_walk {
     cl_uint non_temporal;
     cl_mem accumulators, repeat;
     cl_double eps;
-    cl_uint clamps;
+    cl_uint clamps, early;
 } whole_walk;
 
 #define WALK_ARGUMENTS(w) \
     SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
         SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), SBN_ARG((w).non_temporal), \
-        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps)
+        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps), \
+        SBN_ARG((w).early)
 
-enum { WALK_ARGUMENT_COUNT = 11 };
+enum { WALK_ARGUMENT_COUNT = 12 };
 
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
@@ -36,8 +38,12 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
     const sbn_shape *g = lp->shapes;
     sbn_work *work = &lp->work[replica->index];
     const size_t length = sbn__accumulator_length(lp->kind->format(format));
+    cl_mem repeat = NULL;
     int status = sbn__reserve(replica, &work->partial, sizeof(int64_t) * length * g->channels);
-    if (!status)
+    if (!status && lp->early)
+        status = sbn__host_add(&lp->host[replica->index], replica, lp->repeat, g->channels,
+                               &repeat);
+    else if (!status)
         status = sbn__reserve(replica, &work->repeat, g->channels);
     *walk = (whole_walk){
         .samples = (cl_uint)g->samples,
@@ -48,9 +54,10 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
         .accumulators = work->partial.mem,
-        .repeat = work->repeat.mem,
+        .repeat = lp->early ? repeat : work->repeat.mem,
         .eps = lp->layer->eps.eps,
         .clamps = (cl_uint)lp->layer->eps.clamp,
+        .early = (cl_uint)lp->early,
     };
     return status;
 }
@@ -63,18 +70,17 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 
-int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                        sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_batchnorm *layer = lp->layer;
-    sbn_running *running = layer->running;
     sbn_channel_table *table = &lp->saved->table;
     const sbn_shard *shard = &lp->shards[r];
     const sbn_shape *g = lp->shapes;
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
-    const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
+    const cl_uint affine = (cl_uint)layer->affine;
     /* The wide format continues what the narrow one has left, which must not have failed. */
     const size_t continues = format == SBN_WIDE;
     whole_walk walk;
@@ -89,17 +95,14 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     /* The kernel does not access buffers that are not there; any will do in their place. */
     const cl_mem weight = affine ? shard->weight.mem : coefficients;
     const cl_mem bias = affine ? shard->bias.mem : coefficients;
-    const cl_mem updated = tracking ? running->device.mem : moments;
-    const cl_double share = tracking ? sbn__batchnorm_weight(layer) : 0.0;
-    const cl_double unbiased = tracking ? (double)lp->count / (double)(lp->count - 1) : 0.0;
-    const cl_long batches = tracking ? running->batches : 0;
-    enum { OWN_ARGUMENTS = 11 + WALK_ARGUMENT_COUNT + 7 };
+    const sbn_tracking tracking = sbn__tracking_of(lp, r, tracks, moments);
+    enum { OWN_ARGUMENTS = 11 + WALK_ARGUMENT_COUNT + 2 + SBN_TRACKING_ARGUMENT_COUNT };
     sbn_argument arguments[OWN_ARGUMENTS + SBN_FORWARD_FUSION] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),    SBN_ARG(g->x_gap), SBN_ARG(shard->y.mem),
-        SBN_ARG(y_offset),     SBN_ARG(g->y_gap),    SBN_ARG(weight),   SBN_ARG(weight_offset),
-        SBN_ARG(bias),         SBN_ARG(bias_offset), SBN_ARG(affine),   WALK_ARGUMENTS(walk),
-        SBN_ARG(coefficients), SBN_ARG(moments),     SBN_ARG(updated),  SBN_ARG(tracks),
-        SBN_ARG(share),        SBN_ARG(unbiased),    SBN_ARG(batches),
+        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),      SBN_ARG(g->x_gap),
+        SBN_ARG(shard->y.mem), SBN_ARG(y_offset),      SBN_ARG(g->y_gap),
+        SBN_ARG(weight),       SBN_ARG(weight_offset), SBN_ARG(bias),
+        SBN_ARG(bias_offset),  SBN_ARG(affine),        WALK_ARGUMENTS(walk),
+        SBN_ARG(coefficients), SBN_ARG(moments),       SBN_TRACKING_ARGUMENTS(tracking),
     };
     sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
@@ -107,17 +110,16 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     sbn_fusion fused;
     const size_t count = sbn__fuse_forward(&fused, layer, shard, mask, coefficients, arguments,
                                            OWN_ARGUMENTS);
-    if (tracking)
-        sbn__wait_add(wait, running->last);
+    sbn__tracking_wait(lp, &tracking, r, wait);
     sbn_kernels *kernels = &replica->kernels[layer->type][layer->fusion];
     status = launch(lp, replica, &kernels->forward_whole[g->layout][format], arguments, count, wait,
                     event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
-    return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
+    return status ? status : sbn__tracking_enqueued(lp, &tracking, replica, *event);
 }
 
-int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks,
                         sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
@@ -137,7 +139,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, in
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     const size_t continues = format == SBN_WIDE;
     whole_walk walk;
-    (void)tracking;
+    (void)tracks;
     int status = fill_walk(&walk, lp, replica, format);
     if (!status)
         status = sbn__channel_table_wait_to_write(table, replica, continues, wait);

@@ -34,6 +34,7 @@ void sbn__running_destroy(sbn_running *running)
     sbn__running_drop_copy(running);
     sbn__free(running->mean);
     sbn__free(running->var);
+    sbn__free(running->given);
     sbn__free(running);
 }
 
@@ -210,14 +211,48 @@ void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double
                           uint64_t count)
 {
     sbn_running *running = layer->running;
-    sbn__running_count(running);
     const double weight = sbn__batchnorm_weight(layer);
     const double unbiased = (double)count / (double)(count - 1);
-    for (size_t c = 0; c < layer->channels; ++c) {
-        running->mean[c] = (float)((1.0 - weight) * running->mean[c] + weight * mean[c]);
-        running->var[c] = (float)((1.0 - weight) * running->var[c] + weight * (var[c] * unbiased));
-    }
+    sbn__running_average(running->mean, mean, 1.0, weight, layer->channels);
+    sbn__running_average(running->var, var, unbiased, weight, layer->channels);
     changed(running);
+}
+
+void sbn__running_average(float *running, const double *moments, double unbiased, double weight,
+                          size_t channels)
+{
+    for (size_t c = 0; c < channels; ++c)
+        running[c] = (float)((1.0 - weight) * running[c] + weight * (moments[c] * unbiased));
+}
+
+double sbn__batchnorm_count(sbn_batchnorm *layer)
+{
+    sbn__running_count(layer->running);
+    layer->running->device_is_stale = 1;
+    return sbn__batchnorm_weight(layer);
+}
+
+int sbn__running_room(sbn_batchnorm *layer, float **given)
+{
+    sbn_running *running = layer->running;
+    if (!running->given)
+        running->given = sbn__allocate(2 * sizeof(float) * running->channels);
+    *given = running->given;
+    return running->given ? SBN_SUCCESS : sbn__fail_memory("running statistics");
+}
+
+int sbn__running_take(sbn_batchnorm *layer, const float *given)
+{
+    sbn_running *running = layer->running;
+    const size_t size = sizeof(float) * running->channels;
+    const int status = sbn__running_read(running, layer->group, layer->name);
+    if (status || (memcmp(running->mean, given, size) == 0 &&
+                   memcmp(running->var, given + running->channels, size) == 0))
+        return status;
+    memcpy(running->mean, given, size);
+    memcpy(running->var, given + running->channels, size);
+    changed(running);
+    return SBN_SUCCESS;
 }
 
 double sbn__batchnorm_weight(const sbn_batchnorm *layer)

@@ -14,6 +14,7 @@
 struct sbn_running {
     float *mean, *var;
     int64_t batches;
+    float *given; /* room for what the caller gives; NULL until it is needed */
     size_t channels;
     int host_is_stale, device_is_stale;
     sbn_device_buffer device; /* both rows, then the count of batches */
@@ -40,11 +41,25 @@ void sbn__running_drop_copy(sbn_running *running);
 /* Counts a batch. */
 void sbn__running_count(sbn_running *running);
 
-/* Updates the running statistics, whose host copy is up to date, by the moments of a batch. */
+/* Counts a batch where the host combines, whose copy is up to date; returns the batch's weight. */
+double sbn__batchnorm_count(sbn_batchnorm *layer);
+
+/* Updates the running statistics by the moments of the batch that has been counted last. */
 void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
                           uint64_t count);
 
 /* The weight of the batch that has been counted last. */
 double sbn__batchnorm_weight(const sbn_batchnorm *layer);
+
+/* Averages running means (unbiased 1), or variances, with those of a batch. */
+void sbn__running_average(float *running, const double *moments, double unbiased, double weight,
+                          size_t channels);
+
+/*
+ * Sets the layer's own by `channels` values of the caller's, which are changed for nothing if they
+ * are the same. Room for them is `given`, means and then variances: sbn__running_room.
+ */
+int sbn__running_room(sbn_batchnorm *layer, float **given);
+int sbn__running_take(sbn_batchnorm *layer, const float *given);
 
 #endif

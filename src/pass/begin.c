@@ -98,6 +98,13 @@ static void check_apart(sbn_pass *pass, size_t count)
     sbn__pass_error(pass, lp, of_branch(status, branch, count));
 }
 
+static void open_host(sbn_pass *pass, size_t count)
+{
+    sbn_layer_pass *lp = pass->layer_passes;
+    for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next)
+        sbn__pass_error(pass, lp, of_branch(sbn__layer_pass_open_host(lp), i, count));
+}
+
 /* A call counts once, however many layers it has. */
 static void number_layer_passes(sbn_pass *pass)
 {
@@ -201,6 +208,7 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
         number_layer_passes(pass);
     prepare_layer_passes(pass, count, at_once);
     check_apart(pass, count);
+    open_host(pass, count);
     status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;

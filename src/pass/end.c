@@ -59,17 +59,42 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
+static int hand_over(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    const int status = sbn__hand_over(replica, &lp->shards[r], &lp->last[r]);
+    sbn__release_event(&lp->last[r]);
+    return status;
+}
+
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
+{
+    int status = SBN_SUCCESS;
+    for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
+        status = lp->steps->apply(lp, replica);
+        if (!status && lp->host[replica->index].count == 0)
+            status = hand_over(lp, replica);
+    }
+    return status ? status : sbn__flush(replica);
+}
+
+/* Waits for what is in memory of the host, once all replicas have it enqueued. */
+static int complete_replica(sbn_pass *pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        status = lp->steps->apply(lp, replica);
+        if (lp->host[r].count == 0)
+            continue;
+        status = sbn__host_close(&lp->host[r], replica);
         if (!status)
-            status = sbn__hand_over(replica, &lp->shards[r], &lp->last[r]);
-        sbn__release_event(&lp->last[r]);
+            status = sbn__layer_pass_check_last(lp, replica);
+        if (!status)
+            status = sbn__layer_pass_check_enqueued(lp);
+        if (!status)
+            status = hand_over(lp, replica);
     }
-    return status ? status : sbn__flush(replica);
+    return status;
 }
 
 /*
@@ -82,6 +107,8 @@ static int finish(sbn_pass *pass)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = complete_replica(pass, &group->replicas[r]);
     if (!status)
         return SBN_SUCCESS;
     /* Coefficients may be missing on a device. */

@@ -152,3 +152,18 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         sbn__layer_pass_start(lp);
     return status;
 }
+
+int sbn__layer_pass_open_host(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        char who[128];
+        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu",
+                 lp->kind->operation, lp->layer->name, sbn_group_rank(group), r);
+        status = sbn__host_open(&lp->host[r], &group->replicas[r], &lp->shards[r], &lp->shapes[r],
+                                needs, lp->layer->affine, who);
+    }
+    return status;
+}

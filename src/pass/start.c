@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "launch/combine.h"
+#include "launch/tracking.h"
 #include "pass/steps.h"
 
 void sbn__pass_conclude(sbn_pass *pass)
@@ -32,29 +33,37 @@ static void take(sbn_pass *pass, step *enqueue, int format)
             sbn__pass_error(pass, lp, enqueue(lp, &pass->group->replicas[r], format));
 }
 
-static int reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
-{
-    sbn__enqueue *enqueue = lp->steps->reduce[format];
-    return enqueue ? enqueue(lp, replica, format, 0) : SBN_SUCCESS;
-}
-
-static int track(sbn_layer_pass *lp, sbn_replica *replica, int format)
+/* `counts`: it is the first launch that tracks. */
+static int track(sbn_layer_pass *lp, sbn_replica *replica, int format, int counts,
+                 sbn__enqueue *enqueue)
 {
     sbn_running *running = lp->layer->running;
     const int64_t before = running->batches;
+    if (!counts)
+        return enqueue(lp, replica, format, 1);
     int status = sbn__running_send(running, lp->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
-        status = lp->steps->combine[format](lp, replica, format, 1);
+        status = enqueue(lp, replica, format, 1);
     if (status)
         running->batches = before;
     return status;
 }
 
-/* The first replica's device updates the running statistics, in the wide format. */
+static int reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
+{
+    sbn__enqueue *enqueue = lp->steps->reduce[format];
+    if (!enqueue)
+        return SBN_SUCCESS;
+    return lp->early && sbn__tracking_concerns(lp, replica->index)
+               ? track(lp, replica, format, 1, enqueue)
+               : enqueue(lp, replica, format, 0);
+}
+
+/* The running statistics are updated in the wide format, or completed. */
 static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica, int format)
 {
-    return format == SBN_WIDE && replica->index == 0 && sbn__layer_pass_tracks(lp);
+    return format == SBN_WIDE && sbn__tracking_concerns(lp, replica->index);
 }
 
 static int combine(sbn_layer_pass *lp, sbn_replica *replica, int format)
@@ -68,7 +77,10 @@ static int combine(sbn_layer_pass *lp, sbn_replica *replica, int format)
 
 static int combine_last(sbn_layer_pass *lp, sbn_replica *replica, int format)
 {
-    return tracks(lp, replica, format) ? track(lp, replica, format) : SBN_SUCCESS;
+    return tracks(lp, replica, format)
+               ? track(lp, replica, format, replica->index == 0 && !lp->early,
+                       lp->steps->combine[format])
+               : SBN_SUCCESS;
 }
 
 /* What comes next waits for what has been enqueued. */
@@ -93,6 +105,24 @@ static int flush(const sbn_group *group)
     return status;
 }
 
+/* 1 if the host has seen that no channel needs the wide format. */
+static int ends_early(sbn_pass *pass)
+{
+    sbn_layer_pass *lp = pass->layer_passes;
+    if (pass->error || !lp->early)
+        return 0;
+    int status = flush(pass->group);
+    if (!status) {
+        sbn__work_wait(lp->work, 1);
+        status = sbn__layer_pass_check_enqueued(lp);
+    }
+    sbn__pass_error(pass, lp, status);
+    int repeats = 0;
+    for (size_t c = 0; c < lp->layer->channels && !status; ++c)
+        repeats |= lp->repeat[c];
+    return !status && !repeats;
+}
+
 /*
  * The running statistics are the last that changes, when all else of all layer passes is enqueued:
  * an error before leaves them as they were.
@@ -108,6 +138,8 @@ void sbn__start_on_devices(sbn_pass *pass)
         take(pass, combine, format);
         take(pass, combine_last, format);
         order(pass);
+        if (format == SBN_NARROW && ends_early(pass))
+            break;
     }
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)

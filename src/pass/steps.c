@@ -4,6 +4,8 @@
 
 #include "launch/combine.h"
 #include "launch/reduce.h"
+#include "launch/running_table.h"
+#include "launch/tracking.h"
 #include "launch/whole.h"
 #include "pass/sums.h"
 
@@ -45,8 +47,10 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_channel_table *table = lp->kind->table(lp, replica->index);
-    const int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
-    return status ? status : apply(lp, replica);
+    int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
+    if (!status)
+        status = apply(lp, replica);
+    return status ? status : sbn__tracking_on_host(lp, replica);
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
@@ -65,6 +69,8 @@ static int prepare_host(sbn_layer_pass *lp)
         status = sbn__channel_table_host(&lp->saved->table, 0, &host);
     if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
+    if (!status && lp->kind->fills && lp->kind->local)
+        status = sbn__running_given(lp->layer, lp->shards);
     if (!status && !lp->kind->fills && lp->kind->reduce)
         status = sbn__saved_read(lp->saved);
     return status;
@@ -120,11 +126,15 @@ static const sbn_steps one_launch = {
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {
+    lp->early = 0;
     if (!lp->kind->reduce)
         return &nothing_to_combine;
     /* Without values there is nothing to enqueue, and zeros come from the host. */
     if (!devices || lp->own == 0)
         return &host_combines;
     lp->strip = at_once ? sbn__whole_strip(lp) : 0;
+    /* The pass waits in any case. */
+    lp->early = lp->strip > 0 && lp->shards->memory == SBN_MEMORY_HOST &&
+                lp->group->replicas->host_memory == SBN_HOST_MEMORY_USED;
     return lp->strip > 0 ? &one_launch : &devices_combine;
 }

@@ -54,16 +54,6 @@ static int check(const sbn_batchnorm *layer, size_t replica, const float *weight
     return SBN_SUCCESS;
 }
 
-static int read_floats(sbn_replica *replica, const sbn_buffer *buffer, const sbn_shard *shard,
-                       size_t count, float *out)
-{
-    const cl_int code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE,
-                                            sizeof *out * buffer->offset, sizeof *out * count, out,
-                                            shard->num_wait,
-                                            shard->num_wait ? shard->wait_list : NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
-}
-
 int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
                           const sbn_shape *shapes, const char *operation, float *weight,
                           float *bias)
@@ -74,9 +64,9 @@ int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
         sbn_replica *replica = &layer->group->replicas[r];
         if (shapes[r].elements == 0)
             continue;
-        status = read_floats(replica, &shard->weight, shard, layer->channels, weight);
+        status = sbn__shard_read(replica, shard, &shard->weight, layer->channels, weight);
         if (!status)
-            status = read_floats(replica, &shard->bias, shard, layer->channels, bias);
+            status = sbn__shard_read(replica, shard, &shard->bias, layer->channels, bias);
         if (!status)
             status = check(layer, r, weight, bias, operation);
     }

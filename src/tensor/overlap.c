@@ -54,11 +54,10 @@ void sbn__claims_add_shards(const sbn_batchnorm *layer, size_t branch, const sbn
 
 static int by_place(const void *a, const void *b)
 {
-    const sbn_buffer *left = &((const sbn_claim *)a)->use.buffer;
-    const sbn_buffer *right = &((const sbn_claim *)b)->use.buffer;
-    const uintptr_t left_mem = (uintptr_t)left->mem, right_mem = (uintptr_t)right->mem;
-    if (left_mem != right_mem)
-        return left_mem < right_mem ? -1 : 1;
+    const uintptr_t left = (uintptr_t)sbn__use_space(&((const sbn_claim *)a)->use);
+    const uintptr_t right = (uintptr_t)sbn__use_space(&((const sbn_claim *)b)->use);
+    if (left != right)
+        return left < right ? -1 : 1;
     const size_t left_begin = sbn__use_begin(&((const sbn_claim *)a)->use);
     const size_t right_begin = sbn__use_begin(&((const sbn_claim *)b)->use);
     if (left_begin != right_begin)
@@ -71,7 +70,8 @@ static int by_place(const void *a, const void *b)
 /* 1 if both are in the same buffer and `a` ends later. */
 static int reaches_further(const sbn_claim *a, const sbn_claim *b)
 {
-    return a->use.buffer.mem == b->use.buffer.mem && sbn__use_end(&a->use) > sbn__use_end(&b->use);
+    return sbn__use_space(&a->use) == sbn__use_space(&b->use) &&
+           sbn__use_end(&a->use) > sbn__use_end(&b->use);
 }
 
 /* 1 if two buffers that overlap may do so. */

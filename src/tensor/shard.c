@@ -1,6 +1,7 @@
 #include "tensor/shard.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "layer/saved.h"
@@ -14,6 +15,8 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
         needs |= SBN_MAY_REPLACE_X;
     if (layer->from_output && is_backward && needs & SBN_NEEDS_X)
         needs = (needs & ~(unsigned)SBN_NEEDS_X) | SBN_READS_Y | SBN_NEEDS_BIAS;
+    if (!layer->tracks)
+        needs &= ~(unsigned)(SBN_MAY_TRACK | SBN_READS_RUNNING);
     if (layer->residual)
         needs |= is_backward ? SBN_MAY_RESIDUAL_GRAD : SBN_NEEDS_RESIDUAL;
     return needs;
@@ -77,6 +80,16 @@ static int set_gaps(sbn_shape *shape, const sbn_shard *shard, unsigned needs, co
     return status;
 }
 
+static int check_running(const sbn_shard *shard, const char *who)
+{
+    const int has_mean = shard->running_mean.mem != NULL, has_var = shard->running_var.mem != NULL;
+    return has_mean == has_var
+               ? SBN_SUCCESS
+               : sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer beside %s, got NULL",
+                           who, has_mean ? "running_var" : "running_mean",
+                           has_mean ? "running_mean" : "running_var");
+}
+
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes)
 {
@@ -103,6 +116,11 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         if (!status && shard->num_wait > 0 && !shard->wait_list)
             status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL",
                                who, shard->num_wait);
+        if (!status && (unsigned)shard->memory > SBN_MEMORY_HOST)
+            status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: memory: expected an sbn_memory, got %d",
+                               who, (int)shard->memory);
+        if (!status && needs & (SBN_MAY_TRACK | SBN_READS_RUNNING))
+            status = check_running(shard, who);
         if (!status)
             status = set_gaps(&shapes[r], shard, needs, who);
         if (status)
@@ -117,6 +135,22 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
             return status;
     }
     return SBN_SUCCESS;
+}
+
+int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
+                    size_t count, float *out)
+{
+    cl_int code = CL_SUCCESS;
+    if (shard->memory == SBN_MEMORY_HOST) {
+        if (shard->num_wait > 0)
+            code = clWaitForEvents(shard->num_wait, shard->wait_list);
+        memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset, sizeof *out * count);
+        return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clWaitForEvents", code);
+    }
+    code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE, sizeof *out * buffer->offset,
+                               sizeof *out * count, out, shard->num_wait,
+                               shard->num_wait ? shard->wait_list : NULL, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
 }
 
 int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)

@@ -26,6 +26,10 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
 
+/* Reads `count` floats of a checked shard, behind its wait list. Blocks. */
+int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
+                    size_t count, float *out);
+
 /*
  * Gives the caller's event the replica's last command, and takes that over; NULL: there was no
  * command, and the event covers the wait list only.

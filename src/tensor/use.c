@@ -1,5 +1,6 @@
 #include "tensor/use.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -31,8 +32,8 @@ int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned ne
 static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
                       cl_uint gap, int written, int optional)
 {
-    return (sbn_use){name,    *buffer,  shape->elements, shape->type,
-                     written, optional, shape->rows,     gap};
+    return (sbn_use){name, *buffer, shape->elements, shape->type, written, optional, shape->rows,
+                     gap,  0};
 }
 
 /* The residual is dense, as its gradient. */
@@ -56,8 +57,8 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_READS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_RESIDUAL)
-            uses[count++] = (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1,
-                                      0};
+            uses[count++] =
+                (sbn_use){"residual", shard->residual, elements, shape->type, 0, 0, 1, 0, 0};
         if (needs & SBN_NEEDS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
         if (needs & SBN_NEEDS_DY && !replaces_dy)
@@ -65,18 +66,28 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_MAY_DX)
             uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
         if (needs & SBN_MAY_RESIDUAL_GRAD)
-            uses[count++] =
-                (sbn_use){"residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0};
+            uses[count++] = (sbn_use){
+                "residual_grad", shard->residual_grad, elements, shape->type, 1, 1, 1, 0, 0};
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0};
+            uses[count++] = (sbn_use){"weight", shard->weight, channels, SBN_F32, 0, 0, 1, 0, 0};
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0};
+            uses[count++] = (sbn_use){"bias", shard->bias, channels, SBN_F32, 0, 0, 1, 0, 0};
+    }
+    if (needs & (SBN_MAY_TRACK | SBN_READS_RUNNING)) {
+        const int writes = (needs & SBN_MAY_TRACK) != 0;
+        uses[count++] =
+            (sbn_use){"running_mean", shard->running_mean, channels, SBN_F32, writes, 1, 1, 0, 0};
+        uses[count++] =
+            (sbn_use){"running_var", shard->running_var, channels, SBN_F32, writes, 1, 1, 0, 0};
     }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0};
-        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0};
+        uses[count++] =
+            (sbn_use){"weight_grad", shard->weight_grad, channels, SBN_F32, 1, 1, 1, 0, 0};
+        uses[count++] = (sbn_use){"bias_grad", shard->bias_grad, channels, SBN_F32, 1, 1, 1, 0, 0};
     }
+    for (size_t i = 0; i < count; ++i)
+        uses[i].on_host = shard->memory == SBN_MEMORY_HOST;
     return count;
 }
 
@@ -127,12 +138,23 @@ static size_t pitch_of(const sbn_use *u)
     return u->elements / u->rows + u->gap;
 }
 
+/* An address, or none, cannot be measured. */
+static int check_address(const sbn_use *u, const char *who)
+{
+    const size_t size = sbn__type_size(u->type);
+    return (uintptr_t)u->buffer.mem % size == 0
+               ? SBN_SUCCESS
+               : sbn__fail(SBN_INVALID_ARGUMENT,
+                           "%s: %s: expected an address that is a multiple of %zu, got %p", who,
+                           u->name, size, (void *)u->buffer.mem);
+}
+
 static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica *replica,
                      const char *who)
 {
     size_t held = 0;
-    if (!u->buffer.mem && u->optional)
-        return SBN_SUCCESS;
+    if (u->buffer.mem ? u->on_host : u->optional)
+        return check_address(u, who);
     const int status = measure(u->buffer.mem, u->type, replica, who, u->name, &held);
     if (status)
         return status;
@@ -149,20 +171,26 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
     return SBN_SUCCESS;
 }
 
+cl_mem sbn__use_space(const sbn_use *u)
+{
+    return u->on_host ? NULL : u->buffer.mem;
+}
+
 size_t sbn__use_begin(const sbn_use *u)
 {
-    return u->buffer.offset * sbn__type_size(u->type);
+    const size_t base = u->on_host ? (size_t)(uintptr_t)u->buffer.mem : 0;
+    return base + u->buffer.offset * sbn__type_size(u->type);
 }
 
 size_t sbn__use_end(const sbn_use *u)
 {
-    return (u->buffer.offset + extent(u)) * sbn__type_size(u->type);
+    return sbn__use_begin(u) + extent(u) * sbn__type_size(u->type);
 }
 
 int sbn__uses_meet(const sbn_use *a, const sbn_use *b)
 {
-    return a->buffer.mem && a->buffer.mem == b->buffer.mem && sbn__use_begin(a) < sbn__use_end(b) &&
-           sbn__use_begin(b) < sbn__use_end(a);
+    return a->buffer.mem && b->buffer.mem && sbn__use_space(a) == sbn__use_space(b) &&
+           sbn__use_begin(a) < sbn__use_end(b) && sbn__use_begin(b) < sbn__use_end(a);
 }
 
 /* Bytes from one row to the next of those with gaps; 0: one run. */

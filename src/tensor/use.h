@@ -17,7 +17,9 @@ enum {
     SBN_MAY_REPLACE_X = 128, /* y may be written over x; dx may always be over dy */
     SBN_NEEDS_RESIDUAL = 256,
     SBN_MAY_RESIDUAL_GRAD = 512, /* mem may be NULL; it may be over dy */
-    SBN_READS_Y = 1024           /* in the place of x */
+    SBN_READS_Y = 1024,          /* in the place of x */
+    SBN_MAY_TRACK = 2048,        /* running statistics: written; mem may be NULL */
+    SBN_READS_RUNNING = 4096     /* running statistics: read; mem may be NULL */
 };
 
 /* A buffer that a call accesses. */
@@ -29,6 +31,7 @@ typedef struct sbn_use {
     int written;
     int optional;
     size_t rows, gap; /* of a view: rows of equal length, elements of others between them */
+    int on_host;      /* the buffer is an address */
 } sbn_use;
 
 /* 1 if an output lies over the input that it replaces. */
@@ -45,7 +48,11 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
 /* 1 if both are the same range of a buffer. */
 int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b);
 
-/* The bytes of a checked buffer that are accessed: the first, and the one behind the last. */
+/*
+ * The bytes of a checked buffer that are accessed: what they are counted in, a buffer or, NULL, the
+ * host's memory; the first, and the one behind the last.
+ */
+cl_mem sbn__use_space(const sbn_use *u);
 size_t sbn__use_begin(const sbn_use *u);
 size_t sbn__use_end(const sbn_use *u);
 

@@ -89,11 +89,29 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
     const cl_ulong count = t->count;
     const double unbiased = (double)t->count / (double)(t->count - 1);
     const cl_long batches = 17;
+    const cl_ulong means_offset = 0, vars_offset = CHANNELS;
     const sbn_argument forward_arguments[] = {
-        SOURCE(0),         SOURCE(1),          SOURCE(2),         SOURCE(3),
-        SBN_ARG(channels), SBN_ARG(repeat),    SBN_ARG(count),    SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),   SBN_ARG(table),     SBN_ARG(moments),  SBN_ARG(running),
-        SBN_ARG(flag),     SBN_ARG(t->weight), SBN_ARG(unbiased), SBN_ARG(batches),
+        SOURCE(0),
+        SOURCE(1),
+        SOURCE(2),
+        SOURCE(3),
+        SBN_ARG(channels),
+        SBN_ARG(repeat),
+        SBN_ARG(count),
+        SBN_ARG(t->eps.eps),
+        SBN_ARG(clamps),
+        SBN_ARG(table),
+        SBN_ARG(moments),
+        SBN_ARG(running),
+        SBN_ARG(means_offset),
+        SBN_ARG(running),
+        SBN_ARG(vars_offset),
+        SBN_ARG(running),
+        SBN_ARG(flag),
+        SBN_ARG(flag),
+        SBN_ARG(t->weight),
+        SBN_ARG(unbiased),
+        SBN_ARG(batches),
     };
     const sbn_argument backward_arguments[] = {
         SOURCE(0),           SOURCE(1),        SOURCE(2),      SOURCE(3),

@@ -5,6 +5,7 @@ device_tests = \
 	tests/device/combine \
 	tests/device/device_memory \
 	tests/device/embedded \
+	tests/device/host_queue \
 	tests/device/kernels \
 	tests/device/programs \
 	tests/device/shared_programs \
@@ -17,6 +18,8 @@ tests_device_combine_SOURCES = \
 	tests/device/combine_rows.c \
 	tests/device/combine_sums.c
 tests_device_embedded_LDFLAGS = $(wraps)
+tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
+tests_device_host_queue_LDFLAGS = $(wraps) $(query_wraps)
 tests_device_programs_LDFLAGS = $(wraps)
 tests_device_shared_programs_LDFLAGS = $(wraps)
 tests_device_tuning_LDFLAGS = $(wraps)

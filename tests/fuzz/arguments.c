@@ -188,7 +188,10 @@ const sbn_shard *any_shards(fuzz_input *in)
         sbn_buffer *const all[] = {&s->x,      &s->y,    &s->dy,          &s->dx,
                                    &s->weight, &s->bias, &s->weight_grad, &s->bias_grad};
         /* Buffers of their own, of right sizes, where nothing else is asked for. */
-        if (fuzz_byte(in) < 200)
+        const uint8_t choice = fuzz_byte(in);
+        /* Sizes in memory of the host are not checked. */
+        s->memory = (sbn_memory)(choice == 255 ? 2 : 0);
+        if (choice < 200)
             for (size_t i = 0; i < 8; ++i)
                 *all[i] = (sbn_buffer){buffers[i < 4 ? 5 : 6], 300 * r + 70 * i};
         else

@@ -89,6 +89,8 @@ void call_layer_set(fuzz_input *in)
 void call_layer_ask(fuzz_input *in)
 {
     float mean[CHANNELS], var[CHANNELS];
+    static unsigned char stored[1024];
+    static size_t size = sizeof stored;
     int64_t batches;
     uint64_t count;
     const sbn_batchnorm *layer = any_handle(in, LAYER);
@@ -96,7 +98,11 @@ void call_layer_ask(fuzz_input *in)
     config.size = any_size(in, sizeof config) <= sizeof config ? sizeof config : 0;
     judged(sbn_batchnorm_settings(layer, &config));
     judged(sbn_batchnorm_running_stats(layer, mean, var, &batches));
-    judged(sbn_saved_stats(any_handle(in, SAVED), mean, NULL, &count));
+    sbn_saved *saved = any_handle(in, SAVED);
+    judged(sbn_saved_stats(saved, mean, NULL, &count));
+    judged(sbn_saved_store(saved, stored, sizeof stored, &size));
+    /* Of this one, or of another layer before. */
+    judged(sbn_saved_load(saved, stored, size));
     sbn_batchnorm_group(layer);
     fuzz_must(sbn_batchnorm_is_training(layer) <= 1 && sbn_batchnorm_is_frozen(layer) <= 1);
 }

@@ -122,7 +122,7 @@ static void check_sizes(void)
     const sbn_shard *last = &shards[1];
     tap_ok(shards->size == sizeof *last && last->size == sizeof *last && !last->dims &&
                !last->shape[4] && !last->x.mem && !last->bias_grad.offset && !last->num_wait &&
-               !last->event && !last->dx_pitch,
+               !last->event && !last->dx_pitch && !last->memory && !last->running_var.mem,
            "init: elements of an array of shards");
     must(sbn_sampler_init(&sampler, sizeof sampler), "sbn_sampler_init");
     must(sbn_group_config_init(&group, sizeof group), "sbn_group_config_init");

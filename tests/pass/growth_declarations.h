@@ -76,6 +76,8 @@ typedef struct shard {
     void *const *wait_list;
     void **event;
     size_t x_pitch, y_pitch, dy_pitch, dx_pitch;
+    int memory;
+    buffer running_mean, running_var;
 #endif
     LATER
 } shard;

@@ -78,13 +78,16 @@ pass_tests = \
 	tests/pass/from_output_bits \
 	tests/pass/from_output_refused \
 	tests/pass/frozen \
+	tests/pass/host_memory \
 	tests/pass/in_place \
 	tests/pass/lifetimes \
 	tests/pass/on_device \
 	tests/pass/overlaps \
 	tests/pass/passes \
 	tests/pass/running \
+	tests/pass/running_given \
 	tests/pass/saved \
+	tests/pass/saved_store \
 	tests/pass/soak \
 	tests/pass/steady \
 	tests/pass/views \
@@ -95,6 +98,8 @@ tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
 tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)
+tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)
+tests_pass_host_memory_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_frozen_SOURCES = \
 	tests/pass/frozen.c \
 	tests/pass/frozen.h \
@@ -111,8 +116,12 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
+tests_pass_running_given_SOURCES = tests/pass/running_given.c $(programs_kept)
+tests_pass_running_given_LDFLAGS = $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
+tests_pass_saved_store_SOURCES = tests/pass/saved_store.c $(programs_kept)
+tests_pass_saved_store_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
 tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
 tests_pass_views_LDFLAGS = $(programs_wrap)

@@ -16,3 +16,10 @@ with_pytorch() {
     [ -n "${PYTORCH_PYTHON-}" ] || skip_all 'configure found no Python that has PyTorch (python3-torch)'
     "$PYTORCH_PYTHON" -W ignore "$srcdir/tests/python/$@" < /dev/null
 }
+
+# with_newest_pytorch PROGRAM ARGUMENTS...: the same, where PyTorch has what make check-pytorch tests.
+with_newest_pytorch() {
+    [ -z "${PYTORCH_PYTHON-}" ] || "$PYTORCH_PYTHON" -c 'import torch; torch.library.custom_op' 2> "$work/error" ||
+        skip_all 'this PyTorch is older than 2.4: make check-pytorch installs the newest'
+    with_pytorch "$@"
+}

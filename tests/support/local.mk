@@ -77,12 +77,15 @@ programs_kept = tests/support/programs_kept.c tests/support/programs_kept.h
 # What else the library asks, waits for and releases; the system's calls that write files, and those
 # that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.
 query_wraps = \
+	$(wrap)clCreateContext \
 	$(wrap)clCreateKernelsInProgram \
 	$(wrap)clEnqueueUnmapMemObject \
 	$(wrap)clFinish \
 	$(wrap)clGetCommandQueueInfo \
+	$(wrap)clGetDeviceIDs \
 	$(wrap)clGetKernelWorkGroupInfo \
 	$(wrap)clGetMemObjectInfo \
+	$(wrap)clGetPlatformIDs \
 	$(wrap)clGetPlatformInfo \
 	$(wrap)clGetProgramBuildInfo \
 	$(wrap)clGetProgramInfo \

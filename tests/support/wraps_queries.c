@@ -26,6 +26,12 @@ WRAP_QUERY(clGetPlatformInfo, WRAP_PLATFORM_INFO,
            (cl_platform_id platform, cl_platform_info what, size_t size, void *value,
             size_t *needed),
            (platform, what, size, value, needed))
+WRAP_QUERY(clGetPlatformIDs, WRAP_PLATFORM_IDS,
+           (cl_uint room, cl_platform_id *platforms, cl_uint *count), (room, platforms, count))
+WRAP_QUERY(clGetDeviceIDs, WRAP_DEVICE_IDS,
+           (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
+            cl_uint *count),
+           (platform, type, room, devices, count))
 WRAP_QUERY(clGetCommandQueueInfo, WRAP_QUEUE_INFO,
            (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value,
             size_t *needed),
@@ -44,6 +50,17 @@ WRAP_QUERY(clGetKernelWorkGroupInfo, WRAP_GROUP_INFO,
            (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
             void *value, size_t *needed),
            (kernel, device, what, size, value, needed))
+
+WRAP(cl_context, clCreateContext,
+     (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
+      cl_int *code))
+{
+    if (!wraps_fails(WRAP_CREATE_CONTEXT))
+        return __real_clCreateContext(properties, count, devices, notify, user, code);
+    *code = CL_OUT_OF_HOST_MEMORY;
+    return NULL;
+}
 
 WRAP(cl_int, clCreateKernelsInProgram,
      (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count))

@@ -8,6 +8,9 @@ doc/python.md is the guide.
 """
 
 from syncbn._c import SyncBatchNormError
+from syncbn.torch._average import average_exactly
+from syncbn.torch._backend import register_opencl_backend
+from syncbn.torch._data_parallel import DataParallel
 from syncbn.torch._module import (
     SyncBatchNorm,
     convert_sync_batchnorm,
@@ -15,8 +18,11 @@ from syncbn.torch._module import (
 )
 
 __all__ = [
+    "DataParallel",
     "SyncBatchNorm",
     "SyncBatchNormError",
+    "average_exactly",
     "convert_sync_batchnorm",
+    "register_opencl_backend",
     "revert_sync_batchnorm",
 ]

@@ -43,7 +43,15 @@ class DistributedTransport(Transport):
     Each rank's number is that in the process group.
     """
 
-    def __init__(self, process_group: dist.ProcessGroup, timeout: float) -> None:
+    def __init__(
+        self,
+        process_group: dist.ProcessGroup,
+        timeout: float,
+        whole: DistributedTransport | None = None,
+    ) -> None:
+        self._whole = whole or self
+        self._process_group, self._timeout = process_group, timeout
+        self._parts: list[DistributedTransport] = []
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         self._store = _store()
         self._requests: dict[int, _Request] = {}
@@ -59,6 +67,7 @@ class DistributedTransport(Transport):
         self._start = _c.Start(self.start)
         self._test = _c.Test(self.test)
         self._missing = _c.Missing(self.missing)
+        self._split, self._end = _c.Split(self.split), _c.End(self.end)
         self.table = _c.Transport(
             size=ctypes.sizeof(_c.Transport),
             rank=self._rank,
@@ -66,6 +75,8 @@ class DistributedTransport(Transport):
             start=self._start,
             test=self._test,
             missing=self._missing,
+            split=self._split,
+            end=self._end,
         )
 
     def _make_groups(
@@ -147,12 +158,26 @@ class DistributedTransport(Transport):
         except Exception:
             return -1
         except BaseException as error:
-            self.interrupt = error
+            self._whole.interrupt = error
             return -1
+
+    def split(self, _context: Any, _ranks: Any, count: int, _number: int, part: int) -> int:
+        try:
+            if count != self._size:
+                raise ValueError(f"split: expected all {self._size} ranks, got {count}")
+            made = DistributedTransport(self._process_group, self._timeout, self)
+            self._parts.append(made)
+            ctypes.memmove(part, ctypes.byref(made.table), ctypes.sizeof(_c.Transport))
+            return 0
+        except BaseException as error:
+            return self._failed(error)
+
+    def end(self, _context: Any) -> None:
+        """Parts end with the whole."""
 
     def _failed(self, error: BaseException) -> int:
         if not isinstance(error, Exception):
-            self.interrupt = error
+            self._whole.interrupt = error
         text = str(error) or type(error).__name__
         return int(_c.sbn_set_last_error(_transport_error, text.encode()))
 

@@ -8,17 +8,20 @@ from typing import Any
 import torch.distributed as dist
 
 from syncbn import mpi
-from syncbn._device import cpu
+from syncbn._device import Device, cpu
 from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
 _lock = threading.Lock()
-_groups: dict[tuple[Any, float], Group] = {}
+_groups: dict[tuple[Any, float, int, Device], Group] = {}
 _world: Any = None
 
 
-def group_of(process_group: Any, timeout: float) -> Group:
-    """The group of a process group of torch.distributed or a communicator of syncbn.mpi.
+def group_of(
+    process_group: Any, timeout: float, replicas: int = 1, device: Device | None = None
+) -> Group:
+    """The group of a process group of torch.distributed or a communicator of syncbn.mpi, with so
+    many replicas on a device in this process; without one, on the CPU.
 
     None is the world of torch.distributed once it is initialised, until then this process alone.
     Does not communicate, except when a group of several processes is made: then all of them come.
@@ -28,14 +31,17 @@ def group_of(process_group: Any, timeout: float) -> Group:
         process_group = world
     with _lock:
         _forget_former_world(world)
-        group = _groups.get((process_group, timeout))
+        device = device or cpu()
+        key = process_group, timeout, replicas, device
+        group = _groups.get(key)
         if group is None:
-            group = Group(cpu(), 1, _transport(process_group, timeout), timeout)
-            _groups[process_group, timeout] = group
+            transport = transport_of(process_group, timeout)
+            group = _groups[key] = Group(device, replicas, transport, timeout)
     return group
 
 
-def _transport(process_group: Any, timeout: float) -> Transport | None:
+def transport_of(process_group: Any, timeout: float) -> Transport | None:
+    """A new transport; None where this process is alone. All processes come."""
     if process_group is None:
         return None
     if isinstance(process_group, mpi.Communicator):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Protocol, Sequence, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
+from torch.nn.parallel import DistributedDataParallel
 
+from syncbn._device import Device
+from syncbn.torch import _operators
+from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of
-from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node
+from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running
 
+# Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
+# that it is given.
+IGNORED = "_ddp_params_and_buffers_to_ignore"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -22,6 +29,13 @@ def _out_of_graphs(function: _Function) -> _Function:
     compiler = getattr(torch, "compiler", None)
     disable = getattr(compiler, "disable", None)
     return disable(function) if disable else function
+
+
+class Replica(Protocol):
+    """One of several replicas in a process."""
+
+    def meet(self, layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+        """y of this replica, once all of them have come to the layer."""
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -63,6 +77,9 @@ class SyncBatchNorm(_BatchNorm):
     process_group: Any
     # The class that convert_sync_batchnorm found, for the way back.
     converted_from: type[_BatchNorm] | None = None
+    # Of a replica's layer: its replica, and the layer that passes are made by.
+    replica: Replica | None = None
+    original: SyncBatchNorm
 
     def __init__(
         self,
@@ -103,12 +120,20 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
         self.timeout, self.gradients, self.name = float(timeout), gradients, name
         self.activation, self.slope = activation, float(slope)
+        self.number = _operators.number_of(self)
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
         """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
-        return self._train(input, residual)
+        if self.replica is not None:
+            return self.replica.meet(self, input, residual)
+        if _operators.IS_THERE and torch.compiler.is_compiling():
+            y = _operators.train(self, input, residual)
+            # The operator keeps no mask, by which a residual's activation is differentiated.
+            return y if residual is None else _behind(y, None, self.activation, self.slope)
+        residuals = () if residual is None else (residual,)
+        return self.train_replicas((input,), residuals, self.weight, self.bias)[0]
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
@@ -125,46 +150,60 @@ class SyncBatchNorm(_BatchNorm):
         return _behind(y, residual, self.activation, self.slope)
 
     @_out_of_graphs
-    def _train(self, input: Tensor, residual: Tensor | None) -> Tensor:
-        call = Call(
-            group_of(self.process_group, self.timeout),
+    def train_replicas(
+        self,
+        inputs: Sequence[Tensor],
+        residuals: Sequence[Tensor],
+        weight: Tensor | None,
+        bias: Tensor | None,
+    ) -> Sequence[Tensor]:
+        """A forward pass in training of all replicas of this process: y of each. weight and bias
+        have a row for each replica, or none."""
+        call = self.call(len(inputs), backend_of(tuple(inputs)))
+        call.running = self.running()
+        self.check(inputs, residuals, weight, call)
+        y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
+        return (y,) if len(inputs) == 1 else y
+
+    def call(self, replicas: int, device: Device | None, activated: bool = True) -> Call:
+        """What a pass needs to know, without running statistics."""
+        return Call(
+            group_of(self.process_group, self.timeout, replicas, device),
             self.name,
             self.eps,
-            self.activation,
+            self.activation if activated else None,
             self.slope,
             self.gradients,
-            self.track_running_stats,
+            None,
         )
-        tensors = (input,) if residual is None else (input, residual)
+
+    def check(
+        self,
+        inputs: Sequence[Tensor],
+        residuals: Sequence[Tensor],
+        weight: Tensor | None,
+        call: Call,
+    ) -> None:
+        """Refuses what the C library cannot see, and tells the other ranks."""
         try:
-            _check_shape(input)
-            for name, tensor in zip(("input", "residual"), tensors):
-                _check_tensor(name, tensor, input)
+            for place, input in enumerate(inputs):
+                _check_shape(input)
+                _check_tensor("input", input, input)
+                _check_alike(input, inputs[0])
+                if residuals:
+                    _check_tensor("residual", residuals[place], input)
+            if weight is not None:
+                _check_device("weight", weight, inputs[0])
         except ValueError:
             call.refuse(self.num_features)
             raise
-        y: Tensor = Node.apply(call, self.num_features, self.weight, self.bias, *tensors)
-        if self.track_running_stats:
-            self._track(call)
-        return y
 
-    def _track(self, call: Call) -> None:
-        """Updates the running statistics by the batch's, with the unbiased variance."""
-        assert self.num_batches_tracked is not None and call.stats is not None
-        self.num_batches_tracked.add_(1)
-        if not call.count:
-            return
-        if self.momentum is None:
-            momentum = 1.0 / float(self.num_batches_tracked)
-        else:
-            momentum = self.momentum
-        mean, var = call.stats[0], call.stats[1]
-        if call.count > 1:
-            var *= call.count / (call.count - 1)
-        assert self.running_mean is not None and self.running_var is not None
-        with torch.no_grad():
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
-            self.running_var.lerp_(var.to(self.running_var.dtype), momentum)
+    def running(self) -> Running | None:
+        """The running statistics, for a pass."""
+        mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
+        if mean is None or var is None or batches is None:
+            return None
+        return Running(mean, var, batches, self.momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]
@@ -180,7 +219,12 @@ class SyncBatchNorm(_BatchNorm):
         made = self.__class__.__new__(self.__class__)
         memo[id(self)] = made
         made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        made.number = _operators.number_of(made)
         return made
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
+        self.number = _operators.number_of(self)
 
     @classmethod
     def convert_sync_batchnorm(
@@ -198,10 +242,15 @@ class SyncBatchNorm(_BatchNorm):
         Parameters and buffers stay the same objects. Layers are named by their path in the model,
         "features.1". Layers that are SyncBatchNorm already get process_group, timeout, gradients
         and name.
+
+        With gradients="group" DistributedDataParallel of this model averages the layers' gradients
+        not again, and does not send rank 0's weight and bias to the others when it begins.
         """
-        return _replace(
+        made = _replace(
             module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)
         )
+        _mark(made)
+        return made
 
     @classmethod
     def revert_sync_batchnorm(cls, module: nn.Module) -> nn.Module:
@@ -256,6 +305,19 @@ def _replace(
             parent, _, name = path.rpartition(".")
             setattr(module.get_submodule(parent), name, new)
     return made[id(module)] or module
+
+
+def _mark(model: nn.Module) -> None:
+    """Tells DistributedDataParallel which parameters have the gradients of all processes."""
+    names: dict[str, set[str]] = {"local": set(), "group": set()}
+    for path, layer in model.named_modules():
+        if isinstance(layer, SyncBatchNorm):
+            names[layer.gradients] |= {f"{path}.{name}" for name in ("weight", "bias")}
+    before = set(getattr(model, IGNORED, ()))
+    ignored = before - names["local"] | names["group"]
+    if ignored != before:
+        mark: Any = DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
+        mark(model, sorted(ignored))
 
 
 def _converted(
@@ -332,17 +394,32 @@ def _check_shape(input: Tensor) -> None:
         raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
 
+def _check_device(name: str, tensor: Tensor, input: Tensor) -> None:
+    if tensor.device != input.device:
+        raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
+
+
+def _check_alike(input: Tensor, first: Tensor) -> None:
+    _check_device("input", input, first)
+    if input.dim() != first.dim() or input.dtype != first.dtype:
+        raise ValueError(
+            f"input: expected {first.dim()} dimensions of {str(first.dtype)[6:]} as in the first "
+            f"replica, got {input.dim()} of {str(input.dtype)[6:]}"
+        )
+
+
 def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
     """What the C library cannot see."""
-    if tensor.device.type != "cpu":
+    if tensor.device.type != "cpu" and not is_registered(tensor):
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
+    _check_device(name, tensor, input)
     if tensor.dtype not in TYPES:
         raise ValueError(
             f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
         )
     if tensor.dim() > 5:
         raise ValueError(f"{name}: expected 2 to 5 dimensions, got {tensor.dim()}")
-    if tensor.shape != input.shape or tensor.dtype != input.dtype:
+    if tensor is not input and (tensor.shape != input.shape or tensor.dtype != input.dtype):
         raise ValueError(
             f"{name}: expected {tuple(input.shape)} of {str(input.dtype)[6:]} as the input, "
             f"got {tuple(tensor.shape)} of {str(tensor.dtype)[6:]}"

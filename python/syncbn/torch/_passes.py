@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_uint64
+from ctypes import byref, c_int64
 from typing import Any, Sequence
 
 import torch
@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from syncbn import _c
-from syncbn._device import Device
 from syncbn._group import Group, Layer, Saved, Settings
+from syncbn.torch._backend import BackendDevice
 
 TYPES = {
     torch.float32: _c.CONSTANTS["SBN_F32"],
@@ -29,25 +29,46 @@ _TOO_FEW_VALUES = _c.CONSTANTS["SBN_TOO_FEW_VALUES"]
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
-class Call:
-    """One forward pass, and what its backward passes need of it.
+class Running:
+    """A module's running statistics during a pass: what the library updates, and the way back to
+    buffers of another type."""
 
-    stats   (2, C) float32: mean and biased variance of the group's batch
-    count   values per channel over the group
-    """
+    __slots__ = ("batches", "buffers", "momentum", "rows")
+
+    def __init__(self, mean: Tensor, var: Tensor, batches: Tensor, momentum: float | None) -> None:
+        self.buffers, self.batches, self.momentum = (mean, var), batches, momentum
+        self.rows = _floats(mean), _floats(var)
+
+    def prepare(self, layer: Layer) -> None:
+        """Tells a layer that averages all batches how many there were."""
+        if self.momentum is None:
+            _c.check(
+                _c.sbn_batchnorm_set_running_stats(
+                    layer.handle, None, None, byref(c_int64(int(self.batches)))
+                )
+            )
+
+    def finish(self) -> None:
+        """After the pass."""
+        self.batches.add_(1)
+        for buffer, row in zip(self.buffers, self.rows):
+            if row is not buffer:
+                buffer.copy_(row)
+
+
+class Call:
+    """One forward pass, and what its backward passes need of it."""
 
     __slots__ = (
         "activation",
-        "count",
         "eps",
         "gradients",
         "group",
         "layout",
         "name",
+        "running",
         "saved",
         "slope",
-        "stats",
-        "wants_stats",
     )
 
     def __init__(
@@ -58,17 +79,16 @@ class Call:
         activation: str | None,
         slope: float,
         gradients: str,
-        wants_stats: bool,
+        running: Running | None,
     ) -> None:
         self.group, self.name, self.eps = group, name, eps
         self.activation, self.slope, self.gradients = activation, slope, gradients
-        self.wants_stats = wants_stats
+        self.running = running
         self.saved: Saved | None = None
         self.layout = _NCHW
-        self.stats: Tensor | None = None
-        self.count = 0
 
     def layer(self, channels: int, dtype: torch.dtype, affine: bool, residual: bool) -> Layer:
+        running = self.running
         return self.group.layer(
             Settings(
                 self.name,
@@ -80,6 +100,8 @@ class Call:
                 ACTIVATIONS[self.activation],
                 self.slope,
                 residual,
+                running.momentum if running else 0.0,
+                running is not None,
             )
         )
 
@@ -88,68 +110,16 @@ class Call:
         if self.group.world_size > 1:
             with self.group.lock:
                 layer = self.layer(channels, torch.float32, False, False)
-                for shard in layer.shards:
-                    shard.dims = 0
+                for place in range(self.group.replicas):
+                    layer.fill(place, ())
                 saved = Saved(layer)
                 _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
-
-
-class _Buffers:
-    """The cl_mems of a pass, on the memory of tensors, from `with` to its end."""
-
-    __slots__ = ("_device", "_kept", "_mems", "_written")
-
-    def __init__(self, device: Device) -> None:
-        self._device = device
-        self._mems: list[int] = []
-        self._written: list[tuple[int, int]] = []
-        self._kept: list[Tensor] = []
-
-    def __enter__(self) -> _Buffers:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for mem in self._mems:
-            _c.clReleaseMemObject(mem)
-
-    def read(self, tensor: Tensor) -> int | None:
-        """Of a dense tensor that the pass reads; None without elements."""
-        return self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
-
-    def write(self, tensor: Tensor) -> int | None:
-        """Of a dense tensor that the pass writes."""
-        mem = self._wrap(tensor.data_ptr(), tensor.numel() * tensor.element_size())
-        if mem:
-            self._written.append((mem, tensor.numel() * tensor.element_size()))
-        return mem
-
-    def floats(self, tensor: Tensor) -> int | None:
-        """Of a parameter, as floats."""
-        tensor = tensor.detach().float().contiguous()
-        self._kept.append(tensor)
-        return self.read(tensor)
-
-    def affine(self, weight: Tensor | None, bias: Tensor | None) -> tuple[int | None, int | None]:
-        """Weight and bias; a missing bias is zeros."""
-        if weight is None:
-            return None, None
-        return self.floats(weight), self.floats(torch.zeros_like(weight) if bias is None else bias)
-
-    def finish(self) -> None:
-        """Waits until what the pass writes is in the tensors."""
-        self._device.finish(self._written)
-
-    def _wrap(self, address: int, size: int) -> int | None:
-        if not size:
-            return None
-        mem = self._device.wrap(address, size)
-        self._mems.append(mem)
-        return mem
 
 
 class Node(torch.autograd.Function):
     """Batch norm over the replicas of a group: apply(call, channels, weight, bias, *tensors).
 
+    weight    (C), or a row for each replica: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
     returns   y of each replica
@@ -168,31 +138,56 @@ class Node(torch.autograd.Function):
         *tensors: Tensor,
     ) -> Any:
         group = call.group
-        device, replicas = group.device, group.replicas
-        device.check_process()
+        replicas = group.replicas
+        group.device.check_process()
         first = tensors[0]
-        call.layout = _layout_of(first)
-        xs = [_in_layout(x, call.layout) for x in tensors[:replicas]]
-        residuals = [_in_layout(z, call.layout) for z in tensors[replicas:]]
+        call.layout = layout_of(first)
+        xs = [in_layout(x, call.layout) for x in tensors[:replicas]]
+        residuals = [in_layout(z, call.layout) for z in tensors[replicas:]]
         ys = [torch.empty_like(x) for x in xs]
         layer = call.layer(channels, first.dtype, weight is not None, bool(residuals))
-        with group.lock, _Buffers(device) as buffers:
+        own_weight, own_bias = _affine(weight, bias)
+        running = call.running
+        backend = group.device if isinstance(group.device, BackendDevice) else None
+        with group.lock:
             saved = call.saved = Saved(layer)
-            weight_mem, bias_mem = buffers.affine(weight, bias)
-            for place, shard in enumerate(layer.shards):
-                x = xs[place]
-                shard.dims = x.dim()
-                shard.shape[: x.dim()] = x.shape
-                shard.x.mem, shard.y.mem = buffers.read(x), buffers.write(ys[place])
-                shard.weight.mem, shard.bias.mem = weight_mem, bias_mem
-                if residuals:
-                    shard.residual.mem = buffers.read(residuals[place])
+            if running:
+                running.prepare(layer)
+            if backend:
+                backend.synchronize()
+            for place, x in enumerate(xs):
+                # The first replica updates the running statistics.
+                mean, var = running.rows if running and not place else (None, None)
+                layer.fill(
+                    place,
+                    x.shape,
+                    x=x.data_ptr(),
+                    y=ys[place].data_ptr(),
+                    residual=_address(residuals[place] if residuals else None),
+                    weight=_address(own_weight),
+                    bias=_address(own_bias),
+                    running_mean=_address(mean),
+                    running_var=_address(var),
+                )
+                if backend:
+                    backend.fill(
+                        layer,
+                        place,
+                        x=x,
+                        y=ys[place],
+                        residual=residuals[place] if residuals else None,
+                        weight=own_weight,
+                        bias=own_bias,
+                        running_mean=mean,
+                        running_var=var,
+                    )
             status = _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
             if status:
                 _fail(group, status, first)
-            buffers.finish()
-            if call.wants_stats:
-                _read_stats(call, channels)
+            if backend:
+                backend.finish()
+        if running:
+            running.finish()
         ctx.save_for_backward(weight, bias, *xs)
         ctx.call, ctx.residuals = call, len(residuals)
         return ys[0] if replicas == 1 else tuple(ys)
@@ -202,7 +197,7 @@ class Node(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Any:
         call: Call = ctx.call
         weight, bias, *xs = ctx.saved_tensors
-        dys = [_in_layout(dy, call.layout) for dy in grads]
+        dys = [in_layout(dy, call.layout) for dy in grads]
         wants = ctx.needs_input_grad[2:]
         activated_sum = bool(ctx.residuals) and call.activation is not None
         dxs, dzs, weight_grad, bias_grad = backward(
@@ -229,32 +224,52 @@ def backward(
     """
     group, saved = call.group, call.saved
     assert saved is not None
-    layer, device = saved.layer, group.device
-    device.check_process()
+    layer = saved.layer
+    group.device.check_process()
     channels = layer.settings.channels
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    weight_grad = torch.empty(group.replicas, channels) if wants_weight else None
-    bias_grad = torch.empty(group.replicas, channels) if wants_bias else None
+    rows = group.replicas > 1 or (weight is not None and weight.dim() > 1)
+    shape = (group.replicas, channels) if rows else (channels,)
+    weight_grad = torch.empty(shape, device=xs[0].device) if wants_weight else None
+    bias_grad = torch.empty(shape, device=xs[0].device) if wants_bias else None
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
-    with group.lock, _Buffers(device) as buffers:
-        weight_mem, bias_mem = buffers.affine(weight, bias)
-        for place, shard in enumerate(layer.shards):
-            x = xs[place]
-            shard.dims = x.dim()
-            shard.shape[: x.dim()] = x.shape
-            shard.x.mem, shard.dy.mem = buffers.read(x), buffers.read(dys[place])
-            shard.dx.mem = buffers.write(dxs[place])
-            shard.weight.mem, shard.bias.mem = weight_mem, bias_mem
-            shard.weight_grad.mem = shard.bias_grad.mem = shard.residual_grad.mem = None
-            if weight_grad is not None:
-                shard.weight_grad.mem = buffers.write(weight_grad[place])
-            if bias_grad is not None:
-                shard.bias_grad.mem = buffers.write(bias_grad[place])
-            if dzs:
-                shard.residual_grad.mem = buffers.write(dzs[place])
+    own_weight, own_bias = _affine(weight, bias)
+    backend = group.device if isinstance(group.device, BackendDevice) else None
+    with group.lock:
+        if backend:
+            backend.synchronize()
+        for place, x in enumerate(xs):
+            layer.fill(
+                place,
+                x.shape,
+                x=x.data_ptr(),
+                dy=dys[place].data_ptr(),
+                dx=dxs[place].data_ptr(),
+                residual_grad=_address(dzs[place] if dzs else None),
+                weight=_address(own_weight),
+                bias=_address(own_bias),
+                weight_grad=_address(weight_grad, place),
+                bias_grad=_address(bias_grad, place),
+            )
+            if backend:
+                backend.fill(
+                    layer,
+                    place,
+                    x=x,
+                    dy=dys[place],
+                    dx=dxs[place],
+                    residual_grad=dzs[place] if dzs else None,
+                    weight=own_weight,
+                    bias=own_bias,
+                    weight_grad=weight_grad[place]
+                    if weight_grad is not None and rows
+                    else weight_grad,
+                    bias_grad=bias_grad[place] if bias_grad is not None and rows else bias_grad,
+                )
         group.check(_c.sbn_backward(layer.handle, layer.shards_at, saved.handle, flags, None))
-        buffers.finish()
+        if backend:
+            backend.finish()
     return (
         dxs,
         dzs,
@@ -264,27 +279,58 @@ def backward(
 
 
 def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) -> Tensor | None:
-    """The replicas' gradients of a parameter as one: their sum, or, where each has the group's
-    sum, what DistributedDataParallel makes of local sums: that sum over the number of ranks."""
+    """The replicas' gradients of a parameter as one, or as rows that add up to it: their sum, or,
+    where each has the group's sum, what DistributedDataParallel makes of local sums: that sum over
+    the number of ranks."""
     if grads is None or parameter is None:
         return None
+    grad, is_row = grads, parameter.dim() == 1
     if call.gradients == "group":
-        grad = grads[0]
+        if is_row and grads.dim() > 1:
+            grad = grads[0]
         if call.group.world_size > 1:
             grad /= call.group.world_size
-    else:
-        grad = grads[0] if call.group.replicas == 1 else grads.sum(0)
-    return grad.to(parameter.dtype)
+        if not is_row:
+            grad[1:] = 0
+    elif is_row and grads.dim() > 1:
+        grad = grads.sum(0)
+    return grad if grad.dtype is parameter.dtype else grad.to(parameter.dtype)
 
 
-def _layout_of(x: Tensor) -> int:
+def _floats(tensor: Tensor) -> Tensor:
+    """The tensor, or a copy of it, dense in float32."""
+    if tensor.dtype is torch.float32 and tensor.is_contiguous():
+        return tensor
+    return tensor.detach().float().contiguous()
+
+
+def _affine(weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    """Weight and bias as the library reads them; a missing bias is zeros. Rows are equal."""
+    if weight is None:
+        return None, None
+    if weight.dim() > 1:
+        weight, bias = weight[0], None if bias is None else bias[0]
+    weight = _floats(weight)
+    return weight, torch.zeros_like(weight) if bias is None else _floats(bias)
+
+
+def _address(tensor: Tensor | None, row: int = 0) -> int:
+    """Of a dense tensor, or a row of one."""
+    if tensor is None:
+        return 0
+    at: int = tensor.data_ptr()
+    return at + row * tensor.size(-1) * tensor.element_size() if row else at
+
+
+def layout_of(x: Tensor) -> int:
+    """Channels last where it is that and nothing else, or else channels first."""
     last = _CHANNELS_LAST.get(x.dim())
     if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
         return _NCHW
     return _NHWC
 
 
-def _in_layout(x: Tensor, layout: int) -> Tensor:
+def in_layout(x: Tensor, layout: int) -> Tensor:
     """The tensor, or a copy of it, dense in this layout."""
     if layout == _NCHW:
         return x.contiguous()
@@ -298,12 +344,3 @@ def _fail(group: Group, status: int, x: Tensor) -> None:
             f"Expected more than 1 value per channel when training, got input size {x.shape}"
         ) from _c.SyncBatchNormError(status)
     group.check(status)
-
-
-def _read_stats(call: Call, channels: int) -> None:
-    assert call.saved is not None
-    stats = torch.empty(2, channels)
-    count = c_uint64()
-    start = stats.data_ptr()
-    _c.check(_c.sbn_saved_stats(call.saved.handle, start, start + 4 * channels, byref(count)))
-    call.stats, call.count = stats, count.value

@@ -1,0 +1,10 @@
+#!/bin/sh
+# pytorch.sh PYTHON FOLDER: installs the newest PyTorch, what its own tests need and mpi4py into a
+# virtual environment in FOLDER. Nothing outside of it changes. PIP_OPTIONS: more options of pip install.
+set -eu
+[ -e "$2/complete" ] || {
+    "$1" -m venv "$2"
+    # shellcheck disable=SC2086
+    "$2/bin/pip" install --quiet --disable-pip-version-check ${PIP_OPTIONS-} torch numpy expecttest mpi4py
+    : > "$2/complete"
+}

@@ -1,0 +1,163 @@
+"""Gradients of DistributedDataParallel averaged exactly."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_size_t, c_void_p, sizeof
+from typing import Any, NamedTuple, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from syncbn import _c
+from syncbn._device import cpu
+from syncbn._group import Group, Transport
+from syncbn._opencl import Buffers
+from syncbn.torch._data_parallel import DataParallel
+from syncbn.torch._groups import transport_of
+from syncbn.torch._module import SyncBatchNorm
+from syncbn.torch._passes import TYPES
+
+
+def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -> None:
+    """Makes DistributedDataParallel average gradients exactly: by integers, so that the result
+    does not depend on the order of the processes, of a ring or of buckets. It is rounded once
+    (<syncbn/data_parallel.h>, sbn_average_gradients).
+
+        model = DistributedDataParallel(DataParallel(Loss(convert_sync_batchnorm(net)), 4))
+        average_exactly(model)
+        model(images, labels).sum().backward()
+
+    Where the model is a DataParallel, the gradient becomes the mean over all replicas of all
+    processes, where each replica has a loss of its own and backward begins at their sum. A training
+    with a fixed number of replicas, each with the same part of each batch, then ends with the same
+    weights on every number of processes: doc/python.md says under which conditions.
+
+    It is a communication hook; there is one for a model. Parameters are float32 or of a half type.
+    All processes call this after DistributedDataParallel. timeout: seconds to wait for other
+    processes in backward, before an error names them.
+    """
+    inner = model.module if isinstance(model.module, DataParallel) else None
+    ignored = set(model.parameters_to_ignore)
+    parameters = {
+        name: parameter
+        for name, parameter in model.module.named_parameters()
+        if parameter.requires_grad and name not in ignored
+    }
+    for name, parameter in parameters.items():
+        if parameter.dtype not in TYPES:
+            raise ValueError(
+                f"{name}: expected float32, float16 or bfloat16, got {str(parameter.dtype)[6:]}"
+            )
+    if inner is not None:
+        for layer in inner.modules():
+            if isinstance(layer, SyncBatchNorm) and layer.gradients == "group":
+                raise ValueError(
+                    f"{layer.name}: expected gradients='local', which are averaged, got 'group'"
+                )
+        inner.apart = dict.fromkeys(parameters.values())
+    transport = transport_of(model.process_group, timeout)
+    averaging = _Averaging(inner, transport, timeout)
+    model.register_comm_hook(averaging, lambda own, bucket: own.average(bucket))
+
+
+class _Exchange(NamedTuple):
+    """An averaging under way, of the gradients of a bucket."""
+
+    handle: c_void_p
+    kept: Sequence[Any]
+    buffers: Buffers
+    results: list[Tensor]
+    bucket: Any
+    future: torch.futures.Future[Tensor]
+
+
+class _Averaging(Group):
+    """The group that averages; it begins with each bucket and ends behind the last."""
+
+    def __init__(
+        self, inner: DataParallel | None, transport: Transport | None, timeout: float
+    ) -> None:
+        super().__init__(cpu(), inner.replicas if inner else 1, transport, timeout)
+        self._inner = inner
+        self._parallel: c_void_p | None = c_void_p()
+        self._exchanges: list[_Exchange] = []
+        _c.check(_c.sbn_data_parallel_create(self.handle, None, byref(self._parallel)))
+
+    def average(self, bucket: Any) -> torch.futures.Future[Tensor]:
+        self.device.check_process()
+        try:
+            exchange = self._begin(bucket)
+        except BaseException:
+            self._end_all()
+            raise
+        self._exchanges.append(exchange)
+        if bucket.is_last():
+            self._end_all()
+        return exchange.future
+
+    def close(self) -> None:
+        if self._parallel and not self.device.forked:
+            _c.sbn_data_parallel_destroy(self._parallel)
+            self._parallel = None
+        super().close()
+
+    def _begin(self, bucket: Any) -> _Exchange:
+        """Begins to average a bucket, in the memory of float32 gradients."""
+        gradients = bucket.gradients()
+        rows = self._rows(bucket, gradients)
+        count = len(gradients)
+        counts = (c_size_t * count)(*[gradient.numel() for gradient in gradients])
+        tensors = (_c.Tensors * self.replicas)()
+        memory = Buffers(self.device.queue)
+        kept: list[Any] = [counts, tensors, rows]
+        for own, row in zip(tensors, rows):
+            buffers = (_c.Buffer * count)()
+            kept.append(buffers)
+            for buffer, gradient in zip(buffers, row):
+                buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
+            own.size, own.buffers = sizeof(_c.Tensors), buffers
+        handle = c_void_p()
+        status = _c.sbn_average_gradients_begin(
+            self._parallel, counts, count, tensors, byref(handle)
+        )
+        if status:
+            memory.release()
+            self.check(status)
+        future: torch.futures.Future[Tensor] = torch.futures.Future()
+        return _Exchange(handle, kept, memory, rows[0], bucket, future)
+
+    def _rows(self, bucket: Any, gradients: list[Tensor]) -> list[list[Tensor]]:
+        """The gradients of each replica, float32 and dense."""
+        if self._inner is None:
+            return [[gradient.float().contiguous() for gradient in gradients]]
+        apart = self._inner.apart
+        rows: list[list[Tensor]] = [[] for _ in range(self.replicas)]
+        for parameter, gradient in zip(bucket.parameters(), gradients):
+            own = apart[parameter]
+            apart[parameter] = None
+            for place, row in enumerate(rows):
+                # None: the parameter has no part in the loss.
+                found = torch.zeros_like(gradient) if own is None else own[place]
+                row.append(found.to(torch.float32, copy=True).contiguous())
+        return rows
+
+    def _end_all(self) -> None:
+        """Ends all exchanges, in the order in which they began, and raises the first failure."""
+        exchanges, self._exchanges = self._exchanges, []
+        failure: BaseException | None = None
+        for exchange in exchanges:
+            try:
+                self.check(_c.sbn_exchange_end(exchange.handle))
+                exchange.buffers.finish()
+                gradients = exchange.bucket.gradients()
+                for gradient, result in zip(gradients, exchange.results):
+                    if gradient.data_ptr() != result.data_ptr():
+                        gradient.copy_(result)
+                exchange.future.set_result(exchange.bucket.buffer())
+            except BaseException as error:
+                failure = failure or error
+            exchange.buffers.release()
+        if failure is not None:
+            raise failure

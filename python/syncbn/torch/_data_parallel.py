@@ -1,0 +1,339 @@
+"""Several replicas of a model in one process."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from typing import Any, Callable, NamedTuple, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from syncbn.torch._module import IGNORED, SyncBatchNorm
+
+# What PyTorch aligns memory to: its kernels' sums may depend on it.
+_ALIGNMENT = 64
+
+
+class DataParallel(nn.Module):
+    """The model as `replicas` replicas in this process, each with its part of the batch.
+
+        model = DataParallel(convert_sync_batchnorm(model), 8)
+        criterion(model(images), labels).backward()
+
+    In training every tensor among the arguments is split along dimension `dim`; parts differ by
+    one sample at most, and may be empty. All else goes to each replica as it is. SyncBatchNorm
+    layers normalise by all replicas', and all processes', samples. The replicas' results, tensors
+    or tuples, lists and dictionaries of them, are joined along `dim`, scalars to a vector. In
+    eval() the model is called once, with the whole batch.
+
+    Each parameter's gradient is the sum over the replicas, added in their order. Replicas take
+    turns, in their order, so that random numbers and updates of other layers' buffers, which they
+    share, come out the same each time. What a replica's modules assign to their attributes is
+    lost.
+
+    Under DistributedDataParallel this is the module that it wraps. Processes may have different
+    numbers of replicas.
+
+    All replicas call the same layers in the same order: a RuntimeError says who did not. Passes
+    outside of a replica's forward are errors, too, such as those that activation checkpointing
+    repeats in backward.
+    """
+
+    def __init__(self, module: nn.Module, replicas: int, dim: int = 0) -> None:
+        super().__init__()
+        if replicas < 1:
+            raise ValueError(f"replicas: expected at least 1, got {replicas}")
+        self.module, self.replicas, self.dim = module, replicas, dim
+        if hasattr(module, IGNORED):
+            setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
+        # Gradients of replicas apart, by the parameter, for those that are there.
+        self.apart: dict[nn.Parameter, list[Tensor] | None] = {}
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        if not self.training:
+            return self.module(*arguments, **keywords)
+        parts = _split((arguments, keywords), self.replicas, self.dim)
+        copies: dict[nn.Parameter, Sequence[Tensor]] = {
+            parameter: _Copies.apply(parameter, self.replicas, self.apart)
+            for parameter in self.module.parameters()
+        }
+        replicas = [_Replica(place) for place in range(self.replicas)]
+        modules = [
+            _replicated(
+                self.module, replica, {parameter: copies[parameter][place] for parameter in copies}
+            )
+            for place, replica in enumerate(replicas)
+        ]
+        for replica, module, (own, own_keywords) in zip(replicas, modules, parts):
+            replica.start(_in_context(module, own, own_keywords))
+        try:
+            ys: Sequence[Tensor | None] = [None] * self.replicas
+            while _advance(replicas, ys):
+                ys = _pass_of(replicas)
+        finally:
+            for replica in replicas:
+                replica.stop()
+        return _gathered([replica.result for replica in replicas], self.dim)
+
+
+class _Copies(torch.autograd.Function):
+    """A parameter as a tensor of each replica, in the same memory, so that each has a gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        parameter: nn.Parameter,
+        replicas: int,
+        apart: dict[nn.Parameter, list[Tensor] | None],
+    ) -> Any:
+        ctx.parameter, ctx.apart = parameter, apart
+        return tuple(parameter.detach() for _ in range(replicas))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        if ctx.parameter in ctx.apart:
+            if ctx.apart[ctx.parameter] is not None:
+                ctx.apart[ctx.parameter] = None
+                raise RuntimeError(
+                    "backward: expected the gradients of the last one to be averaged first, "
+                    "got a second one (in no_sync(), or after an error)"
+                )
+            ctx.apart[ctx.parameter] = list(grads)
+        total = grads[0].clone()
+        for grad in grads[1:]:
+            total += grad
+        return total, None, None
+
+
+# --- replicas that take turns --------------------------------------------------------------------
+
+
+class _Pass(NamedTuple):
+    """What a replica waits for: a forward pass of a layer."""
+
+    layer: SyncBatchNorm
+    input: Tensor
+    residual: Tensor | None
+    with_grad: bool
+
+
+class _Stopped(BaseException):
+    """Ends the thread of a replica that waits."""
+
+
+class _Replica:
+    """A replica's thread. It runs only while `resume` waits for it, from layer to layer."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self.wanted: _Pass | None = None
+        self._y: Tensor | None = None
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
+        self._stopped, self._ended = False, threading.Semaphore(0)
+        self._thread: threading.Thread | None = None
+
+    def start(self, call: Callable[[], Any]) -> None:
+        _in_thread(lambda: self._run(call))
+
+    def resume(self, y: Tensor | None) -> None:
+        """Gives it the result of the pass that it waits for, and waits until it wants another one
+        or has ended, with a result or an error."""
+        self.wanted, self._y = None, y
+        self._turn.release()
+        self._back.acquire()
+
+    def stop(self) -> None:
+        """Ends it where it is."""
+        self._stopped = True
+        self._turn.release()
+        self._ended.acquire()
+
+    def meet(self, layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+        if threading.current_thread() is not self._thread:
+            raise RuntimeError(
+                f'layer "{layer.name}": expected a call within the forward pass of its '
+                "DataParallel, got one from outside (activation checkpointing repeats calls so)"
+            )
+        self.wanted = _Pass(layer, input, residual, torch.is_grad_enabled())
+        self._back.release()
+        self._await_turn()
+        assert self._y is not None
+        return self._y
+
+    def _await_turn(self) -> None:
+        self._turn.acquire()
+        if self._stopped:
+            raise _Stopped
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        self._thread = threading.current_thread()
+        try:
+            self._await_turn()
+            self.result = call()
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._y = self._thread = None
+            self._back.release()
+            self._ended.release()
+
+
+# Threads that wait for work, by their queues. They are kept because PyTorch prepares convolutions
+# once in each thread.
+_idle: list[queue.SimpleQueue[Callable[[], None]]] = []
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = queue.SimpleQueue()
+        threading.Thread(target=_serve, args=(jobs,), name="syncbn replica", daemon=True).start()
+    jobs.put(work)
+
+
+def _serve(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        jobs.get()()
+        _idle.append(jobs)
+
+
+def _advance(replicas: Sequence[_Replica], ys: Sequence[Tensor | None]) -> bool:
+    """Lets each replica run to its next layer, or to its end: False when that is all of them."""
+    for replica, y in zip(replicas, ys):
+        replica.resume(y)
+        if replica.error is not None:
+            raise replica.error
+    return any(replica.wanted for replica in replicas)
+
+
+def _pass_of(replicas: Sequence[_Replica]) -> Sequence[Tensor]:
+    """The forward pass that all replicas wait for: y of each."""
+    passes = [replica.wanted for replica in replicas if replica.wanted is not None]
+    layer = passes[0].layer.original
+    for replica in replicas:
+        if replica.wanted is None or replica.wanted.layer.original is not layer:
+            other = next(other for other in replicas if other.wanted is passes[0])
+            raise RuntimeError(
+                f"the replicas made different calls: {_described(other)}, {_described(replica)}"
+            )
+    residuals = [own.residual for own in passes if own.residual is not None]
+    if residuals and len(residuals) < len(replicas):
+        raise RuntimeError(
+            f'layer "{layer.name}": expected a residual in each replica, '
+            f"got {len(residuals)} of {len(replicas)}"
+        )
+    weights = [own.layer.weight for own in passes]
+    biases = [own.layer.bias for own in passes]
+    with torch.set_grad_enabled(passes[0].with_grad):
+        return layer.train_replicas(
+            [own.input for own in passes], residuals, _stacked(weights), _stacked(biases)
+        )
+
+
+def _described(replica: _Replica) -> str:
+    if replica.wanted is None:
+        return f"replica {replica.place} has ended"
+    return f'replica {replica.place} called layer "{replica.wanted.layer.name}"'
+
+
+def _stacked(tensors: Sequence[Tensor | None]) -> Tensor | None:
+    there = [tensor for tensor in tensors if tensor is not None]
+    return torch.stack(there) if there else None
+
+
+# --- a replica's model and its part of the batch --------------------------------------------------
+
+
+def _replicated(
+    module: nn.Module, replica: _Replica, copies: dict[nn.Parameter, Tensor]
+) -> nn.Module:
+    """The module with copies of the parameters, and the same buffers."""
+    made: dict[nn.Module, nn.Module] = {}
+    for old in module.modules():
+        made[old] = new = old._replicate_for_data_parallel()  # type: ignore[no-untyped-call]
+        if isinstance(new, SyncBatchNorm):
+            new.replica = replica
+            new.__dict__["original"] = old
+    for old, new in made.items():
+        for name, child in old._modules.items():
+            new._modules[name] = None if child is None else made[child]
+        for name, parameter in old._parameters.items():
+            if parameter is None:
+                new._parameters[name] = None
+            else:
+                setattr(new, name, copies[parameter])
+    return made[module]
+
+
+def _in_context(
+    module: nn.Module, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> Callable[[], Any]:
+    """A call of the module in another thread, in the modes of this one."""
+    with_grad, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+    cast, dtype = _autocast()
+
+    def call() -> Any:
+        with torch.inference_mode(inference), torch.set_grad_enabled(with_grad):
+            with torch.autocast("cpu", dtype=dtype, enabled=cast):
+                return module(*arguments, **keywords)
+
+    return call
+
+
+def _autocast() -> tuple[bool, torch.dtype]:
+    """Whether operations on CPUs are cast, and to what."""
+    if hasattr(torch, "get_autocast_dtype"):
+        return torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+    # Before PyTorch 2.4.
+    return torch.is_autocast_cpu_enabled(), torch.get_autocast_cpu_dtype()
+
+
+def _split(value: Any, replicas: int, dim: int) -> list[Any]:
+    """The part of each replica."""
+    if isinstance(value, Tensor) and value.dim():
+        return [_aligned(part) for part in torch.tensor_split(value, replicas, dim)]
+    if isinstance(value, (list, tuple, dict)):
+        parts = [_split(inner, replicas, dim) for inner in _values(value)]
+        return [_with_values(value, [part[place] for part in parts]) for place in range(replicas)]
+    return [value] * replicas
+
+
+def _aligned(part: Tensor) -> Tensor:
+    return part.clone() if part.numel() and part.data_ptr() % _ALIGNMENT else part
+
+
+def _gathered(results: Sequence[Any], dim: int) -> Any:
+    """The replicas' results as one."""
+    first = results[0]
+    if isinstance(first, Tensor):
+        return torch.cat(list(results), dim) if first.dim() else torch.stack(list(results))
+    if isinstance(first, (list, tuple, dict)):
+        inner = zip(*[_values(result) for result in results])
+        return _with_values(first, [_gathered(values, dim) for values in inner])
+    if first is None:
+        return None
+    raise TypeError(
+        "result: expected tensors, or tuples, lists and dictionaries of them, "
+        f"got {type(first).__name__}"
+    )
+
+
+def _values(value: Any) -> list[Any]:
+    return list(value.values() if isinstance(value, dict) else value)
+
+
+def _with_values(like: Any, values: list[Any]) -> Any:
+    """`values` in a container like this one."""
+    if isinstance(like, dict):
+        return dict(zip(like, values))
+    if hasattr(like, "_fields"):
+        return type(like)(*values)
+    return type(like)(values)

@@ -1,0 +1,200 @@
+"""The layer as operators of torch.library, for graphs that torch.compile traces (PyTorch 2.4)."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from ctypes import byref, c_int, c_size_t, c_void_p
+from typing import TYPE_CHECKING, Any, Optional
+
+import torch
+from torch import Tensor
+
+from syncbn import _c
+from syncbn._group import Saved
+from syncbn.torch import _passes
+
+if TYPE_CHECKING:
+    from syncbn.torch._module import SyncBatchNorm
+
+IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
+
+# Of what sbn_saved_store writes for one replica without a mask, in version 1: bytes that do not
+# depend on the channels, and where the number of the forward pass stands. Zeros take its place, so
+# that an operator gives the same for the same.
+_SAVED_BYTES, _SAVED_CHANNEL_BYTES = 128, 24
+_SAVED_PASS = slice(64, 72)
+
+_store = _c.function(_c.lib, "sbn_saved_store", c_int, *(c_void_p, c_void_p, c_size_t, c_void_p))
+_load = _c.function(_c.lib, "sbn_saved_load", c_int, *(c_void_p, c_void_p, c_size_t))
+
+# The layers, by the numbers that graphs have of them.
+_layers: weakref.WeakValueDictionary[int, SyncBatchNorm] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def number_of(layer: SyncBatchNorm) -> Tensor:
+    """A number of a layer's own, in a tensor, so that layers may share a graph."""
+    number = next(_numbers)
+    _layers[number] = layer
+    return torch.tensor(number)
+
+
+def train(layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+    """A forward pass in training, by operators. The layer's own activation is applied, unless it
+    adds a residual, too."""
+    mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
+    y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
+        input, residual, layer.weight, layer.bias, mean, var, batches, layer.number
+    )
+    if mean is not None and var is not None and batches is not None:
+        with torch.no_grad():
+            mean.copy_(new_mean)
+            var.copy_(new_var)
+            batches.add_(1)
+    return y  # type: ignore[no-any-return]
+
+
+class _Context:
+    """Takes the place of autograd's."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        pass
+
+
+def _forward(
+    x: Tensor,
+    residual: Optional[Tensor],
+    weight: Optional[Tensor],
+    bias: Optional[Tensor],
+    running_mean: Optional[Tensor],
+    running_var: Optional[Tensor],
+    batches: Optional[Tensor],
+    layer: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    module = _layers[int(layer)]
+    mean, var = (
+        x.new_empty(0) if running is None else running.clone()
+        for running in (running_mean, running_var)
+    )
+    tensors = (x,) if residual is None else (x, residual)
+    call = module.call(1, None, residual is None)
+    if running_mean is not None and batches is not None:
+        call.running = _passes.Running(mean, var, batches.clone(), module.momentum)
+    module.check((x,), tensors[1:], weight, call)
+    y = _passes.Node.forward(_Context(), call, x.size(1), weight, bias, *tensors)
+    return y, _stored(call), mean, var
+
+
+def _forward_fake(
+    x: Tensor,
+    residual: Optional[Tensor],
+    weight: Optional[Tensor],
+    bias: Optional[Tensor],
+    running_mean: Optional[Tensor],
+    running_var: Optional[Tensor],
+    batches: Optional[Tensor],
+    layer: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    saved = x.new_empty(_SAVED_BYTES + _SAVED_CHANNEL_BYTES * x.size(1), dtype=torch.uint8)
+    mean, var = (
+        x.new_empty(0) if running is None else torch.empty_like(running)
+        for running in (running_mean, running_var)
+    )
+    return _like(x), saved, mean, var
+
+
+def _backward(
+    dy: Tensor,
+    x: Tensor,
+    residual: bool,
+    weight: Optional[Tensor],
+    bias: Optional[Tensor],
+    saved: Tensor,
+    layer: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    module = _layers[int(layer)]
+    call = module.call(1, None, not residual)
+    call.layout = _passes.layout_of(x)
+    if module.track_running_stats:
+        call.running = module.running()
+    made = call.layer(x.size(1), x.dtype, weight is not None, residual)
+    with call.group.lock:
+        call.saved = Saved(made)
+        _c.check(_load(call.saved.handle, saved.data_ptr(), saved.numel()))
+    x, dy = (_passes.in_layout(tensor, call.layout) for tensor in (x, dy))
+    (dx,), _dz, weight_grad, bias_grad = _passes.backward(
+        call, weight, bias, [x], [dy], weight is not None, bias is not None, False
+    )
+    none = x.new_empty(0)
+    return (
+        dx,
+        none if weight_grad is None else weight_grad,
+        none.clone() if bias_grad is None else bias_grad,
+    )
+
+
+def _backward_fake(
+    dy: Tensor,
+    x: Tensor,
+    residual: bool,
+    weight: Optional[Tensor],
+    bias: Optional[Tensor],
+    saved: Tensor,
+    layer: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    weight_grad, bias_grad = (
+        x.new_empty(0) if parameter is None else torch.empty_like(parameter)
+        for parameter in (weight, bias)
+    )
+    return _like(x), weight_grad, bias_grad
+
+
+def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    x, residual, weight, bias, _mean, _var, _batches, layer = inputs
+    ctx.save_for_backward(x, weight, bias, output[1], layer)
+    ctx.residual = residual is not None
+    ctx.mark_non_differentiable(*output[1:])
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx: Any, dy: Tensor | None, *_none: None) -> Any:
+    if dy is None:
+        return (None,) * 8
+    x, weight, bias, saved, layer = ctx.saved_tensors
+    dx, weight_grad, bias_grad = torch.ops.syncbn.backward(
+        dy, x, ctx.residual, weight, bias, saved, layer
+    )
+    return (
+        dx,
+        dy if ctx.residual else None,
+        None if weight is None else weight_grad,
+        None if bias is None else bias_grad,
+        *(None,) * 4,
+    )
+
+
+def _like(x: Tensor) -> Tensor:
+    return torch.empty_like(_passes.in_layout(x, _passes.layout_of(x)))
+
+
+def _stored(call: _passes.Call) -> Tensor:
+    """The saved statistics of a pass, as bytes."""
+    assert call.saved is not None
+    size = c_size_t()
+    _c.check(_store(call.saved.handle, None, 0, byref(size)))
+    stored = torch.empty(size.value, dtype=torch.uint8)
+    _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
+    stored[_SAVED_PASS] = 0
+    return stored
+
+
+if IS_THERE:
+    _operator = torch.library.custom_op(
+        "syncbn::forward", _forward, mutates_args=(), device_types="cpu"
+    )
+    _operator.register_fake(_forward_fake)
+    _operator.register_autograd(_differentiate, setup_context=_setup)
+    torch.library.custom_op(
+        "syncbn::backward", _backward, mutates_args=(), device_types="cpu"
+    ).register_fake(_backward_fake)

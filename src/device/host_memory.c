@@ -1,0 +1,117 @@
+#include "device/host_memory.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static void release(cl_mem mem)
+{
+    clReleaseMemObject(mem);
+    sbn__handle_closed();
+}
+
+static int wrap(const sbn_replica *replica, void *address, size_t size, cl_mem *mem)
+{
+    cl_int code;
+    *mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, address,
+                          &code);
+    if (code != CL_SUCCESS) {
+        *mem = NULL;
+        return sbn__fail_cl(replica, "clCreateBuffer on memory of the host", code);
+    }
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
+/* Tensors begin at multiples of 64 bytes, and often at those of their size. */
+static sbn_host_memory *place_of(sbn_replica *replica, const void *address)
+{
+    const uint64_t mixed = (uint64_t)(uintptr_t)address / 64 * 0x9e3779b97f4a7c15u;
+    return &replica->host_memories[mixed >> 32 & (SBN_HOST_MEMORIES - 1)];
+}
+
+int sbn__host_memory_take(sbn_replica *replica, void *address, size_t size, cl_mem *mem)
+{
+    sbn_host_memory *kept = place_of(replica, address);
+    if (!kept->mem || kept->address != address || kept->size != size)
+        return wrap(replica, address, size, mem);
+    *mem = kept->mem;
+    kept->mem = NULL;
+    return SBN_SUCCESS;
+}
+
+void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_mem mem)
+{
+    sbn_host_memory *kept = place_of(replica, address);
+    if (replica->host_memory != SBN_HOST_MEMORY_USED) {
+        release(mem);
+        return;
+    }
+    if (kept->mem)
+        release(kept->mem);
+    *kept = (sbn_host_memory){address, size, mem};
+}
+
+void sbn__host_memory_forget(sbn_replica *replica)
+{
+    for (size_t i = 0; i < SBN_HOST_MEMORIES; ++i)
+        if (replica->host_memories[i].mem)
+            release(replica->host_memories[i].mem);
+    memset(replica->host_memories, 0, sizeof replica->host_memories);
+}
+
+int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size)
+{
+    cl_int code = CL_SUCCESS;
+    if (replica->host_memory != SBN_HOST_MEMORY_COPIED)
+        return SBN_SUCCESS;
+    void *at = clEnqueueMapBuffer(replica->transfer_queue, mem, CL_TRUE, CL_MAP_READ, 0, size, 0,
+                                  NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clEnqueueMapBuffer", code);
+    code = clEnqueueUnmapMemObject(replica->transfer_queue, mem, at, 0, NULL, NULL);
+    if (code == CL_SUCCESS)
+        code = clFinish(replica->transfer_queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS
+                              : sbn__fail_cl(replica, "clEnqueueUnmapMemObject", code);
+}
+
+/* Writes to a buffer on memory that begins behind a page's, as tensors may, and looks there. */
+static int see(sbn_replica *replica, float *at, size_t count, const float *values, int *seen)
+{
+    cl_mem mem;
+    const size_t size = sizeof *at * count;
+    const int status = wrap(replica, at, size, &mem);
+    if (status)
+        return status;
+    cl_int code = clEnqueueWriteBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size, values, 0,
+                                       NULL, NULL);
+    *seen = memcmp(at, values, size) == 0;
+    release(mem);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueWriteBuffer", code);
+}
+
+int sbn__host_memory_try(sbn_replica *replica)
+{
+    enum { COUNT = 1024 };
+    cl_device_type type = 0;
+    int seen = 0;
+    if (replica->host_memory != SBN_HOST_MEMORY_UNTRIED)
+        return SBN_SUCCESS;
+    const cl_int code = clGetDeviceInfo(replica->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
+    int status = code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clGetDeviceInfo", code);
+    float *memory = status ? NULL : sbn__allocate(sizeof *memory * (2 * COUNT + 1));
+    if (!status && !memory)
+        status = sbn__fail_memory("a try of memory of the host");
+    for (size_t i = 0; i < COUNT && !status; ++i)
+        memory[COUNT + 1 + i] = (float)(i + 1);
+    if (!status)
+        status = see(replica, memory + 1, COUNT, memory + COUNT + 1, &seen);
+    sbn__free(memory);
+    if (!status)
+        replica->host_memory = seen && type & CL_DEVICE_TYPE_CPU ? SBN_HOST_MEMORY_USED
+                                                                 : SBN_HOST_MEMORY_COPIED;
+    return status;
+}

@@ -1,0 +1,72 @@
+/* The queue of programs that use OpenCL for nothing but this library. */
+#include <syncbn/group.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "program/opencl.h"
+
+enum { MOST = 32 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static cl_command_queue kept;
+
+/* A device's queue, in a context of its own that the queue retains. */
+static int make_queue(cl_device_id device, cl_command_queue *queue)
+{
+    cl_int code;
+    const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "the host's queue: clCreateContext: %s", sbn_strerror(code));
+    *queue = clCreateCommandQueue(context, device, 0, &code);
+    clReleaseContext(context);
+    if (code == CL_SUCCESS)
+        return SBN_SUCCESS;
+    *queue = NULL;
+    return sbn__fail(code, "the host's queue: clCreateCommandQueue: %s", sbn_strerror(code));
+}
+
+/* The first CPU that can run the kernels. Without one: why those that there are cannot. */
+static int find_device(cl_device_id *found)
+{
+    cl_platform_id platforms[MOST];
+    cl_uint count = 0;
+    char reason[SBN_SENTENCE_SIZE / 2] = "none; Debian's is pocl-opencl-icd";
+    if (clGetPlatformIDs(MOST, platforms, &count) != CL_SUCCESS)
+        count = 0;
+    for (cl_uint p = 0; p < count && p < MOST; ++p) {
+        cl_device_id devices[MOST];
+        cl_uint number = 0;
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_CPU, MOST, devices, &number) != CL_SUCCESS)
+            continue;
+        for (cl_uint d = 0; d < number && d < MOST; ++d) {
+            if (sbn_device_check(devices[d]) == SBN_SUCCESS) {
+                *found = devices[d];
+                return SBN_SUCCESS;
+            }
+            snprintf(reason, sizeof reason, "%s", sbn_last_error());
+        }
+    }
+    return sbn__fail(SBN_UNSUPPORTED_DEVICE,
+                     "OpenCL: expected a driver for this machine's CPU, got %s", reason);
+}
+
+int sbn_host_queue(cl_command_queue *queue)
+{
+    cl_device_id device;
+    sbn__error_clear();
+    if (!queue)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "queue: expected a place for the queue, got NULL");
+    *queue = NULL;
+    pthread_mutex_lock(&mutex);
+    int status = kept ? SBN_SUCCESS : find_device(&device);
+    if (!status && !kept)
+        status = make_queue(device, &kept);
+    *queue = kept;
+    pthread_mutex_unlock(&mutex);
+    if (!status)
+        sbn__error_clear();
+    return status;
+}

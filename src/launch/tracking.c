@@ -1,0 +1,117 @@
+#include "launch/tracking.h"
+
+int sbn__tracking_is_given(const sbn_layer_pass *lp)
+{
+    int given = 0;
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        given |= lp->shards[r].running_mean.mem != NULL;
+    return given;
+}
+
+int sbn__tracking_concerns(const sbn_layer_pass *lp, size_t replica)
+{
+    return sbn__layer_pass_tracks(lp) &&
+           (replica == 0 || lp->shards[replica].running_mean.mem != NULL);
+}
+
+static double unbiased_of(const sbn_layer_pass *lp)
+{
+    return (double)lp->count / (double)(lp->count - 1);
+}
+
+sbn_tracking sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, int on, cl_mem any)
+{
+    const sbn_batchnorm *layer = lp->layer;
+    const sbn_shard *shard = &lp->shards[replica];
+    sbn_tracking t = {.means = any, .vars = any, .layers = any};
+    if (!on)
+        return t;
+    t.weight = sbn__batchnorm_weight(layer);
+    t.unbiased = unbiased_of(lp);
+    t.counts = replica == 0;
+    t.batches = layer->running->batches;
+    if (t.counts)
+        t.layers = layer->running->device.mem;
+    if (shard->running_mean.mem) {
+        t.tracks = 1;
+        t.means = shard->running_mean.mem;
+        t.means_offset = shard->running_mean.offset;
+        t.vars = shard->running_var.mem;
+        t.vars_offset = shard->running_var.offset;
+    } else if (!sbn__tracking_is_given(lp)) {
+        t.tracks = 1;
+        t.means = t.vars = t.layers;
+        t.vars_offset = layer->channels;
+    }
+    return t;
+}
+
+void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking *tracking, size_t replica,
+                        sbn_wait *wait)
+{
+    if (tracking->counts)
+        sbn__wait_add(wait, lp->layer->running->last);
+    /* Of an empty shard nothing else has waited for the caller's events. */
+    if (tracking->tracks && lp->shapes[replica].values == 0)
+        sbn__wait_add(wait, lp->ready[replica]);
+}
+
+int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking *tracking, sbn_replica *replica,
+                           cl_event event)
+{
+    int status = tracking->counts ? sbn__running_updated(lp->layer->running, lp->group, event)
+                                  : SBN_SUCCESS;
+    if (!status && tracking->tracks && lp->shapes[replica->index].elements == 0)
+        status = sbn__keep_event(replica, &lp->last[replica->index], event);
+    return status;
+}
+
+/* --- where the host combines --------------------------------------------------------- */
+
+static int move(sbn_replica *replica, const sbn_buffer *buffer, size_t channels, float *values,
+                int to_host)
+{
+    const size_t at = sizeof *values * buffer->offset, size = sizeof *values * channels;
+    const cl_int code = to_host ? clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE, at,
+                                                      size, values, 0, NULL, NULL)
+                                : clEnqueueWriteBuffer(replica->queue, buffer->mem, CL_TRUE, at,
+                                                       size, values, 0, NULL, NULL);
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail_cl(replica,
+                              to_host ? "clEnqueueReadBuffer for running statistics"
+                                      : "clEnqueueWriteBuffer for running statistics",
+                              code);
+}
+
+/* One of both: in memory of the host that no copy is kept of as it is, else in `values`. */
+static int update(sbn_layer_pass *lp, sbn_replica *replica, const sbn_buffer *buffer,
+                  const double *moments, double unbiased, float *values)
+{
+    const size_t channels = lp->layer->channels;
+    float *const direct = replica->host_memory == SBN_HOST_MEMORY_USED
+                              ? sbn__host_address(&lp->host[replica->index], buffer->mem)
+                              : NULL;
+    float *const at = direct ? direct : values;
+    int status = direct ? SBN_SUCCESS : move(replica, buffer, channels, at, 1);
+    if (status)
+        return status;
+    sbn__running_average(at, moments, unbiased, lp->weight, channels);
+    return direct ? SBN_SUCCESS : move(replica, buffer, channels, at, 0);
+}
+
+int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    const sbn_shard *shard = &lp->shards[replica->index];
+    const sbn_saved_moments *moments = lp->saved->moments;
+    const cl_event ready = lp->ready[replica->index];
+    if (!sbn__layer_pass_tracks(lp) || !shard->running_mean.mem)
+        return SBN_SUCCESS;
+    /* The columns have served. */
+    float *const values = (float *)lp->columns[0];
+    int status = ready ? sbn__event_wait(replica, ready) : SBN_SUCCESS;
+    if (!status)
+        status = update(lp, replica, &shard->running_mean, moments->mean, 1.0, values);
+    return status ? status
+                  : update(lp, replica, &shard->running_var, moments->var, unbiased_of(lp), values);
+}

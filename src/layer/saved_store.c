@@ -1,0 +1,325 @@
+/*
+ * Saved statistics as bytes: a header, each replica's shape and mask, the moments, the masks. All are
+ * in the machine's own order; another order is seen by the version.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "layer/batchnorm.h"
+#include "layer/saved.h"
+#include "plan/sizes.h"
+#include "program/kernel_constants.h"
+
+#define MAGIC "syncbn saved"
+
+typedef struct header {
+    char magic[12]; /* MAGIC, without its end */
+    uint32_t version;
+    uint64_t size; /* of all, in bytes */
+    uint64_t channels, replicas;
+    uint32_t layout, type, activation, residual, from_output;
+    uint32_t frozen, pass, place;
+    double eps;
+    uint64_t count;
+} header;
+
+typedef struct replica_header {
+    uint64_t samples, plane;
+    uint64_t row;  /* elements of a mask's row; 0: there is no mask */
+    uint32_t bits; /* of its words */
+    uint32_t word; /* their bytes */
+    uint64_t mask_size;
+} replica_header;
+
+static size_t moments_size(const sbn_batchnorm *layer)
+{
+    return sizeof(double) * SBN_MOMENT_ROWS * layer->channels;
+}
+
+/* The bytes of a mask of `elements` in rows; 0: they do not make rows. */
+static size_t mask_size(uint64_t elements, const replica_header *r)
+{
+    if (r->row == 0 || r->bits == 0 || elements % r->row != 0)
+        return 0;
+    return (elements / r->row * (sbn__round_up(r->row, r->bits) / r->bits) + 1) * r->word;
+}
+
+static replica_header describe(const sbn_saved *saved, size_t r)
+{
+    const sbn_shape *shape = &saved->shapes[r];
+    const sbn_kernel_form form = saved->layer->group->replicas[r].form;
+    replica_header h = {.samples = shape->samples, .plane = shape->plane};
+    if (sbn__is_masked(saved->layer) && shape->elements > 0) {
+        h.row = saved->masks[r].rows.length;
+        h.bits = (uint32_t)sbn__mask_bits(form);
+        h.word = (uint32_t)sbn__mask_word(form);
+        h.mask_size = mask_size(shape->elements, &h);
+    }
+    return h;
+}
+
+static header describe_all(const sbn_saved *saved)
+{
+    const sbn_batchnorm *layer = saved->layer;
+    header h = {
+        .version = SBN_SAVED_VERSION,
+        .size = sizeof h + moments_size(layer),
+        .channels = layer->channels,
+        .replicas = layer->group->replica_count,
+        .layout = layer->layout,
+        .type = layer->type,
+        .activation = layer->activation,
+        .residual = (uint32_t)layer->residual,
+        .from_output = (uint32_t)layer->from_output,
+        .frozen = (uint32_t)saved->frozen,
+        .pass = saved->pass,
+        .place = saved->place,
+        .eps = layer->eps.eps,
+        .count = saved->count,
+    };
+    memcpy(h.magic, MAGIC, sizeof h.magic);
+    for (size_t r = 0; r < h.replicas; ++r)
+        h.size += sizeof(replica_header) + describe(saved, r).mask_size;
+    return h;
+}
+
+static int move(sbn_replica *replica, cl_mem mem, size_t size, void *to, const void *from)
+{
+    const cl_int code = to ? clEnqueueReadBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size, to,
+                                                 0, NULL, NULL)
+                           : clEnqueueWriteBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size,
+                                                  from, 0, NULL, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS
+                              : sbn__fail_cl(replica,
+                                             to ? "clEnqueueReadBuffer for saved statistics"
+                                                : "clEnqueueWriteBuffer for saved statistics",
+                                             code);
+}
+
+/* Waits for the last command on what is saved of a replica. */
+static int wait(const sbn_saved *saved, const sbn_replica *replica)
+{
+    const cl_event last = saved->table.last[replica->index];
+    return last ? sbn__event_wait(replica, last) : SBN_SUCCESS;
+}
+
+int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *size)
+{
+    sbn__error_clear();
+    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    if (!status && !size)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "size: expected a place for the size, got NULL");
+    if (!status)
+        status = sbn__check_filled(saved, saved->layer);
+    if (status)
+        return status;
+    sbn_group *group = saved->layer->group;
+    const header h = describe_all(saved);
+    *size = (size_t)h.size;
+    if (!memory)
+        return SBN_SUCCESS;
+    if (room < h.size)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "room: expected at least %zu bytes, got %zu", *size,
+                         room);
+    status = sbn__saved_read(saved);
+    if (status)
+        return status;
+    char *at = memory;
+    memcpy(at, &h, sizeof h);
+    at += sizeof h;
+    for (size_t r = 0; r < group->replica_count; ++r, at += sizeof(replica_header)) {
+        const replica_header own = describe(saved, r);
+        memcpy(at, &own, sizeof own);
+    }
+    memcpy(at, saved->moments->mean, moments_size(saved->layer));
+    at += moments_size(saved->layer);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        const replica_header own = describe(saved, r);
+        if (own.mask_size == 0)
+            continue;
+        status = wait(saved, &group->replicas[r]);
+        if (!status)
+            status = move(&group->replicas[r], saved->masks[r].words.mem, own.mask_size, at, NULL);
+        at += own.mask_size;
+    }
+    return status;
+}
+
+/* --- loading ------------------------------------------------------------------------ */
+
+/* What the header says against what the layer is. */
+static int check_header(const header *h, const sbn_batchnorm *layer, size_t size)
+{
+    const struct {
+        const char *name;
+        uint64_t stored, own;
+    } numbers[] = {
+        {"channels", h->channels, layer->channels},
+        {"layout", h->layout, layer->layout},
+        {"type", h->type, layer->type},
+        {"activation", h->activation, layer->activation},
+        {"residual", h->residual, (uint64_t)layer->residual},
+        {"from_output", h->from_output, (uint64_t)layer->from_output},
+        {"replicas", h->replicas, layer->group->replica_count},
+    };
+    if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "memory: expected what sbn_saved_store has written, got other bytes");
+    if (h->version != SBN_SAVED_VERSION)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "memory: version: expected %d, got %lu",
+                         SBN_SAVED_VERSION, (unsigned long)h->version);
+    if (h->size != size)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "size: expected the %llu bytes that were written, got %zu",
+                         (unsigned long long)h->size, size);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+        if (numbers[i].stored != numbers[i].own)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "memory: %s: expected %llu as of layer \"%s\", got %llu",
+                             numbers[i].name, (unsigned long long)numbers[i].own, layer->name,
+                             (unsigned long long)numbers[i].stored);
+    if (h->eps != layer->eps.eps)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "memory: eps: expected %g as of layer \"%s\", got %g", layer->eps.eps,
+                         layer->name, h->eps);
+    return SBN_SUCCESS;
+}
+
+/* Fills a shape as far as saved statistics need it; 0: it is none. */
+static int shape_of(const replica_header *h, size_t channels, sbn_shape *shape)
+{
+    const uint64_t most = (uint64_t)1 << 56;
+    *shape = (sbn_shape){.samples = h->samples, .plane = h->plane, .channels = channels};
+    if (h->samples > most || (h->plane > 0 && h->samples > most / h->plane))
+        return 0;
+    shape->values = h->samples * h->plane;
+    if (shape->values > most / channels)
+        return 0;
+    shape->elements = shape->values * channels;
+    return 1;
+}
+
+/* The replicas' shapes and masks: `shapes` receives the former; *left is what moments leave. */
+static int check_replicas(const char *at, const sbn_saved *saved, size_t left, sbn_shape *shapes)
+{
+    const sbn_batchnorm *layer = saved->layer;
+    for (size_t r = 0; r < layer->group->replica_count; ++r, at += sizeof(replica_header)) {
+        const sbn_kernel_form form = layer->group->replicas[r].form;
+        replica_header h;
+        memcpy(&h, at, sizeof h);
+        const int is_shape = shape_of(&h, layer->channels, &shapes[r]);
+        const int masked = is_shape && sbn__is_masked(layer) && shapes[r].elements > 0;
+        if (masked && h.bits != (uint32_t)sbn__mask_bits(form))
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "memory: replica %zu: expected a mask of the %s form of kernels, got "
+                             "one of the other",
+                             r, form == SBN_FORM_GPU ? "GPU" : "CPU");
+        h.word = (uint32_t)sbn__mask_word(form);
+        const size_t wanted = masked ? mask_size(shapes[r].elements, &h) : 0;
+        if (!is_shape || h.mask_size != wanted || (masked && wanted == 0) || wanted > left)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "memory: replica %zu: expected a shape and its mask, got others", r);
+        left -= wanted;
+    }
+    return left == 0 ? SBN_SUCCESS
+                     : sbn__fail(SBN_INVALID_ARGUMENT,
+                                 "memory: expected no more masks, got %zu "
+                                 "bytes behind the last",
+                                 left);
+}
+
+/* A replica's mask and table, and the moments where devices combine. */
+static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, const char *mask)
+{
+    sbn_group *group = saved->layer->group;
+    sbn_replica *replica = &group->replicas[r];
+    int status = wait(saved, replica);
+    if (!status && h->mask_size > 0)
+        status = sbn__reserve(replica, &saved->masks[r].words, h->mask_size);
+    if (!status && h->mask_size > 0)
+        status = move(replica, saved->masks[r].words.mem, h->mask_size, NULL, mask);
+    if (!status && group->combines)
+        status = sbn__saved_moments_reserve(saved->moments, replica);
+    if (!status && group->combines)
+        status = move(replica, saved->moments->device[r].mem, moments_size(saved->layer), NULL,
+                      saved->moments->mean);
+    if (!status)
+        status = sbn__channel_table_write(&saved->table, replica);
+    if (!status && h->mask_size > 0)
+        saved->masks[r].rows = (sbn_mask_rows){h->row, UINT64_MAX / h->row,
+                                               (cl_uint)(sbn__round_up(h->row, h->bits) - h->row)};
+    return status ? status : sbn__flush(replica);
+}
+
+static int load(sbn_saved *saved, const header *h, const char *at)
+{
+    const sbn_batchnorm *layer = saved->layer;
+    const size_t replicas = layer->group->replica_count;
+    const char *const moments = at + replicas * sizeof(replica_header);
+    const char *mask = moments + moments_size(layer);
+    float *host;
+    int status = SBN_SUCCESS;
+    saved->filled = 0;
+    memcpy(saved->moments->mean, moments, moments_size(layer));
+    if (replicas > 0)
+        status = sbn__channel_table_host(&saved->table, 0, &host);
+    if (!status && replicas > 0)
+        sbn__coefficients_write(&saved->table, saved->moments->mean, saved->moments->invstd);
+    for (size_t r = 0; r < replicas && !status; ++r, at += sizeof(replica_header)) {
+        replica_header own;
+        memcpy(&own, at, sizeof own);
+        status = load_replica(saved, r, &own, mask);
+        mask += own.mask_size;
+    }
+    if (status)
+        return status;
+    saved->moments->on_host = 1;
+    saved->moments->on_device = layer->group->combines;
+    saved->frozen = h->frozen != 0;
+    saved->pass = h->pass;
+    saved->place = h->place;
+    saved->count = h->count;
+    saved->filled = 1;
+    return SBN_SUCCESS;
+}
+
+int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size)
+{
+    header h;
+    sbn__error_clear();
+    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    if (!status && !memory)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "memory: expected an address, got NULL");
+    if (!status && size < sizeof h)
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "size: expected at least the %zu bytes of a header, got %zu", sizeof h,
+                           size);
+    if (!status && saved->used > 0)
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "saved: expected no pass under way that uses it, got %d; end them first",
+                           saved->used);
+    if (status)
+        return status;
+    memcpy(&h, memory, sizeof h);
+    const sbn_batchnorm *layer = saved->layer;
+    status = check_header(&h, layer, size);
+    const size_t fixed = sizeof h + moments_size(layer) +
+                         sizeof(replica_header) * layer->group->replica_count;
+    if (!status && size < fixed)
+        status = sbn__fail(SBN_INVALID_ARGUMENT, "size: expected at least %zu bytes, got %zu",
+                           fixed, size);
+    if (!status)
+        status = sbn__saved_follow(saved);
+    sbn_shape *shapes = status ? NULL : sbn__allocate(sizeof *shapes * layer->group->replica_count);
+    if (!status && !shapes)
+        status = sbn__fail_memory("saved statistics");
+    const char *const at = (const char *)memory + sizeof h;
+    if (!status)
+        status = check_replicas(at, saved, size - fixed, shapes);
+    if (!status) {
+        memcpy(saved->shapes, shapes, sizeof *shapes * layer->group->replica_count);
+        status = load(saved, &h, at);
+    }
+    sbn__free(shapes);
+    return status;
+}

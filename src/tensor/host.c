@@ -1,0 +1,121 @@
+#include "tensor/host.h"
+
+#include "base/error.h"
+#include "base/type.h"
+#include "device/host_memory.h"
+
+static void *address_of(const sbn_buffer *buffer, sbn_type type)
+{
+    return (char *)buffer->mem + buffer->offset * sbn__type_size(type);
+}
+
+static sbn_host_buffer *find(sbn_host_buffers *buffers, const void *address)
+{
+    for (size_t i = 0; i < buffers->count; ++i)
+        if (buffers->of[i].address == address)
+            return &buffers->of[i];
+    return NULL;
+}
+
+/* What shares its begin with others, which then all read it, gets the largest's size. */
+static void note(sbn_host_buffers *buffers, const sbn_use *use)
+{
+    void *const address = address_of(&use->buffer, use->type);
+    const size_t size = sbn__use_end(use) - sbn__use_begin(use);
+    sbn_host_buffer *buffer = find(buffers, address);
+    if (!buffer) {
+        buffer = &buffers->of[buffers->count++];
+        *buffer = (sbn_host_buffer){address, 0, 0, NULL};
+    }
+    buffer->size = size > buffer->size ? size : buffer->size;
+    buffer->written |= use->written;
+}
+
+static void replace(sbn_host_buffers *buffers, sbn_buffer *of_shard, sbn_type type)
+{
+    const sbn_host_buffer *found = of_shard->mem ? find(buffers, address_of(of_shard, type)) : NULL;
+    *of_shard = (sbn_buffer){found ? found->mem : NULL, 0};
+}
+
+static int check_views(const sbn_replica *replica, const sbn_use *uses, size_t count,
+                       const char *who)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (uses[i].written && uses[i].gap > 0 && replica->host_memory == SBN_HOST_MEMORY_COPIED)
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "%s: %s: expected a dense tensor in memory of the host, of which this "
+                             "device's driver keeps a copy, got a view",
+                             who, uses[i].name);
+    return SBN_SUCCESS;
+}
+
+int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
+                   const sbn_shape *shape, unsigned needs, int affine, const char *who)
+{
+    sbn_buffer *const tensors[] = {&shard->x,  &shard->y,        &shard->dy,
+                                   &shard->dx, &shard->residual, &shard->residual_grad};
+    sbn_buffer *const floats[] = {&shard->weight,    &shard->bias,         &shard->weight_grad,
+                                  &shard->bias_grad, &shard->running_mean, &shard->running_var};
+    sbn_use uses[SBN_MAX_USES];
+    buffers->count = 0;
+    if (shard->memory != SBN_MEMORY_HOST)
+        return SBN_SUCCESS;
+    const size_t count = sbn__list_uses(uses, shard, shape, needs, affine);
+    int status = sbn__host_memory_try(replica);
+    if (!status)
+        status = check_views(replica, uses, count, who);
+    for (size_t i = 0; i < count && !status; ++i)
+        if (uses[i].buffer.mem)
+            note(buffers, &uses[i]);
+    for (size_t i = 0; i < buffers->count && !status; ++i) {
+        sbn_host_buffer *buffer = &buffers->of[i];
+        status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
+    }
+    if (status) {
+        sbn__host_close(buffers, replica);
+        return status;
+    }
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
+        replace(buffers, tensors[i], shape->type);
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; ++i)
+        replace(buffers, floats[i], SBN_F32);
+    return SBN_SUCCESS;
+}
+
+int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica)
+{
+    int status = SBN_SUCCESS;
+    if (buffers->count == 0)
+        return SBN_SUCCESS;
+    const cl_int code = clFinish(replica->queue);
+    if (code != CL_SUCCESS)
+        status = sbn__fail_cl(replica, "clFinish", code);
+    for (size_t i = 0; i < buffers->count; ++i) {
+        const sbn_host_buffer *buffer = &buffers->of[i];
+        if (buffer->mem && buffer->written && !status)
+            status = sbn__host_memory_fetch(replica, buffer->mem, buffer->size);
+        if (buffer->mem)
+            sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
+    }
+    buffers->count = 0;
+    return status;
+}
+
+void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)
+{
+    for (size_t i = 0; i < buffers->count; ++i)
+        if (buffers->of[i].mem == mem)
+            return buffers->of[i].address;
+    return NULL;
+}
+
+int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
+                  cl_mem *mem)
+{
+    const sbn_host_buffer *found = find(buffers, address);
+    *mem = found ? found->mem : NULL;
+    const int status = found ? SBN_SUCCESS : sbn__host_memory_take(replica, address, size, mem);
+    if (!found && !status)
+        buffers->of[buffers->count++] = (sbn_host_buffer){address, size, 1, *mem};
+    return status;
+}

@@ -1,0 +1,39 @@
+/*
+ * A shard's memory of the host, from before a call's first command to behind its last. Equal
+ * addresses become one buffer, so that what is in place stays so.
+ */
+#ifndef SBN_TENSOR_HOST_H
+#define SBN_TENSOR_HOST_H
+
+#include "tensor/use.h"
+
+typedef struct sbn_host_buffer {
+    void *address;
+    size_t size;
+    int written;
+    cl_mem mem;
+} sbn_host_buffer;
+
+typedef struct sbn_host_buffers {
+    sbn_host_buffer of[SBN_MAX_USES + 1];
+    size_t count; /* 0: the shard is not in memory of the host */
+} sbn_host_buffers;
+
+/*
+ * Puts buffers of OpenCL in the place of a checked shard's addresses, and none in that of those that
+ * a pass with these `needs` does not access. Does nothing for other shards.
+ */
+int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
+                   const sbn_shape *shape, unsigned needs, int affine, const char *who);
+
+/* Adds memory of the library, unless it is there. */
+int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
+                  cl_mem *mem);
+
+/* The address of a buffer; NULL: it is none of these. */
+void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);
+
+/* Waits for the replica's queue; what was written is then in the memory, of which nothing is held. */
+int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica);
+
+#endif

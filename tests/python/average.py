@@ -1,0 +1,237 @@
+"""average_exactly: the same weights for every number of processes, and gradients="group" in DDP.
+
+average.py FOLDER launches average.py FOLDER WORLD RANK for worlds of 1 to 4.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+from torch.nn.parallel import DistributedDataParallel
+
+import tap
+from launch import wait_for
+from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
+
+torch.set_num_threads(1)
+REPLICAS, IMAGES, STEPS = 12, 2, 4
+LIMIT = 2.0  # seconds that a group waits
+digests = {"trained": set(), "views": set()}
+if hasattr(torch, "compiler"):
+    digests["bfloat16"] = set()  # which gloo of PyTorch 1.13 does not send
+
+
+class Loss(nn.Module):
+    """A network with its loss. The last layer has no part in it."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(5)
+        self.model = nn.Sequential(
+            nn.Conv2d(3, 6, 3),
+            nn.BatchNorm2d(6),
+            nn.ReLU(),
+            nn.Conv2d(6, 7, 3),
+            nn.BatchNorm2d(7),
+            nn.Flatten(),
+            nn.Linear(7 * 16, 5),
+        )
+        self.unused = nn.Linear(2, 2)
+
+    def forward(self, images, labels):
+        return nn.functional.cross_entropy(self.model(images), labels)
+
+
+class Scale(nn.Module):
+    """A layer whose gradient of the input has the same bits for each batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x):
+        return self.factor * x
+
+
+def batch(step):
+    made = torch.Generator().manual_seed(step)
+    images = torch.randn(REPLICAS * IMAGES, 3, 8, 8, generator=made)
+    return images, torch.randint(5, (REPLICAS * IMAGES,), generator=made)
+
+
+def train(world, rank, dtype=torch.float32, **settings):
+    """A digest of the model after some steps with the same replicas."""
+    model = convert_sync_batchnorm(Loss()).to(dtype)
+    own = DataParallel(model, REPLICAS // world)
+    parallel = DistributedDataParallel(
+        own, bucket_cap_mb=0.003, find_unused_parameters=True, **settings
+    )
+    average_exactly(parallel, timeout=100)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for step in range(STEPS):
+        images, labels = batch(step)
+        part = slice(rank * len(images) // world, (rank + 1) * len(images) // world)
+        optimiser.zero_grad()
+        parallel(images[part].to(dtype), labels[part]).sum().backward()
+        optimiser.step()
+    made = hashlib.sha256()
+    for tensor in model.state_dict().values():
+        made.update(bytes(tensor.reshape(-1).view(torch.uint8).tolist()))
+    return made.hexdigest()
+
+
+def mean(world, rank):
+    """The hook's gradients without replicas, and those of all ranks."""
+    model = nn.Linear(50, 41)
+    parallel = DistributedDataParallel(model)
+    average_exactly(parallel, timeout=100)
+    inputs = [torch.randn(3, 50, generator=torch.Generator().manual_seed(r)) for r in range(world)]
+    parallel(inputs[rank]).square().sum().backward()
+    got = [p.grad.clone() for p in model.parameters()]
+    every = []
+    for x in inputs:
+        model.zero_grad()
+        model(x).square().sum().backward()
+        every.append([p.grad.clone() for p in model.parameters()])
+    return got, every
+
+
+def group(world, rank):
+    """Gradients of layers that have the group's, with and without DDP, and what DDP averages."""
+    results = []
+    for wrapped in False, True:
+        torch.manual_seed(7)
+        model = convert_sync_batchnorm(
+            nn.Sequential(nn.BatchNorm1d(40), Scale()), gradients="group"
+        )
+        seen = []
+        call = model
+        if wrapped:
+            call = DistributedDataParallel(DataParallel(model, 2))
+
+            def record(_state, bucket, seen=seen):
+                seen += [id(parameter) for parameter in bucket.parameters()]
+                future = torch.futures.Future()
+                future.set_result(bucket.buffer())
+                return future
+
+            call.register_comm_hook(None, record)
+        x = torch.randn(4 * world, 40, generator=torch.Generator().manual_seed(8))
+        call(x[4 * rank : 4 * rank + 4]).square().sum().backward()
+        results.append([model[0].weight.grad, model[0].bias.grad])
+    names = [name for name, p in model.named_parameters() if id(p) in seen]
+    again = convert_sync_batchnorm(model)
+    return results, names, getattr(again, "_ddp_params_and_buffers_to_ignore", None)
+
+
+def faults(rank):
+    """What ranks are told when rank 1 does not come to backward."""
+    model = nn.Linear(3, 2)
+    parallel = DistributedDataParallel(model)
+    average_exactly(parallel, timeout=LIMIT)
+    loss = parallel(torch.ones(2, 3)).sum()
+    loss.backward()
+    loss = parallel(torch.ones(2, 3)).sum()
+    if rank == 1:
+        return "skipped"
+    try:
+        loss.backward()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing was raised"
+
+
+def run_rank(folder, world, rank):
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous-{world}", rank=rank, world_size=world
+    )
+    results = {
+        "trained": train(world, rank),
+        "views": train(world, rank, gradient_as_bucket_view=True),
+        "mean": mean(world, rank),
+        "group": group(world, rank),
+    }
+    if "bfloat16" in digests:
+        results["bfloat16"] = train(world, rank, torch.bfloat16)
+    if world == 3:
+        results["faults"] = faults(rank)
+    torch.save(results, f"{folder}/results-{world}-{rank}")
+    dist.barrier()
+    os._exit(0)  # without PyTorch's end, which may abort after a failed group
+
+
+if len(sys.argv) > 2:
+    run_rank(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+folder = sys.argv[1]
+for world in 1, 2, 3, 4:
+    with tap.part(f"{world} processes"):
+        program = [sys.executable, "-W", "ignore", __file__, folder, str(world)]
+        statuses = wait_for([subprocess.Popen([*program, str(rank)]) for rank in range(world)])
+        tap.ok(statuses == [0] * world, f"{world} processes end well", statuses)
+        ranks = [torch.load(f"{folder}/results-{world}-{rank}") for rank in range(world)]
+        for kind, found in digests.items():
+            found |= {results[kind] for results in ranks}
+            tap.ok(len(found) == 1, f"{world} processes, {kind}: the weights of one process")
+        got, every = ranks[0]["mean"]
+        tap.ok(
+            all(
+                all(torch.equal(a, b) for a, b in zip(results["mean"][0], got)) for results in ranks
+            ),
+            f"{world} processes: the mean is the same on all",
+        )
+        exact = [sum(grad.double() for grad in grads) / world for grads in zip(*every)]
+        tap.ok(
+            all(
+                bool(((a - b).abs() <= 2.0**-24 * b.abs() + 2.0**-42 * b.abs().max()).all())
+                for a, b in zip(got, exact)
+            ),
+            f"{world} processes: the mean is off by its rounding alone",
+        )
+        for results in ranks[:1]:
+            (alone, wrapped), names, unmarked = results["group"]
+            tap.ok(
+                all(torch.equal(a, b) for a, b in zip(alone, wrapped)),
+                f"{world} processes, gradients='group': DDP leaves them as they are",
+            )
+            tap.ok(names == ["1.factor"], "... and takes the others", names)
+            tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
+        if world == 3:
+            told = [results["faults"] for results in ranks]
+            tap.ok(
+                all(f"rank {r} waited 2 s" in told[r] and "for rank 1" in told[r] for r in (0, 2)),
+                "a rank that does not come to backward is named",
+                *told,
+            )
+
+with tap.part("errors"):
+    dist.init_process_group("gloo", init_method=f"file://{folder}/alone", rank=0, world_size=1)
+    tap.raises(
+        ValueError,
+        "weight: expected float32, float16 or bfloat16, got float64",
+        average_exactly,
+        DistributedDataParallel(nn.Linear(2, 2).double()),
+    )
+    grouped = convert_sync_batchnorm(
+        nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2)), gradients="group"
+    )
+    tap.raises(
+        ValueError,
+        "0: expected gradients='local', which are averaged, got 'group'",
+        average_exactly,
+        DistributedDataParallel(DataParallel(grouped, 2)),
+    )
+    parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
+    average_exactly(parallel)
+    x = torch.ones(4, 2)
+    with parallel.no_sync():
+        parallel(x).sum().backward()
+    tap.raises(
+        RuntimeError,
+        r"expected the gradients of the last one to be averaged first.*no_sync",
+        lambda: parallel(x).sum().backward(),
+    )
+tap.end()

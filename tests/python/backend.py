@@ -1,0 +1,79 @@
+"""Tensors of an OpenCL backend of PyTorch, by a stand-in (backend.cpp), without copies.
+
+Argument: a folder for files.
+"""
+
+import os
+import sys
+
+import torch
+from torch.utils import cpp_extension
+
+import tap
+from syncbn.torch import DataParallel, SyncBatchNorm, register_opencl_backend
+
+torch.set_num_threads(1)
+backend = cpp_extension.load(
+    name="stand_in",
+    sources=[f"{os.path.dirname(os.path.abspath(__file__))}/backend.cpp"],
+    build_directory=sys.argv[1],
+    extra_cflags=["-O0"],
+    extra_ldflags=["-lOpenCL"],
+)
+torch.utils.rename_privateuse1_backend("ocl")
+torch._register_device_module("ocl", backend)
+
+
+def run(device, x, z, dy, dtype, replicas, residual):
+    """A pass of a layer on a device: y and the gradients, and the copies that the passes made."""
+    layer = SyncBatchNorm(4, activation="relu").to(device)
+    model = layer if replicas == 1 else DataParallel(layer, replicas)
+    x, z, dy = (tensor.to(dtype).to(device).detach() for tensor in (x, z, dy))
+    # A view behind the beginning of its memory.
+    x, z = x[1:].requires_grad_(), z[1:].requires_grad_()
+    y = model(x, z) if residual else model(x)
+    y.backward(dy[1:])
+    return [t.cpu() for t in (y.detach(), x.grad, layer.weight.grad, layer.bias.grad)] + [
+        b.cpu() for b in layer.buffers()
+    ]
+
+
+x, z, dy = torch.randn(3, 7, 4, 5, 6).unbind()
+device = torch.device("ocl:0")
+with tap.part("not registered"):
+    tap.raises(
+        ValueError,
+        "input: expected a tensor on the CPU, got one on ocl:0",
+        SyncBatchNorm(4).to(device),
+        x.to(device),
+    )
+register_opencl_backend("ocl", backend.synchronize)
+for dtype in torch.float32, torch.bfloat16:
+    for replicas in 1, 2:
+        for residual in False, True:
+            what = f"{str(dtype)[6:]}, {replicas} replicas{', residual' if residual else ''}"
+            with tap.part(what):
+                here, there = (
+                    run(where, x, z, dy, dtype, replicas, residual)
+                    for where in (torch.device("cpu"), device)
+                )
+                same = all(torch.equal(a, b) for a, b in zip(here, there))
+                tap.ok(same, f"{what}: the bits of the CPU's tensors")
+with tap.part("copies"):
+    layer = SyncBatchNorm(4, track_running_stats=False).to(device)
+    ours, dy = x.to(device).requires_grad_(), dy.to(device)
+    y = layer(ours)
+    before = backend.copies()
+    y = layer(ours)
+    tap.ok(backend.copies() == before, "forward copies nothing", backend.copies() - before)
+    y.backward(dy)
+    made = backend.copies() - before
+    tap.ok(made <= 2, "backward copies the gradients of weight and bias at most", made)
+with tap.part("errors"):
+    tap.raises(
+        ValueError,
+        "weight: expected it on ocl:0, got it on cpu",
+        SyncBatchNorm(4),
+        x.to(device),
+    )
+tap.end()

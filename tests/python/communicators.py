@@ -1,0 +1,67 @@
+"""SyncBatchNorm over communicators of mpi4py.
+
+communicators.py COMMAND... launches itself by COMMAND -n 4.
+"""
+
+import subprocess
+import sys
+
+import torch
+
+import tap
+
+WORLD = 4
+
+
+def run_rank():
+    """Every second rank has a communicator, of which each has half of the batch."""
+    from mpi4py import MPI
+
+    from syncbn import mpi
+    from syncbn.torch import SyncBatchNorm
+
+    world = MPI.COMM_WORLD
+    half = world.Split(world.rank % 2, world.rank)
+    group = mpi.Communicator(half)
+    assert (group.rank, group.size) == (half.rank, 2) == (world.rank // 2, half.size)
+    torch.set_num_threads(1)
+    batch = torch.randn(8, 5, 3, generator=torch.Generator().manual_seed(world.rank % 2))
+    results = []
+    for x, process_group in (batch, None), (batch[4 * half.rank :][:4], group):
+        layer = SyncBatchNorm(5, process_group=process_group, gradients="group", timeout=60)
+        x = x.clone().requires_grad_()
+        y = layer(x)
+        y.backward(torch.ones_like(y) * torch.arange(3))
+        results.append([y.detach(), x.grad, layer.weight.grad, layer.running_var])
+    (y, dx, weight, var), (own_y, own_dx, own_weight, own_var) = results
+    part = slice(4 * half.rank, 4 * half.rank + 4)
+    same = torch.equal(own_y, y[part]) and torch.equal(own_dx, dx[part])
+    same = same and torch.equal(own_weight, weight / 2) and torch.equal(own_var, var)
+    assert world.allreduce(int(same)) == WORLD
+
+
+if sys.argv[1] == "rank":
+    run_rank()
+    sys.exit(0)
+try:
+    from mpi4py import MPI
+except ImportError as error:
+    print(f"1..0 # SKIP mpi4py finds no MPI: {error}")
+    sys.exit(0)
+from syncbn import mpi
+
+try:
+    mpi.Communicator(MPI.COMM_WORLD)
+except ValueError as error:
+    print(f"1..0 # SKIP {error}")
+    sys.exit(0)
+command = [*sys.argv[1:], "-n", str(WORLD), sys.executable, "-W", "ignore", __file__, "rank"]
+ended = subprocess.run(command, capture_output=True, text=True)
+tap.ok(
+    ended.returncode == 0,
+    f"{MPI.Get_library_version().split()[0]}: parts of the world have the bits of one process",
+    ended.stdout,
+    ended.stderr,
+)
+tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
+tap.end()

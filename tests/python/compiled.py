@@ -1,0 +1,134 @@
+"""torch.compile with fullgraph=True, and opcheck of the operators.
+
+Arguments: a folder for files. Runs a second process for a group of two.
+"""
+
+import copy
+import os
+import subprocess
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+import torch._dynamo.testing
+
+import tap
+from launch import wait_for
+from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm
+
+torch.set_num_threads(1)
+torch.manual_seed(1)
+folder = sys.argv[1]
+
+
+def step(call, layer, x, *residual):
+    """A pass: y, gradients and buffers."""
+    x = x.detach().requires_grad_()
+    residual = [z.detach().requires_grad_() for z in residual]
+    y = call(x, *residual)
+    y.backward(torch.arange(y.numel()).view(y.shape).to(y.dtype) / y.numel())
+    return [
+        y.detach(),
+        x.grad,
+        *[z.grad for z in residual],
+        *[p.grad for p in layer.parameters()],
+        *[b.clone() for b in layer.buffers()],
+    ]
+
+
+def equal(these, those):
+    return len(these) == len(those) and all(torch.equal(a, b) for a, b in zip(these, those))
+
+
+def pair(**settings):
+    made = SyncBatchNorm(4, **settings)
+    return made, copy.deepcopy(made)
+
+
+if len(sys.argv) > 2:
+    rank = int(sys.argv[2])
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2
+    )
+    plain, compiled = pair(gradients="group")
+    x = torch.randn(2 + rank, 4, 3, generator=torch.Generator().manual_seed(rank))
+    call = torch.compile(compiled, fullgraph=True, backend="aot_eager")
+    same = all(equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
+    dist.barrier()
+    os._exit(0 if same else 1)
+
+x, z = torch.randn(5, 4, 3, 6), torch.randn(5, 4, 3, 6)
+INPUTS = {
+    "float32": x,
+    "channels last": x.contiguous(memory_format=torch.channels_last),
+    "other strides": torch.randn(4, 5, 3, 6).transpose(0, 1),
+    "bfloat16": x.bfloat16(),
+}
+SETTINGS = {
+    "": {},
+    ", no affine part": {"affine": False},
+    ", no running statistics": {"track_running_stats": False},
+    ", cumulative": {"momentum": None},
+    ", relu": {"activation": "relu"},
+}
+for backend in "aot_eager", "inductor":
+    for kind, settings in SETTINGS.items():
+        for name, given in INPUTS.items() if not kind else [("float32", x)]:
+            what = f"{backend}, {name}{kind}"
+            with tap.part(what):
+                torch.compiler.reset()
+                plain, compiled = pair(**settings)
+                call = torch.compile(compiled, fullgraph=True, backend=backend)
+                for number in range(2):
+                    same = equal(step(plain, plain, given), step(call, compiled, given))
+                    tap.ok(same, f"{what}: the bits of the interpreter, pass {number}")
+    with tap.part(f"{backend}, residual"):
+        torch.compiler.reset()
+        plain, compiled = pair(activation="relu")
+        call = torch.compile(compiled, fullgraph=True, backend=backend)
+        same = equal(step(plain, plain, x, z), step(call, compiled, x, z))
+        tap.ok(same, f"{backend}, residual and relu: the bits of the interpreter")
+    with tap.part(f"{backend}, a network"):
+        network = convert_sync_batchnorm(
+            nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4))
+        )
+        call = torch.compile(network, fullgraph=True, backend=backend)
+        call(x).sum().backward()
+        tap.ok(int(network[3].num_batches_tracked) == 1, f"{backend}: a network in one graph")
+        tap.ok(call(x[:3]).shape == (3, 4, 1, 4), f"{backend}: another size of the batch")
+
+with tap.part("one graph for several layers"):
+    torch.compiler.reset()
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    for _ in range(3):
+        plain, compiled = pair()
+        compiled.name = "another"
+        same = equal(
+            step(plain, plain, x),
+            step(torch.compile(compiled, fullgraph=True, backend=counter), compiled, x),
+        )
+        tap.ok(same, "layers that share a graph: the bits of the interpreter")
+    tap.ok(counter.frame_count == 1, "... which is compiled once", counter.frame_count)
+
+for kind, settings in SETTINGS.items():
+    with tap.part(f"opcheck{kind}"):
+        layer = SyncBatchNorm(4, **settings)
+        running = layer.running_mean, layer.running_var, layer.num_batches_tracked
+        arguments = (x.clone().requires_grad_(), None, layer.weight, layer.bias, *running)
+        torch.library.opcheck(torch.ops.syncbn.forward.default, (*arguments, layer.number))
+        tap.ok(True, f"opcheck of forward{kind}")
+        y, saved, *_ = torch.ops.syncbn.forward(*arguments, layer.number)
+        arguments = torch.randn_like(y), x, False, layer.weight, layer.bias, saved.detach()
+        torch.library.opcheck(
+            torch.ops.syncbn.backward.default,
+            (*arguments, layer.number),
+            test_utils=("test_schema", "test_autograd_registration", "test_faketensor"),
+        )
+        tap.ok(True, f"opcheck of backward{kind}")
+
+with tap.part("two processes"):
+    program = [sys.executable, "-W", "ignore", __file__, folder]
+    ranks = [subprocess.Popen([*program, str(rank)]) for rank in range(2)]
+    tap.ok(wait_for(ranks) == [0, 0], "two processes: the bits of the interpreter")
+tap.end()

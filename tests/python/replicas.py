@@ -1,0 +1,224 @@
+"""DataParallel: the bits of one replica, the same steps each time, errors."""
+
+import copy
+import threading
+
+import torch
+import torch.nn as nn
+from torch.utils.checkpoint import checkpoint
+
+import cases
+import tap
+from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm
+
+torch.set_num_threads(1)
+
+
+def equal(these, those):
+    return len(these) == len(those) and all(torch.equal(a, b) for a, b in zip(these, those))
+
+
+def compute(case, replicas, gradients):
+    """y, dx, dz, gradients of weight and bias, running mean and variance, by replicas."""
+    channels, _space, _dtype, _last, settings, with_residual = cases.CASES[case]
+    x, z, dy, weight, bias = cases.batch(case)
+    layer = SyncBatchNorm(channels, gradients=gradients, name=case, **settings)
+    if layer.affine:
+        with torch.no_grad():
+            layer.weight.copy_(weight)
+            layer.bias.copy_(bias)
+    x.requires_grad_()
+    z.requires_grad_()
+    y = DataParallel(layer, replicas)(*((x, z) if with_residual else (x,)))
+    y.backward(dy)
+    none = torch.empty(0)
+    return [
+        y.detach(),
+        x.grad,
+        z.grad if with_residual else none,
+        *((layer.weight.grad, layer.bias.grad) if layer.affine else (none, none)),
+        layer.running_mean,
+        layer.running_var,
+    ]
+
+
+for case in cases.CASES:
+    with tap.part(case):
+        alone = cases.compute(case, 1, 0, None)
+        for replicas in 1, 2, 3, 4, 16:
+            tap.ok(
+                equal(compute(case, replicas, "group"), alone[:7]),
+                f"{case}: {replicas} replicas have the bits of one",
+            )
+        local = compute(case, 4, "local")
+        tap.ok(
+            all(torch.allclose(a, b, rtol=1e-5, atol=1e-4) for a, b in zip(local[3:5], alone[7:])),
+            f"{case}: the replicas' own gradients add up",
+        )
+
+
+def network():
+    torch.manual_seed(2)
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3),
+        SyncBatchNorm(8, activation="relu"),
+        nn.Conv2d(8, 8, 3),
+        SyncBatchNorm(8),
+        nn.Flatten(),
+        nn.Linear(128, 5),
+    )
+
+
+def train(model, images, labels):
+    """Gradients and buffers after a step with the mean loss of the batch."""
+    nn.functional.cross_entropy(model(images), labels).backward()
+    return [p.grad for p in model.parameters()] + list(model.buffers())
+
+
+images, labels = torch.randn(10, 3, 8, 8), torch.arange(10) % 5
+
+with tap.part("networks"):
+    whole = train(network(), images, labels)
+    split = train(DataParallel(network(), 3), images, labels)
+    tap.ok(
+        all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(whole, split)),
+        "a network's gradients are near those of one replica",
+    )
+    tap.ok(equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again")
+
+    def dropped():
+        model = DataParallel(nn.Sequential(SyncBatchNorm(3), nn.Dropout(0.5)), 3)
+        torch.manual_seed(3)
+        return model(images).detach()
+
+    tap.ok(torch.equal(dropped(), dropped()), "dropout: the same bits for the same seed")
+    threads = threading.active_count()
+    model = DataParallel(network(), 3)
+    for _ in range(20):
+        model(images).sum().backward()
+    tap.ok(threading.active_count() == threads, "threads are used again")
+    tap.ok(
+        list(model.state_dict()) == ["module." + key for key in network().state_dict()],
+        "state_dict is that of torch.nn.DataParallel",
+    )
+    made = copy.deepcopy(model)
+    tap.ok(torch.equal(made(images), model(images)), "deepcopy")
+    plain = network().eval()
+    tap.ok(torch.equal(DataParallel(plain, 3).eval()(images), plain(images)), "eval")
+    recurrent = DataParallel(nn.LSTM(8, 4, batch_first=True), 2)
+    sequences = torch.randn(6, 3, 8)
+    tap.ok(
+        torch.allclose(recurrent(sequences)[0], recurrent.module(sequences)[0], atol=1e-6),
+        "modules that keep their parameters apart (LSTM)",
+    )
+    frozen = network()
+    frozen[0].weight.requires_grad_(False)
+    DataParallel(frozen, 2)(images).sum().backward()
+    tap.ok(
+        frozen[0].weight.grad is None and frozen[0].bias.grad is not None,
+        "parameters without gradients",
+    )
+
+
+class Forms(nn.Module):
+    """Several inputs and outputs, in containers."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = SyncBatchNorm(3)
+        self.seen = []
+
+    def forward(self, pair, *, factor, names):
+        x, mask = pair
+        self.seen.append((len(x), len(mask), factor, names))
+        y = self.norm(x) * factor
+        return {"y": y, "sums": (y.sum(), [mask + 1])}, None
+
+
+with tap.part("containers"):
+    forms = Forms()
+    x, mask = torch.randn(5, 3), torch.arange(5)
+    (result, nothing) = DataParallel(forms, 3)((x, mask), factor=2.0, names=["a"])
+    tap.ok(
+        forms.seen == [(2, 2, 2.0, ["a"]), (2, 2, 2.0, ["a"]), (1, 1, 2.0, ["a"])],
+        "tensors are split, all else goes to each replica",
+        forms.seen,
+    )
+    tap.ok(
+        torch.equal(result["y"], 2 * SyncBatchNorm(3)(x))
+        and result["sums"][0].shape == (3,)
+        and torch.equal(result["sums"][1][0], mask + 1)
+        and nothing is None,
+        "results are joined, scalars to a vector",
+    )
+    sideways = DataParallel(nn.Identity(), 2, dim=1)
+    tap.ok(torch.equal(sideways(x), x), "along another dimension")
+
+with tap.part("modes"):
+    layer = SyncBatchNorm(3)
+    with torch.no_grad():
+        tap.ok(not DataParallel(layer, 2)(images).requires_grad, "no_grad")
+    with torch.inference_mode():
+        tap.ok(DataParallel(layer, 2)(images).is_inference(), "inference_mode")
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = DataParallel(network()[:2], 2)(images)
+    tap.ok(y.dtype is torch.bfloat16, "autocast")
+
+
+class Other(nn.Module):
+    """Layers by the number of images."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = convert_sync_batchnorm(
+            nn.ModuleDict({"one": nn.BatchNorm2d(3), "two": nn.BatchNorm2d(3)})
+        )
+
+    def forward(self, x):
+        if len(x) == 4:
+            return x
+        if len(x) == 5:
+            raise KeyError("five")
+        if len(x) == 6:
+            return checkpoint(lambda x: self.model["one"](x).square(), x, use_reentrant=False)
+        return self.model["one" if len(x) == 3 else "two"](x, x if len(x) == 1 else None)
+
+
+with tap.part("errors"):
+    model = DataParallel(Other(), 2)
+    tap.raises(ValueError, "replicas: expected at least 1, got 0", DataParallel, Other(), 0)
+    tap.raises(
+        RuntimeError,
+        'different calls: replica 0 called layer "one", replica 1 called layer "two"',
+        model,
+        torch.randn(5, 3, 2, 2),
+    )
+    tap.raises(
+        RuntimeError,
+        'replica 1 called layer "one", replica 0 has ended',
+        model,
+        torch.randn(7, 3, 2, 2),
+    )
+    tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))
+    tap.raises(
+        RuntimeError,
+        'layer "two": expected a residual in each replica, got 1 of 2',
+        model,
+        torch.randn(3, 3, 2, 2),
+    )
+    tap.raises(
+        RuntimeError,
+        'layer "one": expected a call within the forward pass of its DataParallel',
+        lambda: model(torch.randn(12, 3, 2, 2, requires_grad=True)).sum().backward(),
+    )
+    tap.raises(
+        ValueError,
+        "Expected more than 1 value per channel",
+        DataParallel(SyncBatchNorm(3), 2),
+        torch.randn(1, 3),
+    )
+    text = DataParallel(nn.Module(), 2)
+    text.module.forward = lambda x: "text"
+    tap.raises(TypeError, "result: expected tensors.*got str", text, images)
+    tap.ok(model(torch.randn(4, 3, 2, 2)).shape == (4, 3, 2, 2), "after errors the next call works")
+tap.end()
