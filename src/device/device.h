@@ -13,6 +13,7 @@ typedef struct sbn_replica {
     cl_device_id device;
     size_t compute_units;
     int in_order;                        /* the queue keeps order */
+    int unified;                         /* the device works in the host's memory */
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;

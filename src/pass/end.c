@@ -23,6 +23,9 @@ void sbn__pass_wait(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     const sbn_communicator *c = &group->communicator;
+    /* Before it asks them: a driver may have to do something to answer. */
+    if (pass->stage == SBN_STAGE_LOCAL)
+        sbn__start_wait(pass);
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
         sbn__progress(group);

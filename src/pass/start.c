@@ -109,7 +109,9 @@ void sbn__start_on_devices(sbn_pass *pass)
         take(pass, combine_last, format);
         order(pass);
     }
-    sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
+    /* The end of a pass that is made at once comes now, and flushes for both. */
+    if (!pass->at_once)
+        sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
@@ -127,6 +129,7 @@ void sbn__start_on_host(sbn_pass *pass)
         sbn__pass_error(pass, pass->layer_passes,
                         sbn__request_reserve(&pass->sums, words, "the words of a pass"));
     take(pass, reduce, pass->format);
+    sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
 }
 
 int sbn__start_arrived(sbn_pass *pass)

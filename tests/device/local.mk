@@ -16,6 +16,7 @@ tests_device_combine_SOURCES = \
 	tests/device/combine.h \
 	tests/device/combine_rows.c \
 	tests/device/combine_sums.c
+tests_device_device_memory_LDFLAGS = $(wraps)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_programs_LDFLAGS = $(wraps)
 tests_device_shared_programs_LDFLAGS = $(wraps)
