@@ -15,9 +15,9 @@
         global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
         uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, global float *restrict coefficients, \
-        global double *restrict moments, global float *restrict running, uint tracks, \
-        double weight, double unbiased, long batches FORWARD_FUSION_PARAMETERS
+        number eps, uint clamps, global float *restrict coefficients, \
+        global number *restrict moments, global float *restrict running, uint tracks, \
+        number weight, number unbiased, long batches FORWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
@@ -25,9 +25,9 @@
                     c + width, channels, repeat, count, eps, clamps, coefficients, moments)
 
 /* The running statistics of a strip, and the count of batches once. */
-static void track_strip(uint c, uint width, uint channels, global const double *moments,
-                        global float *restrict running, uint tracks, double weight,
-                        double unbiased, long batches)
+static void track_strip(uint c, uint width, uint channels, global const number *moments,
+                        global float *restrict running, uint tracks, number weight,
+                        number unbiased, long batches)
 {
     if (tracks)
         track(c, width, channels, moments, running, weight, unbiased);

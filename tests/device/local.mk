@@ -8,6 +8,7 @@ device_tests = \
 	tests/device/kernels \
 	tests/device/programs \
 	tests/device/shared_programs \
+	tests/device/soft_doubles \
 	tests/device/tuned_plans \
 	tests/device/tuning
 check_PROGRAMS += $(device_tests)

@@ -130,6 +130,11 @@ static void checks(void)
     for (int on_host = 0; on_host < 2; ++on_host)
         check_commands(&problems[3], NULL, on_host);
     check_late_input(&problems[3], NULL, 1);
+    /* Devices without doubles combine, too. */
+    training_options = "-D NO_DOUBLES";
+    check_bits(&problems[0], queues[0]);
+    check_bits(&problems[6], queues[0]);
+    check_bits(&problems[8], queues[0]);
     clReleaseCommandQueue(queues[1]);
     programs_release();
 }

@@ -4,6 +4,7 @@
 #include "pass/on_device_training.h"
 
 fixture training_device;
+const char *training_options = "";
 
 static size_t replicas_of(const problem *p)
 {
@@ -41,6 +42,7 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
     of_group.queues = t->queues;
     of_group.replicas = t->replicas;
+    of_group.build_options = training_options;
     must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)

@@ -34,6 +34,9 @@ typedef struct training {
     sbn_shard shards[MOST_REPLICAS];
 } training;
 
+/* For the compiler; "": none. */
+extern const char *training_options;
+
 /* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);
 void training_close(training *t);
