@@ -4,6 +4,9 @@
  */
 #if COMBINES && !HAS_DOUBLES
 
+/* Inlined everywhere they would be four times the instructions of the kernels that combine (dg2). */
+#define OUT_OF_LINE static __attribute__((noinline))
+
 #define SIGN_BIT 0x8000000000000000UL
 #define EXPONENT_BITS 0x7ff0000000000000UL
 #define FRACTION_BITS 0x000fffffffffffffUL
@@ -51,7 +54,7 @@ static ulong soft_round(ulong digits, int drop)
  * digits 2^(exponent - 62) as a number, with 2^62 <= digits < 2^63 and the last digit 1 if anything
  * was left out below it. What rounding carries over joins the exponent.
  */
-static ulong soft_pack(ulong sign, int exponent, ulong digits)
+OUT_OF_LINE ulong soft_pack(ulong sign, int exponent, ulong digits)
 {
     if (exponent > 1023)
         return sign | EXPONENT_BITS;
@@ -62,7 +65,7 @@ static ulong soft_pack(ulong sign, int exponent, ulong digits)
     return sign | (above + soft_round(digits, 10 + below_normal));
 }
 
-static ulong soft_sum(ulong a, ulong b)
+OUT_OF_LINE ulong soft_sum(ulong a, ulong b)
 {
     const bool swaps = (a & ~SIGN_BIT) < (b & ~SIGN_BIT);
     const ulong large = swaps ? b : a, small = swaps ? a : b;
@@ -83,7 +86,7 @@ static ulong soft_sum(ulong a, ulong b)
     return soft_pack(large & SIGN_BIT, soft_exponent(large) + 1 - up, sum << up);
 }
 
-static ulong soft_product(ulong a, ulong b)
+OUT_OF_LINE ulong soft_product(ulong a, ulong b)
 {
     const ulong sign = (a ^ b) & SIGN_BIT;
     const bool is_zero = soft_is_zero(a) || soft_is_zero(b);
@@ -100,7 +103,7 @@ static ulong soft_product(ulong a, ulong b)
 }
 
 /* Digit by digit: compilers would unroll the loop into thousands of instructions. */
-static ulong soft_quotient(ulong a, ulong b)
+OUT_OF_LINE ulong soft_quotient(ulong a, ulong b)
 {
     const ulong sign = (a ^ b) & SIGN_BIT;
     const bool is_zero = soft_is_zero(a) || soft_is_infinite(b);
@@ -123,7 +126,7 @@ static ulong soft_quotient(ulong a, ulong b)
     return soft_pack(sign, soft_exponent(a) - soft_exponent(b) - less, digits << 8 | (rest != 0));
 }
 
-static ulong soft_root(ulong a)
+OUT_OF_LINE ulong soft_root(ulong a)
 {
     if (soft_is_zero(a) || soft_is_nan(a))
         return a;
@@ -152,7 +155,7 @@ static bool soft_exceeds(ulong a, ulong b)
     return x > y && !soft_is_nan(a) && !soft_is_nan(b);
 }
 
-static float soft_to_float(ulong a)
+OUT_OF_LINE float soft_to_float(ulong a)
 {
     const uint sign = (uint)(a >> 32) & 0x80000000u;
     const int exponent = soft_exponent(a);
@@ -167,7 +170,7 @@ static float soft_to_float(ulong a)
     return as_float(sign | (above + (uint)soft_round(soft_digits(a) << 10, 39 + below_normal)));
 }
 
-static ulong soft_of_float(float v)
+OUT_OF_LINE ulong soft_of_float(float v)
 {
     const uint bits = as_uint(v), fraction = bits & 0x7fffffu;
     const int biased = (int)(bits >> 23) & 255;
