@@ -1,15 +1,18 @@
 #!/bin/sh
 # Everything that a machine with a GPU can say about syncbn, by one command and without
 # root: builds with what is there, then `syncbn devices`, the checks, the recorded bits,
-# what the driver says of the kernels and the benchmark on every GPU. Leaves a folder
-# with report.txt, and in it report.tar.gz: the one file to send back.
+# what the driver says of the kernels, what it takes for launches and each command of a
+# pass, and the benchmark on every GPU, in about ten minutes. Leaves a folder with
+# report.txt, and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
 #     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
 #     --packages DIR   Debian packages (*.deb) to unpack for what is missing, where
 #                      apt-get cannot download them
 #     --build DIR      a build directory that is there already
-#     --seconds S      to time each problem of the benchmark (2)
+#     --seconds S      to time each problem of the benchmark (1)
+#     --full           all lists of problems and of the benchmark, and on NVIDIA's other
+#                      limits of registers: half an hour
 #     --quick          a short list of each: shows that everything works
 #     --model          downloads code generators (Debian, PyPI; 500 MB) and sets the model
 #                      of make check-offline beside each time; without it that is left to
@@ -35,7 +38,7 @@
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-out=gpu-report packages='' build='' seconds=2 quick=no devices=gpu form='' model=no
+out=gpu-report packages='' build='' seconds=1 quick=no full=no devices=gpu form='' model=no
 
 usage() {
     sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
@@ -52,6 +55,7 @@ while [ $# -gt 0 ]; do
         --seconds) seconds=$2 ;;
         esac
         shift ;;
+    --full) full=yes ;;
     --quick) quick=yes ;;
     --model) model=yes ;;
     --rehearse) devices='' form=gpu ;;
@@ -319,12 +323,13 @@ else
 fi
 cd "$build" || exit 1
 logged make make tools/syncbn/syncbn tools/offline/library \
-    tools/offline/resources
+    tools/offline/resources tools/offline/launches
 name_drivers
 
-# Compiled programs stay in the folder.
-XDG_CACHE_HOME=$out/cache
-export XDG_CACHE_HOME
+# Compiled programs stay in the folder, and drivers' own caches.
+XDG_CACHE_HOME=$out/cache CUDA_CACHE_PATH=$out/cache/cuda NEO_CACHE_DIR=$out/cache/neo
+AMD_COMGR_CACHE_DIR=$out/cache/comgr
+export XDG_CACHE_HOME CUDA_CACHE_PATH NEO_CACHE_DIR AMD_COMGR_CACHE_DIR
 
 say
 # It fails, after the list, where no device can be used.
@@ -337,8 +342,22 @@ if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
     exit 77
 fi
 ! command -v nvidia-smi > /dev/null ||
-    nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader \
-        2> /dev/null | tee -a "$out/report.txt"
+    nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,pcie.link.gen.current,pcie.link.width.current \
+        --format=csv,noheader 2> /dev/null | tee -a "$out/report.txt"
+
+# Before anything else is compiled, so that the first build of each program is one.
+say
+say '--- what calls, builds and the commands of a pass take'
+list=$top/tools/bench/lists/resnet50_batch2
+if [ $quick = yes ]; then
+    list=$out/launches.list
+    printf 'mb2ic64ih14iw14\nmb2ic64ih14iw14,last,relu\n' > "$list"
+fi
+rm -rf "$out/programs" && mkdir "$out/programs" || exit 1
+# shellcheck disable=SC2086
+step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
+grep -E '^(device|latency|build)' "$out/launches.txt" | tee -a "$out/report.txt"
+say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of them"
 
 say
 say '--- the recorded bits, and the results within their tolerances'
@@ -347,7 +366,7 @@ check bits --json "$out/bits.json" --file "$top/tests/pass/golden"
 check bits_of_three --replicas 3 --file "$top/tests/pass/golden"
 for list in "$top"/tests/inputs/*; do
     name=${list##*/}
-    [ $quick = no ] || [ "$name" = shapes_basic ] || continue
+    [ $full = yes ] || [ "$name" = shapes_basic ] || continue
     check "check_$name" --file "$list"
 done
 
@@ -365,14 +384,16 @@ if [ $quick = yes ]; then
     set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
 else
     set -- --seconds "$seconds"
-    for list in gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps; do
+    lists='gpu resnet50_batch2 fixed_cost'
+    [ $full = no ] || lists='gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps'
+    for list in $lists; do
         set -- "$@" --file "$top/tools/bench/lists/$list"
     done
 fi
 step bench syncbn bench --json "$out/bench.json" "$@"
 say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
 # Other limits of NVIDIA's registers than src/program/compiler_options.c has, which no GPU has judged.
-if grep -q NVIDIA "$out/devices.txt"; then
+if [ $full = yes ] && grep -q NVIDIA "$out/devices.txt"; then
     for limit in 64 80 128 255; do
         step "bench_$limit" syncbn bench --build-options "-cl-nv-maxrregcount=$limit" \
             --json "$out/bench_$limit.json" --seconds "$seconds" --file "$top/tools/bench/lists/gpu"

@@ -5,8 +5,8 @@
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
-                      global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                      global const double *restrict moments, global float *restrict gradients,
+                      global uchar *restrict repeat, ulong count, number eps, uint clamps,
+                      global const number *restrict moments, global float *restrict gradients,
                       global const long *restrict own, uint own_slices, uint is_own)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;

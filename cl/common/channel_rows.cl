@@ -1,51 +1,50 @@
 /* Loads and stores ABREAST channels (channels.cl) of a row that has one number per channel. */
 #if COMBINES
 
-/* The values of ABREAST channels of a row, of which only `count` exist. */
-static doubles load_doubles(global const double *row, uint count)
-{
+/*
+ * The values of ABREAST channels of a row, of which only `count` exist, are loaded and stored by way
+ * of an array where that is fewer.
+ */
 #if ABREAST > 1
-    if (count >= ABREAST)
-        return vload16(0, row);
-    double each[ABREAST];
-    for (uint j = 0; j < ABREAST; ++j)
-        each[j] = j < count ? row[j] : 1.0;
-    return vload16(0, each);
-#else
-    return *row;
-#endif
-}
-
-static void store_doubles(doubles v, global double *row, uint count)
-{
-#if ABREAST > 1
-    if (count >= ABREAST) {
-        vstore16(v, 0, row);
-        return;
-    }
-    double each[ABREAST];
-    vstore16(v, 0, each);
-    for (uint j = 0; j < count; ++j)
+#define LOAD_SOME(type, row, count) \
+    if (count >= ABREAST) \
+        return LOAD_CHANNELS(row); \
+    type each[ABREAST]; \
+    for (uint j = 0; j < ABREAST; ++j) \
+        each[j] = j < count ? row[j] : 1; \
+    return LOAD_CHANNELS(each);
+#define STORE_SOME(type, v, row, count) \
+    if (count >= ABREAST) { \
+        STORE_CHANNELS(v, row); \
+        return; \
+    } \
+    type each[ABREAST]; \
+    STORE_CHANNELS(v, each); \
+    for (uint j = 0; j < count; ++j) \
         row[j] = each[j];
 #else
-    *row = v;
+#define LOAD_SOME(type, row, count) return *row;
+#define STORE_SOME(type, v, row, count) *row = v;
 #endif
+
+static doubles load_doubles(global const number *row, uint count)
+{
+    LOAD_SOME(number, row, count)
+}
+
+static floats load_floats(global const float *row, uint count)
+{
+    LOAD_SOME(float, row, count)
+}
+
+static void store_doubles(doubles v, global number *row, uint count)
+{
+    STORE_SOME(number, v, row, count)
 }
 
 static void store_floats(floats v, global float *row, uint count)
 {
-#if ABREAST > 1
-    if (count >= ABREAST) {
-        vstore16(v, 0, row);
-        return;
-    }
-    float each[ABREAST];
-    vstore16(v, 0, each);
-    for (uint j = 0; j < count; ++j)
-        row[j] = each[j];
-#else
-    *row = v;
-#endif
+    STORE_SOME(float, v, row, count)
 }
 
 static void store_truths(words truth, global uchar *row, uint count)

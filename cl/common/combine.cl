@@ -10,7 +10,7 @@
  * channel:
  *
  *   coefficients  the table of src/layer/moments.h
- *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
+ *   moments       numbers: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
  *   gradients     the table of a backward pass
  *   means, vars   running means and variances, from their offsets on
  *   layers        the layer's own of both, then the count of batches, a long
@@ -62,9 +62,4 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
             limbs[k] = LOAD_CHANNELS(each + k * ABREAST);                                          \
         *(flags) = LOAD_CHANNELS(flags_of_each);                                                   \
     } while (0)
-#if ABREAST > 1
-#define LOAD_CHANNELS(p) vload16(0, p)
-#else
-#define LOAD_CHANNELS(p) (*(p))
-#endif
 #endif

@@ -13,15 +13,15 @@ static void sums_of(private const signed_words *limbs, private doubles *first,
 }
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
-static void put_gradients(uint c, uint some, uint channels, double n, words clamped,
+static void put_gradients(uint c, uint some, uint channels, number n, words clamped,
                           doubles invstd, doubles dy, doubles dy_xmu, doubles own_dy,
                           doubles own_scaled, global float *gradients)
 {
-    const doubles mean_dy = divide_exactly(dy, n), invvar = invstd * invstd;
-    const doubles scaled = invvar * dy_xmu;
+    const doubles mean_dy = divide_exactly(dy, n), invvar = TIMES(invstd, invstd);
+    const doubles scaled = TIMES(invvar, dy_xmu);
     /* Where dy is not finite k is NaN, of which dx is NaN. */
-    const words is_constant = clamped & TRUTH(fabs(dy) < (doubles)INFINITY);
-    const doubles k = choose_double(is_constant, 0.0, divide_exactly(scaled, n));
+    const words is_constant = clamped & is_finite(dy);
+    const doubles k = choose_double(is_constant, ZERO, divide_exactly(scaled, n));
     store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, channels) + c, some);
     store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, channels) + c, some);
     store_floats(upper_float(k), gradients + table_row(ROW_K, channels) + c, some);
@@ -35,8 +35,8 @@ static void put_gradients(uint c, uint some, uint channels, double n, words clam
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
 static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                             uint channels, global uchar *repeat, ulong count, double eps,
-                             uint clamps, global const double *moments, global float *gradients,
+                             uint channels, global uchar *repeat, ulong count, number eps,
+                             uint clamps, global const number *moments, global float *gradients,
                              global const long *own, uint own_slices, uint is_own)
 {
     for (uint c = begin; c < end; c += ABREAST) {
@@ -54,21 +54,21 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
         sums_of(limbs, &sum, &product);
         const doubles dy = sum_dy_of(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
-        doubles own_dy = dy, own_scaled = dy_xmu * invstd;
+        doubles own_dy = dy, own_scaled = TIMES(dy_xmu, invstd);
         if (!WIDE)
-            store_truths(needs_wide(flags, TRUTH(invstd > 0x1p12)), repeat + c, some);
+            store_truths(needs_wide(flags, EXCEEDS(invstd, NUMBER(0x40b0000000000000UL))), repeat + c, some);
         /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
         if (is_own && own_slices == 0)
-            own_dy = own_scaled = 0.0;
+            own_dy = own_scaled = ZERO;
         else if (is_own) {
             ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, own, own_slices, own, 0, own, 0,
                         own, 0);
             sums_of(limbs, &sum, &product);
             own_dy = sum_dy_of(sum, flags);
-            own_scaled = sum_dy_xmu_of(sum, product, flags, mean) * invstd;
+            own_scaled = TIMES(sum_dy_xmu_of(sum, product, flags, mean), invstd);
         }
-        put_gradients(c, some, channels, convert_double(count),
-                      clamps ? TRUTH(var < eps) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
+        put_gradients(c, some, channels, OF_COUNT(count),
+                      clamps ? EXCEEDS(eps, var) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
                       gradients);
     }
 }

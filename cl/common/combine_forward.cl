@@ -18,11 +18,11 @@ static void sums_of(private const signed_words *limbs, ulong count, private doub
 
 /* Stores the statistics of the `some` channels from c on. */
 static void put_statistics(uint c, uint some, uint channels, doubles mean, doubles var,
-                           doubles invstd, global float *coefficients, global double *moments)
+                           doubles invstd, global float *coefficients, global number *moments)
 {
     store_floats(upper_float(mean), coefficients + table_row(ROW_MEAN_HIGH, channels) + c, some);
     store_floats(lower_float(mean), coefficients + table_row(ROW_MEAN_LOW, channels) + c, some);
-    store_floats(upper_float(choose_double(TRUTH(invstd == (doubles)INFINITY), QUIET_NAN, invstd)),
+    store_floats(upper_float(choose_double(is_finite(invstd), invstd, QUIET_NAN)),
                  coefficients + table_row(ROW_INVSTD, channels) + c, some);
     store_doubles(mean, moments + table_row(MOMENT_MEAN, channels) + c, some);
     store_doubles(var, moments + table_row(MOMENT_VAR, channels) + c, some);
@@ -34,34 +34,40 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
  * those that must be repeated.
  */
 static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
-                            uint channels, double n, double eps, uint clamps,
-                            global float *coefficients, global double *moments)
+                            uint channels, number n, number eps, uint clamps,
+                            global float *coefficients, global number *moments)
 {
     const doubles mean = mean_of(first, flags, n), var = variance_of(n2_var, flags, n);
     const doubles invstd = invstd_of(var, eps, clamps);
     put_statistics(c, some, channels, mean, var, invstd, coefficients, moments);
-    return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
+    return WIDE ? (words)0 : needs_wide(flags, EXCEEDS(invstd, NUMBER(0x4170000000000000UL)));
+}
+
+/* Updates `some` channels of a row of running statistics by values of a weight. */
+static void track_row(global float *row, doubles values, number weight, uint some)
+{
+    const doubles new = TIMES(weight, values);
+    const doubles old = TIMES(MINUS(ONE, weight), OF_FLOATS(load_floats(row, some)));
+    store_floats(TO_FLOATS(PLUS(old, new)), row, some);
 }
 
 #define TRACKING \
     global float *restrict means, ulong means_offset, global float *restrict vars, \
-        ulong vars_offset, global long *layers, uint tracks, uint counts, double weight, \
-        double unbiased, long batches
+        ulong vars_offset, global long *layers, uint tracks, uint counts, number weight, \
+        number unbiased, long batches
 
 /*
  * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
  * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint some, uint channels, global const double *moments, TRACKING)
+static void track(uint c, uint some, uint channels, global const number *moments, TRACKING)
 {
-    const double old = 1.0 - weight;
-    for (uint i = c; tracks && i < c + some; ++i) {
-        const double mean = weight * moments[table_row(MOMENT_MEAN, channels) + i];
-        const double unbiased_var = moments[table_row(MOMENT_VAR, channels) + i] * unbiased;
-        const double var = weight * unbiased_var, was_mean = old * means[means_offset + i];
-        const double was_var = old * vars[vars_offset + i];
-        means[means_offset + i] = convert_float(was_mean + mean);
-        vars[vars_offset + i] = convert_float(was_var + var);
+    for (uint i = c; tracks && i < c + some; i += ABREAST) {
+        const uint count = min((uint)ABREAST, c + some - i);
+        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + i, count);
+        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + i, count);
+        track_row(means + means_offset + i, mean, weight, count);
+        track_row(vars + vars_offset + i, TIMES(var, unbiased), weight, count);
     }
     if (counts && c == 0)
         layers[channels] = batches;
@@ -69,8 +75,8 @@ static void track(uint c, uint some, uint channels, global const double *moments
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
 static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                            uint channels, global uchar *repeat, ulong count, double eps,
-                            uint clamps, global float *coefficients, global double *moments)
+                            uint channels, global uchar *repeat, ulong count, number eps,
+                            uint clamps, global float *coefficients, global number *moments)
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
@@ -83,7 +89,7 @@ static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint beg
                     slices2, from3, slices3);
         sums_of(limbs, count, &sum, &n2_var);
         const words again = finish_forward(sum, n2_var, flags, c, some, channels,
-                                           convert_double(count), eps, clamps, coefficients,
+                                           OF_COUNT(count), eps, clamps, coefficients,
                                            moments);
         if (!WIDE)
             store_truths(again, repeat + c, some);

@@ -14,8 +14,12 @@
  * src/exact/format.c and src/program/kernel_constants.c.
  */
 #pragma OPENCL FP_CONTRACT OFF
-#ifdef cl_khr_fp64
+/* With -D NO_DOUBLES a device does without those that it has: a test. */
+#if defined(cl_khr_fp64) && !defined(NO_DOUBLES)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#define HAS_DOUBLES 1
+#else
+#define HAS_DOUBLES 0
 #endif
 
 #ifndef BLOCK
@@ -69,17 +73,9 @@
 #define ANY(mask) any(mask)
 #endif
 
-/* Do kernels sum, and do they combine, with doubles? */
-#if NATIVE && defined(cl_khr_fp64)
-#define SUMS_DOUBLES 1
-#else
-#define SUMS_DOUBLES 0
-#endif
-#if defined(cl_khr_fp64) && (NATIVE || !CPU_FORM)
-#define COMBINES 1
-#else
-#define COMBINES 0
-#endif
+/* Do kernels sum with doubles, and do they combine? */
+#define SUMS_DOUBLES (NATIVE && HAS_DOUBLES)
+#define COMBINES (NATIVE || !CPU_FORM)
 
 /* Prefetches the cache line at p, where the compiler can. */
 #if NATIVE && defined(__has_builtin)

@@ -6,8 +6,8 @@
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
-                     global uchar *restrict repeat, ulong count, double eps, uint clamps,
-                     global float *restrict coefficients, global double *moments,
+                     global uchar *restrict repeat, ulong count, number eps, uint clamps,
+                     global float *restrict coefficients, global number *moments,
                      TRACKING)
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;

@@ -84,6 +84,6 @@ static doubles n2_variance(private const words *sum, private const words *square
     const words borrow2 = below(a2, q2) + below(less2, borrow1);
     const words less3 = a3 - q3, r3 = less3 - borrow2;
     const words none = TRUTH(a3 < q3) | TRUTH(less3 < borrow2) | negative;
-    return choose_double(none, 0.0, round_four(a0 - q0, r1, r2, r3, exponent));
+    return choose_double(none, ZERO, round_four(a0 - q0, r1, r2, r3, exponent));
 }
 #endif

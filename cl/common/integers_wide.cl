@@ -39,7 +39,7 @@ static ulong words_of(private const long *limbs, int count, private ulong *numbe
 }
 
 /* The number's value times 2^exponent, rounded once. */
-static double double_of(private const ulong *number, int size, int exponent)
+static doubles double_of(private const ulong *number, int size, int exponent)
 {
     int top = size - 1;
     while (top > 0 && number[top] == 0)
@@ -66,7 +66,7 @@ static void add_multiple(private ulong *number, int size, int place, ulong a, ul
 }
 
 /* n^2 times the variance, (n squares 2^shift - sum^2) 2^exponent, rounded once; 0 if negative. */
-static double n2_variance(private const ulong *sum, private const ulong *squares, ulong negative,
+static doubles n2_variance(private const ulong *sum, private const ulong *squares, ulong negative,
                           ulong n, int shift, int exponent)
 {
     ulong number[VARIANCE_WORDS], square[VARIANCE_WORDS];
@@ -90,6 +90,6 @@ static double n2_variance(private const ulong *sum, private const ulong *squares
         number[i] = less - borrow;
         borrow = borrowed;
     }
-    return borrow || negative ? 0.0 : double_of(number, VARIANCE_WORDS, exponent);
+    return borrow || negative ? ZERO : double_of(number, VARIANCE_WORDS, exponent);
 }
 #endif

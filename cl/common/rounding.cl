@@ -12,7 +12,7 @@ static words choose(words condition, words a, words b)
 
 static doubles choose_double(words condition, doubles a, doubles b)
 {
-    return AS_CHANNELS(double, choose(condition, AS_CHANNELS(ulong, a), AS_CHANNELS(ulong, b)));
+    return OF_BITS(choose(condition, BITS(a), BITS(b)));
 }
 
 /* The high half of a b. */
@@ -26,12 +26,6 @@ static words high_product(words a, words b)
 #else
     return mul_hi(a, b);
 #endif
-}
-
-/* 2^exponent, which must be a normal double. */
-static doubles power_of_two(signed_words exponent)
-{
-    return AS_CHANNELS(double, (exponent + 1023) << 52);
 }
 
 /*
@@ -48,22 +42,26 @@ static words beyond(words a, words shift)
 }
 
 /*
- * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: the conversion gets
- * 63 bits, the lowest of which is 1 if anything below it is. If high is 0, so are low and sticky.
+ * (high 2^64 + low + sticky) 2^exponent, a normal double or 0, rounded once to nearest, ties to even:
+ * of 63 bits, the lowest of which is 1 if anything below it is. If high is 0, so are low and sticky.
  */
 static doubles round_words(words high, words low, words sticky, signed_words exponent)
 {
     const words shift = clz(high) & 63;
     const words head = high << shift | beyond(low, shift);
     const words rest = (head & 1) | (low << shift) | sticky;
-    const words rounded = head >> 1 | (TRUTH(rest != 0) & 1);
-    return CONVERT_CHANNELS(double, AS_CHANNELS(long, rounded)) *
-           power_of_two(exponent + 65 - AS_CHANNELS(long, shift));
+    const words digits = head >> 1 | (TRUTH(rest != 0) & 1);
+    const signed_words above = exponent + 65 - AS_CHANNELS(long, shift);
+#if HAS_DOUBLES
+    return CONVERT_CHANNELS(double, AS_CHANNELS(long, digits)) * OF_BITS((above + 1023) << 52);
+#else
+    return high == 0 ? ZERO : soft_pack(0, (int)above + 62, digits);
+#endif
 }
 
 /* v >= 0, or -v where the condition holds. */
 static doubles negative_where(words condition, doubles v)
 {
-    return AS_CHANNELS(double, AS_CHANNELS(ulong, v) | (condition & 0x8000000000000000UL));
+    return OF_BITS(BITS(v) | (condition & 0x8000000000000000UL));
 }
 #endif

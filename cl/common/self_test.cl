@@ -8,7 +8,7 @@
  *
  * One work-group: a work-item computes WIDTH cases, in the types that the kernels use. `terms` is
  * an argument so that the compiler cannot unroll the loop of a sum. After the last row of integers
- * there are two flags: whether the kernels sum, and whether they combine, with doubles.
+ * there are two flags: whether the kernels sum with doubles, and whether they combine.
  */
 #if CPU_FORM
 #define SELF_TEST_ITEMS 1
@@ -103,18 +103,24 @@ static void self_test_summing(global const float *reals, global ulong *integer_r
 #endif
 
 #if COMBINES
+#define DOUBLES_OF(row, operand) \
+    OF_FLOATS(LOAD_CHANNELS(reals + ((row) * 3 + (operand)) * CASES + at))
+#define LONG_OF(row, operand) \
+    CONVERT_CHANNELS(long, LOAD_CHANNELS(reals + ((row) * 3 + (operand)) * CASES + at))
+#define PUT_WORDS(row, v) STORE_CHANNELS(v, integer_results + (row) * CASES + at)
+
 static void self_test_combining(global const float *reals, global ulong *integer_results, uint at)
 {
-#define DOUBLES_OF(row, operand) CONVERT(double, REALS(row, operand))
-    const doubles square_root = root(DOUBLES_OF(12, 0)), b13 = DOUBLES_OF(13, 1);
-    const doubles sum13 = DOUBLES_OF(13, 0) + b13, square = sum13 * sum13;
-    const wides high14 = CONVERT(long, REALS(14, 0)), low14 = CONVERT(long, REALS(14, 1));
-    const doubles sum15 = DOUBLES_OF(15, 0) + DOUBLES_OF(15, 1);
-    PUT_INTEGERS(17, divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1)));
-    PUT_INTEGERS(18, square_root);
-    PUT_INTEGERS(19, square - (sum13 + b13));
-    PUT_INTEGERS(20, CONVERT(double, high14 * (1L << 38) + low14));
-    PUT_INTEGERS(21, CONVERT(ulong, AS(uint, CONVERT(float, sum15))));
+    const doubles a13 = DOUBLES_OF(13, 0), b13 = DOUBLES_OF(13, 1);
+    const doubles sum13 = PLUS(a13, b13), square = TIMES(sum13, sum13);
+    const signed_words sum14 = LONG_OF(14, 0) * (1L << 38) + LONG_OF(14, 1);
+    const words minus14 = TRUTH(sum14 < 0);
+    const doubles sum15 = PLUS(DOUBLES_OF(15, 0), DOUBLES_OF(15, 1));
+    PUT_WORDS(17, BITS(divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1))));
+    PUT_WORDS(18, BITS(root(DOUBLES_OF(12, 0))));
+    PUT_WORDS(19, BITS(MINUS(square, PLUS(sum13, b13))));
+    PUT_WORDS(20, BITS(negative_where(minus14, round_words(abs(sum14), 0, 0, -64))));
+    PUT_WORDS(21, CONVERT_CHANNELS(ulong, AS_CHANNELS(uint, TO_FLOATS(sum15))));
 }
 #endif
 
@@ -130,7 +136,8 @@ void self_test(global const float *restrict reals, global const ulong *restrict 
     self_test_summing(reals, integer_results, at);
 #endif
 #if COMBINES
-    self_test_combining(reals, integer_results, at);
+    for (uint i = at; i < at + WIDTH; i += ABREAST)
+        self_test_combining(reals, integer_results, i);
 #endif
     if (at == 0) {
         integer_results[22 * CASES] = SUMS_DOUBLES;

@@ -3,19 +3,16 @@
  * src/exact/statistics.c computes on the host. ABREAST channels at once (channels.cl).
  *
  * Sums are integers (integers_narrow.cl, integers_wide.cl) and are rounded to a double once. The
- * rest is +, -, x, / and sqrt of doubles, which cl_khr_fp64 rounds correctly.
+ * rest is +, -, x, / and roots of doubles, which are rounded correctly (doubles.cl).
  */
 #if COMBINES
-
-/* The NaN of C on the host; OpenCL's NAN may have other bits. */
-#define QUIET_NAN as_double(0x7ff8000000000000UL)
 
 /* Inf or NaN as the flags say, else the finite value. */
 static doubles special_or(doubles finite, words flags)
 {
     const words plus = TRUTH((flags & FLAG_PLUS_INF) != 0);
     const words minus = TRUTH((flags & FLAG_MINUS_INF) != 0);
-    const doubles infinite = choose_double(plus, (double)INFINITY, -(double)INFINITY);
+    const doubles infinite = choose_double(plus, INFINITE, NEGATIVE(INFINITE));
     return choose_double(plus & minus, QUIET_NAN, choose_double(plus | minus, infinite, finite));
 }
 
@@ -28,23 +25,23 @@ static words is_special(words flags)
  * Mean and biased variance of n > 0 values, from the first sum, n^2 times the variance,
  * and the flags. src/exact/statistics.c gives the reasons.
  */
-static doubles mean_of(doubles first, words flags, double n)
+static doubles mean_of(doubles first, words flags, number n)
 {
     return special_or(divide_exactly(first, n), flags);
 }
 
-static doubles variance_of(doubles n2_var, words flags, double n)
+static doubles variance_of(doubles n2_var, words flags, number n)
 {
     const doubles v = divide_exactly(divide_exactly(n2_var, n), n);
-    const words lost = TRUTH((flags & FLAG_OVERFLOW) != 0) | TRUTH(v > (doubles)FLT_MAX);
-    return choose_double(is_special(flags), QUIET_NAN, choose_double(lost, (double)INFINITY, v));
+    const words lost = TRUTH((flags & FLAG_OVERFLOW) != 0) | EXCEEDS(v, LARGEST_FLOAT);
+    return choose_double(is_special(flags), QUIET_NAN, choose_double(lost, INFINITE, v));
 }
 
 /* 1 / sqrt(var + eps), or, with `clamps`, 1 / sqrt(max(var, eps)); NaN for NaN. */
-static doubles invstd_of(doubles var, double eps, uint clamps)
+static doubles invstd_of(doubles var, number eps, uint clamps)
 {
-    const doubles added = clamps ? choose_double(TRUTH(var < eps), eps, var) : var + eps;
-    return divide_exactly(1.0, root(added));
+    const doubles added = clamps ? choose_double(EXCEEDS(eps, var), eps, var) : PLUS(var, eps);
+    return divide_exactly(ONE, root(added));
 }
 
 /* sum dy, and sum dy (x - mean), from the two sums and the flags. */
@@ -56,23 +53,22 @@ static doubles sum_dy_of(doubles first, words flags)
 static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles mean)
 {
     /* The kernels subtract only the upper float of the mean: the rest in full precision. */
-    const doubles mean_low = mean - CONVERT_CHANNELS(double, CONVERT_CHANNELS(float, mean));
-    const doubles left_out = mean_low * first;
+    const doubles mean_low = MINUS(mean, OF_FLOATS(TO_FLOATS(mean)));
+    const doubles left_out = TIMES(mean_low, first);
     const words lost = is_special(flags) | TRUTH((flags & FLAG_OVERFLOW) != 0);
-    return choose_double(lost, QUIET_NAN, second - left_out);
+    return choose_double(lost, QUIET_NAN, MINUS(second, left_out));
 }
 
 /* A double as the sum of two floats. The lower one of Inf is 0, not the NaN of Inf - Inf. */
 static floats upper_float(doubles value)
 {
-    return CONVERT_CHANNELS(float, value);
+    return TO_FLOATS(value);
 }
 
 static floats lower_float(doubles value)
 {
-    const doubles rest = value - CONVERT_CHANNELS(double, upper_float(value));
-    const words finite = TRUTH(fabs(CONVERT_CHANNELS(double, upper_float(value))) < INFINITY);
-    return CONVERT_CHANNELS(float, choose_double(finite, rest, 0.0));
+    const doubles upper = OF_FLOATS(upper_float(value));
+    return TO_FLOATS(choose_double(is_finite(upper), MINUS(value, upper), ZERO));
 }
 
 /*

@@ -11,8 +11,8 @@
         uint has_dx, global const float *restrict weights, ulong weight_offset, uint affine, \
         uint samples, uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, uint early, global const float *restrict coefficients, \
-        global const double *restrict moments, global float *restrict gradients, \
+        number eps, uint clamps, uint early, global const float *restrict coefficients, \
+        global const number *restrict moments, global float *restrict gradients, \
         global float *restrict weight_grad, ulong weight_grad_offset, uint has_weight_grad, \
         global float *restrict bias_grad, ulong bias_grad_offset, uint has_bias_grad, \
         uint accumulate BACKWARD_FUSION_PARAMETERS

@@ -16,8 +16,8 @@
         global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
         uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
         uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        double eps, uint clamps, uint early, global float *restrict coefficients, \
-        global double *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
+        number eps, uint clamps, uint early, global float *restrict coefficients, \
+        global number *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \

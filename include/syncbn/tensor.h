@@ -90,8 +90,9 @@ typedef enum sbn_memory {
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and outputs. `event`,
  * if not NULL, receives an event that completes with the last of these commands; you release it.
- * After an error *event is NULL. On an in-order queue you need neither. The library flushes queues
- * and never finishes them.
+ * After an error *event is NULL. On an in-order queue you need neither. If an event of the list fails,
+ * the pass's commands do not run and `event` fails; later passes on an in-order queue run all the
+ * same, with what is in the buffers. The library flushes queues and never finishes them.
  *
  * Views (advanced). x, y, dy and dx may each be a slice of the channels of a wider tensor, as in a
  * concatenation. `offset` is that of the slice's first element. The pitch is the number of elements

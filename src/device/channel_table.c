@@ -74,12 +74,17 @@ static int fail_command(const sbn_replica *replica, cl_int state, const char *wh
                      sbn_strerror(state));
 }
 
-/* Adds the last command to the wait list. A failed one is dropped, unless its result is needed. */
+/*
+ * Adds the last command to the wait list. A failed one is dropped, unless its result is needed. A
+ * queue in order needs no list, and is not asked: a driver may have to do something to answer.
+ */
 static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, int needed,
                          sbn_wait *wait)
 {
     cl_event *last = &table->last[replica->index];
     cl_int state = CL_COMPLETE;
+    if (replica->in_order)
+        return SBN_SUCCESS;
     const int status = *last ? sbn__event_state(replica, *last, &state) : SBN_SUCCESS;
     if (status)
         return status;
@@ -94,7 +99,7 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
 
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)
 {
-    const cl_event written = table->written[replica->index];
+    const cl_event written = replica->in_order ? NULL : table->written[replica->index];
     cl_int state = CL_COMPLETE;
     const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
     if (!status && state < 0)

@@ -35,10 +35,10 @@ int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **ho
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);
 
 /*
- * Adds to `wait` what a command that reads the device's copy must wait for: the last command,
- * unless it has failed (for instance by an event of the caller's list) and is over. A copy whose
- * write failed is an error. Once enqueued, the command becomes the last one; if that fails, it has
- * been waited for.
+ * Adds to `wait` what a command that reads the device's copy must wait for on a queue without order:
+ * the last command, unless it has failed (for instance by an event of the caller's list) and is over.
+ * A copy whose write failed is an error. Once enqueued, the command becomes the last one; if that
+ * fails, it has been waited for.
  */
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait);
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,

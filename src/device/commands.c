@@ -8,6 +8,13 @@ void sbn__wait_add(sbn_wait *wait, cl_event event)
         wait->events[wait->count++] = event;
 }
 
+void sbn__wait_behind(sbn_wait *wait, const sbn_replica *replica, const sbn_replica *of,
+                      cl_event event)
+{
+    if (!replica->in_order || of->queue != replica->queue)
+        sbn__wait_add(wait, event);
+}
+
 static const cl_event *list_of(const sbn_wait *wait)
 {
     return wait->count ? wait->events : NULL;
@@ -165,9 +172,9 @@ int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
     return reserve(replica, buffer, size, 0);
 }
 
-int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
+int sbn__reserve_kept(sbn_replica *replica, sbn_device_buffer *buffer, size_t size)
 {
-    return reserve(replica, buffer, size, 1);
+    return reserve(replica, buffer, size, replica->unified);
 }
 
 void sbn__release_buffer(sbn_device_buffer *buffer)

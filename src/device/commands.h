@@ -1,7 +1,7 @@
 /*
  * The few commands that passes enqueue on a replica's queue, their events, and the buffers that they
  * work on. Every command takes a wait list and returns an event, so that in-order and out-of-order
- * queues are treated alike.
+ * queues are treated alike; on the former the list of what is the queue's own stays empty.
  */
 #ifndef SBN_DEVICE_COMMANDS_H
 #define SBN_DEVICE_COMMANDS_H
@@ -20,6 +20,14 @@ typedef struct sbn_wait {
 } sbn_wait;
 
 void sbn__wait_add(sbn_wait *wait, cl_event event);
+
+/*
+ * The same for a command of the library's that `of` has enqueued, unless the order of the replica's
+ * own queue has it over by then. Drivers may pay for each event that they are told of: AMD's enqueues
+ * a barrier and writes caches back.
+ */
+void sbn__wait_behind(sbn_wait *wait, const sbn_replica *replica, const sbn_replica *of,
+                      cl_event event);
 
 /* A kernel argument: SBN_ARG of a variable. */
 typedef struct sbn_argument {
@@ -79,16 +87,16 @@ void sbn__move_event(cl_event *slot, cl_event *event);
 typedef struct sbn_device_buffer {
     cl_mem mem;
     size_t size;
-    int on_host; /* in memory of the host, which the device reaches */
+    int on_host; /* in memory of the host, which the device works in */
 } sbn_device_buffer;
 
 int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
 
 /*
- * Reserves memory of the host, for what every layer keeps and kernels touch once a pass, so that it
- * takes no device memory.
+ * For what every layer keeps and kernels touch once a pass: where the device works in the host's
+ * memory it takes that, and no device memory. Others would reach it over a bus, in every pass.
  */
-int sbn__reserve_on_host(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
+int sbn__reserve_kept(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
 void sbn__release_buffer(sbn_device_buffer *buffer);
 
 #endif

@@ -62,6 +62,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues[%zu]: expected a command queue, got NULL",
                          index);
     cl_uint units = 1;
+    cl_bool unified = CL_FALSE;
     cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof replica->context,
                                         &replica->context, NULL);
     if (code == CL_SUCCESS)
@@ -80,12 +81,16 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE,
                                sizeof replica->cache_size, &replica->cache_size, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(replica->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified,
+                               &unified, NULL);
     if (code != CL_SUCCESS)
         return sbn__fail_cl(replica, "reading the queue's device", code);
     const int status = sbn_device_check(replica->device);
     if (status != SBN_SUCCESS)
         return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     replica->compute_units = units > 0 ? units : 1;
+    replica->unified = unified != CL_FALSE;
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);
     if (code != CL_SUCCESS)

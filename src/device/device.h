@@ -25,6 +25,7 @@ typedef struct sbn_replica {
     cl_device_id device;
     size_t compute_units;
     int in_order;    /* the queue keeps order */
+    int unified;     /* the device works in the host's memory */
     int host_memory; /* as it is, or copied */
     sbn_host_memory host_memories[SBN_HOST_MEMORIES];
     cl_ulong cache_size, largest_buffer; /* that its kernels address */

@@ -86,7 +86,7 @@ static int create_pair(sbn_kernel *of_forward, sbn_kernel *of_backward, const ke
                                   pair->backward);
 }
 
-/* A device without doubles lacks all kernels that need them. */
+/* Intermediate languages of CPUs lack the kernels that combine: cl/common/common.cl. */
 static int may_lack(int status, int *has)
 {
     *has = !status;

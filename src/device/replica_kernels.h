@@ -37,7 +37,7 @@ typedef struct sbn_kernels {
     sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    /* The CPU form has these by layout, on devices with doubles. */
+    /* The CPU form has these by layout, where it can combine. */
     sbn_kernel forward_whole[SBN_LAYOUTS][SBN_FORMATS], backward_whole[SBN_LAYOUTS][SBN_FORMATS];
 } sbn_kernels;
 
@@ -45,7 +45,7 @@ typedef struct sbn_kernels {
 typedef struct sbn_sum_kernels {
     sbn_kernel add_slices, store_gradients;
     sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
-    int combine; /* the device has doubles, and so the last ones */
+    int combine; /* the device has the last ones */
 } sbn_sum_kernels;
 
 /* The kernels' names. */

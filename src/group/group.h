@@ -24,7 +24,7 @@ struct sbn_group {
     sbn_object object;
     size_t replica_count;
     sbn_replica *replicas;
-    int combines; /* its devices can combine: all in one context, with doubles */
+    int combines; /* its devices can combine: all in one context */
 
     sbn_kernel_form form; /* as configured; a split passes it on */
     char *build_options, *program_cache;

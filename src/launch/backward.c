@@ -117,8 +117,7 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant,
                                                      outputs, coefficients->device[r].mem,
                                                      arguments, OWN_ARGUMENTS)
                                 : OWN_ARGUMENTS;
-    sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->ready[r]);
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
@@ -155,12 +154,9 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
         SBN_ARG(has_weight), SBN_ARG(bias),       SBN_ARG(bias_offset),
         SBN_ARG(has_bias),   SBN_ARG(accumulate), SBN_ARG(channels),
     };
-    sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->ready[r]);
-    sbn__wait_add(&wait, lp->last[r]);
-    int status = sbn__layer_pass_check_last(lp, replica);
-    if (!status)
-        status = sbn__channel_table_wait(gradients, replica, &wait);
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
+    sbn__wait_behind(&wait, replica, replica, lp->last[r]);
+    int status = sbn__channel_table_wait(gradients, replica, &wait);
     if (status)
         return status;
     cl_event stored;

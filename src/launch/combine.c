@@ -46,8 +46,8 @@ static int add_up(sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *fo
         if (status)
             break;
         sbn__move_event(event, &added);
-        *wait = (sbn_wait){{NULL}, 0};
-        sbn__wait_add(wait, *event);
+        *wait = sbn__layer_pass_wait(lp, replica);
+        sbn__wait_behind(wait, replica, replica, *event);
         at += SOURCES - 1;
         sources[at] = (sbn_reduced){work->accumulators.mem, 1};
     }
@@ -138,9 +138,9 @@ int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int format, in
     sbn_reduced sources[SBN_MAX_COMBINED + SOURCES];
     const size_t count = collect(lp->work, replicas, sources);
     cl_event added = NULL, combined = NULL;
-    sbn_wait wait = {{NULL}, 0};
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     for (size_t r = 0; r < replicas; ++r)
-        sbn__wait_add(&wait, lp->work[r].last);
+        sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
     int status = sbn__reserve(replica, &work->repeat, lp->layer->channels);
     if (!status && lp->kind->fills)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);

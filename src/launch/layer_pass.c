@@ -70,18 +70,20 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
     lp->layer = NULL;
 }
 
-int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica)
+sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
-    const cl_event last = lp->last[replica->index];
-    int done;
-    return last ? sbn__event_done(replica, last, &done) : SBN_SUCCESS;
+    sbn_wait wait = {{NULL}, 0};
+    sbn__wait_add(&wait, lp->ready[replica->index]);
+    return wait;
 }
 
-int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp)
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over)
 {
     const sbn_group *group = lp->group;
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && lp->enqueued; ++r) {
+    int status = SBN_SUCCESS, asks = over;
+    for (size_t r = 0; r < group->replica_count; ++r)
+        asks |= !group->replicas[r].in_order || lp->ready[r];
+    for (size_t r = 0; r < group->replica_count && lp->enqueued && asks; ++r) {
         cl_event *last = &lp->work[r].last;
         cl_int state = CL_COMPLETE;
         const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)

@@ -89,11 +89,18 @@ struct sbn_layer_pass {
     size_t channels_size;         /* for which there is room */
 };
 
-/* Fails if a replica's last command of step 3 has failed, which a later command would hide. */
-int sbn__layer_pass_check_last(const sbn_layer_pass *lp, const sbn_replica *replica);
+/*
+ * Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for.
+ * Unless they are `over` they are asked only where queues keep no order or an event of the caller's
+ * may have failed, because a driver may have to do something to answer.
+ */
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over);
 
-/* Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for. */
-int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
+/*
+ * The beginning of every wait list of the pass on a replica: what the caller gave, so that no command
+ * runs where an event of the caller's has failed.
+ */
+sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica);
 
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);

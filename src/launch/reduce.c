@@ -89,16 +89,15 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
     const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
     work->reduced = (sbn_reduced){out, plan.slices};
     work->repeats = NULL;
-    sbn_wait wait = {{NULL}, 0};
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     cl_event reduced = NULL, folded = NULL;
-    sbn__wait_add(&wait, lp->ready[replica->index]);
     /* Work of the narrow format in the same memory. */
-    sbn__wait_add(&wait, work->last);
+    sbn__wait_behind(&wait, replica, replica, work->last);
     status = lp->kind->reduce(lp, replica, format, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {
         const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
-        sbn_wait done = {{NULL}, 0};
-        sbn__wait_add(&done, reduced);
+        sbn_wait done = sbn__layer_pass_wait(lp, replica);
+        sbn__wait_behind(&done, replica, replica, reduced);
         status = sbn__add_slices(lp, replica, fixed, from, work->accumulators.mem, &done, &folded);
     }
     if (reduced)
@@ -125,10 +124,9 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
     work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
     work->repeats = work->repeat.mem;
     /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
-    sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->ready[replica->index]);
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     for (size_t r = 0; r < lp->group->replica_count; ++r)
-        sbn__wait_add(&wait, lp->work[r].last);
+        sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
     status = lp->kind->reduce(lp, replica, format, &plan, &wait, &work->next);
     if (status || !plan.adds_slices)
         return status;
@@ -138,9 +136,9 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
      */
     const cl_mem out = work->partial.mem;
     const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
-    sbn_wait done = {{NULL}, 0};
+    sbn_wait done = sbn__layer_pass_wait(lp, replica);
     cl_event added = NULL;
-    sbn__wait_add(&done, work->next);
+    sbn__wait_behind(&done, replica, replica, work->next);
     status = sbn__add_slices(lp, replica, fixed, from, out, &done, &added);
     if (!status) {
         sbn__move_event(&work->next, &added);

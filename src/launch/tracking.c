@@ -49,11 +49,9 @@ sbn_tracking sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, int on, 
 void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking *tracking, size_t replica,
                         sbn_wait *wait)
 {
+    const sbn_replica *own = &lp->group->replicas[replica];
     if (tracking->counts)
-        sbn__wait_add(wait, lp->layer->running->last);
-    /* Of an empty shard nothing else has waited for the caller's events. */
-    if (tracking->tracks && lp->shapes[replica].values == 0)
-        sbn__wait_add(wait, lp->ready[replica]);
+        sbn__wait_behind(wait, own, own, lp->layer->running->last);
 }
 
 int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking *tracking, sbn_replica *replica,

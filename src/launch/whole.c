@@ -199,9 +199,8 @@ int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
     const size_t r = replica->index;
     sbn_work *work = &lp->work[r];
     cl_event enqueued = NULL;
-    sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->ready[r]);
-    sbn__wait_add(&wait, work->last);
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
+    sbn__wait_behind(&wait, replica, replica, work->last);
     /* The device overwrites what was saved. */
     if (lp->kind->fills)
         lp->saved->filled = 0;

@@ -37,8 +37,8 @@ void sbn__saved_moments_destroy(sbn_saved_moments *moments)
 
 int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica)
 {
-    return sbn__reserve_on_host(replica, &moments->device[replica->index],
-                                sizeof(double) * SBN_MOMENT_ROWS * moments->channels);
+    return sbn__reserve_kept(replica, &moments->device[replica->index],
+                             sizeof(double) * SBN_MOMENT_ROWS * moments->channels);
 }
 
 int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,

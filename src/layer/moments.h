@@ -20,7 +20,7 @@ typedef struct sbn_saved_moments {
     size_t channels, replicas;
     double *mean, *var, *invstd;
     int on_host, on_device;    /* which copies are there */
-    sbn_device_buffer *device; /* per replica, in memory of the host: SBN_MOMENT_ROWS of doubles */
+    sbn_device_buffer *device; /* per replica: SBN_MOMENT_ROWS of doubles */
 } sbn_saved_moments;
 
 /* Returns NULL without memory. */

@@ -103,7 +103,7 @@ int sbn__running_send(sbn_running *running, const sbn_group *group, const char *
     const size_t size = 2 * sizeof(float) * running->channels + sizeof running->batches;
     int status = wait_for_updates(running, group, layer);
     if (!status)
-        status = sbn__reserve_on_host(replica, &running->device, size);
+        status = sbn__reserve_kept(replica, &running->device, size);
     if (!status)
         status = move_all(running, replica, 0);
     /*

@@ -67,13 +67,13 @@ static int devices_combine(const sbn_pass *pass)
 }
 
 /* Layers of a call may add up gradients in one buffer: only one alone is made at once. */
-static void prepare_layer_passes(sbn_pass *pass, size_t count, int at_once)
+static void prepare_layer_passes(sbn_pass *pass, size_t count)
 {
     const int devices = devices_combine(pass);
     sbn_layer_pass *lp = pass->layer_passes;
     pass->start = devices ? sbn__start_on_devices : sbn__start_on_host;
     for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next) {
-        const int status = sbn__layer_pass_prepare(lp, devices, at_once && count == 1);
+        const int status = sbn__layer_pass_prepare(lp, devices, pass->at_once && count == 1);
         sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
 }
@@ -206,7 +206,8 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     const int told = sbn__pass_is_joined(pass) && !pass->group->communicator.dead;
     if (!pass->error || told)
         number_layer_passes(pass);
-    prepare_layer_passes(pass, count, at_once);
+    pass->at_once = at_once;
+    prepare_layer_passes(pass, count);
     check_apart(pass, count);
     open_host(pass, count);
     status = pass->error && !told ? pass->error : launch(pass);

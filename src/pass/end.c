@@ -23,6 +23,9 @@ void sbn__pass_wait(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
     const sbn_communicator *c = &group->communicator;
+    /* Before it asks them: a driver may have to do something to answer. */
+    if (pass->stage == SBN_STAGE_LOCAL)
+        sbn__start_wait(pass);
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
         sbn__progress(group);
@@ -87,10 +90,10 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
         if (lp->host[r].count == 0)
             continue;
         status = sbn__host_close(&lp->host[r], replica);
+        if (!status && lp->last[r])
+            status = sbn__event_wait(replica, lp->last[r]);
         if (!status)
-            status = sbn__layer_pass_check_last(lp, replica);
-        if (!status)
-            status = sbn__layer_pass_check_enqueued(lp);
+            status = sbn__layer_pass_check_enqueued(lp, 1);
         if (!status)
             status = hand_over(lp, replica);
     }

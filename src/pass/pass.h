@@ -23,6 +23,7 @@ struct sbn_pass {
     sbn_group *group;
     sbn_layer_pass *layer_passes; /* NULL: ended */
 
+    int at_once; /* the caller ends it before it does anything else */
     sbn_stage stage;
     int format;                    /* of its pending layer passes */
     void (*start)(sbn_pass *pass); /* enqueues step 1, of src/pass/start.h */

@@ -113,6 +113,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
         return sbn__fail_memory("a pass");
     pass->group = group;
     pass->layer_passes = NULL;
+    pass->at_once = 0;
     pass->stage = SBN_STAGE_HEADER;
     pass->format = SBN_NARROW;
     pass->error = pass->status = SBN_SUCCESS;

@@ -119,7 +119,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
     const char *operation = lp->kind->operation;
-    int status = sbn__layer_pass_check_enqueued(lp);
+    int status = sbn__layer_pass_check_enqueued(lp, 0);
     if (!status)
         status = prepare_memory(lp);
     if (!status)

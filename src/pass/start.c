@@ -114,7 +114,7 @@ static int ends_early(sbn_pass *pass)
     int status = flush(pass->group);
     if (!status) {
         sbn__work_wait(lp->work, 1);
-        status = sbn__layer_pass_check_enqueued(lp);
+        status = sbn__layer_pass_check_enqueued(lp, 1);
     }
     sbn__pass_error(pass, lp, status);
     int repeats = 0;
@@ -141,7 +141,9 @@ void sbn__start_on_devices(sbn_pass *pass)
         if (format == SBN_NARROW && ends_early(pass))
             break;
     }
-    sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
+    /* The end of a pass that is made at once comes now, and flushes for both. */
+    if (!pass->at_once)
+        sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
@@ -159,6 +161,7 @@ void sbn__start_on_host(sbn_pass *pass)
         sbn__pass_error(pass, pass->layer_passes,
                         sbn__request_reserve(&pass->sums, words, "the words of a pass"));
     take(pass, reduce, pass->format);
+    sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
 }
 
 int sbn__start_arrived(sbn_pass *pass)

@@ -60,7 +60,7 @@ static int prepare_host(sbn_layer_pass *lp)
     const sbn_batchnorm *layer = lp->layer;
     float *host;
     sbn__work_wait(lp->work, replicas);
-    int status = sbn__layer_pass_check_enqueued(lp);
+    int status = sbn__layer_pass_check_enqueued(lp, 1);
     sbn__work_clear(lp->work, replicas);
     lp->enqueued = NULL;
     for (size_t r = 0; r < replicas && !status; ++r)

@@ -31,15 +31,15 @@ int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format)
     const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * lp->layer->channels;
     if (lp->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
-    sbn_wait wait = {{NULL}, 0};
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     cl_event read = NULL;
     int status = sbn__staging_reserve(replica, &work->on_host, bytes);
-    sbn__wait_add(&wait, work->last);
+    sbn__wait_behind(&wait, replica, replica, work->last);
     if (!status)
         status = sbn__read(replica, work->accumulators.mem, bytes, work->on_host.at, &wait, &read);
     if (!status)
         sbn__move_event(&work->last, &read);
-    return status ? status : sbn__flush(replica);
+    return status;
 }
 
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)

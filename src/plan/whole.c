@@ -67,7 +67,7 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
     return fair >= WHOLE_ROW && bytes <= sbn__cached_result(replica) ? sbn__at_most(fair, most) : 0;
 }
 
-/* The CPU form has such kernels, where it has doubles to combine by. */
+/* The CPU form has such kernels, where it can combine. */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     if (replica->form != SBN_FORM_CPU || !replica->sum_kernels.combine)

@@ -20,7 +20,7 @@ enum {
 
 /*
  * The kernel's arguments on the host. After the last row of integer results the kernel writes whether
- * the kernels sum with doubles, and whether they combine with them: 1 or 0.
+ * the kernels sum with doubles, and whether they combine: 1 or 0.
  */
 typedef struct sbn_self_test_data {
     float reals[SBN_SELF_TEST_REALS + SBN_SELF_TEST_DOUBLES][3][SBN_SELF_TEST_CASES];

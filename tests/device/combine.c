@@ -1,6 +1,7 @@
 /*
  * The kernels that combine (cl/combine_*.cl) against the host (src/exact/statistics.h): accumulators
- * of all kinds, in both formats and both forms of the kernels, must give the host's bits.
+ * of all kinds, in both formats and both forms of the kernels, and without doubles, must give the
+ * host's bits.
  */
 #include "device/combine.h"
 #include "device/commands.h"
@@ -147,8 +148,9 @@ static void check(const sbn_program *program, int format, int backward)
             expect_backward(&expected, &s, t->count, t->eps, t->flag);
         else
             expect_forward(&expected, &s, t->count, t->eps, t->weight, t->flag);
-        tap_ok(rows_equal(&from_device, &expected), "%s form, %s %s: %llu values, eps %g%s",
-               program->form == SBN_FORM_CPU ? "CPU" : "GPU", f->wide ? "wide" : "narrow",
+        tap_ok(rows_equal(&from_device, &expected), "%s form%s, %s %s: %llu values, eps %g%s",
+               program->form == SBN_FORM_CPU ? "CPU" : "GPU",
+               *program->options ? ", without doubles" : "", f->wide ? "wide" : "narrow",
                backward ? "backward" : "forward", (unsigned long long)t->count, t->eps.eps,
                t->eps.clamp ? ", clamped" : "");
     }
@@ -158,16 +160,20 @@ static void check(const sbn_program *program, int format, int backward)
 
 int main(void)
 {
-    static const sbn_kernel_form forms[] = {SBN_FORM_CPU, SBN_FORM_GPU};
+    static const struct {
+        sbn_kernel_form form;
+        const char *options;
+    } programs[] = {{SBN_FORM_CPU, ""}, {SBN_FORM_GPU, ""}, {SBN_FORM_GPU, "-D NO_DOUBLES"}};
     if (fixture_open(&device))
         return fixture_missing();
     queue = fixture_queue(&device, 0);
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
         sbn_program *program;
         const sbn_program wanted = {.context = device.context,
                                     .device = device.device,
-                                    .form = forms[i],
-                                    .type = SBN_F32};
+                                    .form = programs[i].form,
+                                    .type = SBN_F32,
+                                    .options = programs[i].options};
         must(sbn__program_acquire(&wanted, "", &program), "programs");
         for (int format = 0; format < SBN_FORMATS; ++format)
             for (int backward = 0; backward < 2; ++backward)

@@ -1,5 +1,6 @@
 /* sbn_device_memory: what passes allocate, that it does not grow, and that all of it is freed. */
 #include "support/ranks.h"
+#include "support/wraps.h"
 
 static void train(test_rank *m)
 {
@@ -35,6 +36,22 @@ int main(void)
     tap_ok(of_two > of_one, "two replicas take more than one: got %zu and %zu", of_two, of_one);
     ranks_close(&all);
     tap_ok(sbn_device_memory() == 0, "all destroyed: expected 0, got %zu", sbn_device_memory());
+
+    /* A device with memory of its own keeps there what kernels touch in every pass. */
+    size_t taken[2];
+    for (cl_bool unified = CL_FALSE; unified <= CL_TRUE; ++unified) {
+        wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
+        ranks_open(&all, &f, 1, one, samples, NULL);
+        train(&all.of[0]);
+        taken[unified] = sbn_device_memory();
+        ranks_close(&all);
+        wraps_device_says(0, NULL, 0);
+    }
+    const size_t moments = 3 * sizeof(double) * RANK_CHANNELS;
+    const size_t running = 2 * sizeof(float) * RANK_CHANNELS + sizeof(int64_t);
+    tap_ok(taken[0] - taken[1] == moments + running,
+           "without the host's memory a layer takes %zu bytes more, expected %zu",
+           taken[0] - taken[1], moments + running);
     fixture_close(&f);
     return tap_done();
 }

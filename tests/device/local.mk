@@ -9,6 +9,7 @@ device_tests = \
 	tests/device/kernels \
 	tests/device/programs \
 	tests/device/shared_programs \
+	tests/device/soft_doubles \
 	tests/device/tuned_plans \
 	tests/device/tuning
 check_PROGRAMS += $(device_tests)
@@ -17,6 +18,7 @@ tests_device_combine_SOURCES = \
 	tests/device/combine.h \
 	tests/device/combine_rows.c \
 	tests/device/combine_sums.c
+tests_device_device_memory_LDFLAGS = $(wraps)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
 tests_device_host_queue_LDFLAGS = $(wraps) $(query_wraps)

@@ -146,6 +146,30 @@ static void planted_in_storage(void)
     wraps_build_with(NULL);
 }
 
+/* Of a device that does without doubles. */
+static void planted_in_soft_doubles(void)
+{
+    static const char *const wrong[][3] = {
+        {"const bool less = soft_digits(a) < by;", "const bool less = false;",
+         "a / b in double precision is rounded to the nearest, ties to even: "},
+        {"odd = exponent & 1;", "odd = 0;",
+         "a square root in double precision is rounded to the nearest: "},
+        {"high << up | (up > 0 ? low >> 63 : 0)", "high",
+         "(a + b)^2 - (a + b + b) in double precision rounds the square: "},
+        {"- 88 - up", "- 87 - up", "a square root in double precision is rounded to the nearest: "},
+        {"(rest == SIGN_BIT && (kept & 1) != 0)", "rest == SIGN_BIT",
+         "conversion of a 2^38 + b of 64 bits to double precision is rounded to the nearest: "},
+    };
+    wraps_build_with("-cl-opt-disable -D NO_DOUBLES");
+    expect(make(SBN_FORM_GPU, ""), SBN_SUCCESS, "", "GPU form, without doubles");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        wraps_replace(wrong[i][0], wrong[i][1]);
+        expect_broken(SBN_FORM_GPU, wrong[i][2], wrong[i][1]);
+        wraps_replace(NULL, NULL);
+    }
+    wraps_build_with(NULL);
+}
+
 /* PoCL takes these at their word. A sample of the GPU form has the first, which implies the others. */
 static void smuggled(sbn_kernel_form form, const char *of_form)
 {
@@ -221,6 +245,7 @@ int main(void)
         planted(forms[i].form, forms[i].name);
         smuggled(forms[i].form, forms[i].name);
     }
+    planted_in_soft_doubles();
     planted_in_storage();
     cached();
     tap_ok(sbn__handles_open() == handles, "no handle is left open");

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The recorded bits of tests/pass/golden on every usable device, in the form of kernels that is
-# chosen for it and, on CPUs, in that for GPUs; on all devices as one group; and with
-# denormals flushed. Then that other digests are refused. PoCL and rusticl are asked for as in
+# chosen for it and, on CPUs, in that for GPUs; on all devices as one group; with denormals
+# flushed; and without doubles. Then that other digests are refused. PoCL and rusticl are asked for as in
 # tests/tools/check.sh; with CI=true one that is missing is a failure.
 #
 # Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with
@@ -99,6 +99,8 @@ fi
 # What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
 compare_with "$part"
 same --devices 0 --build-options "-cl-denorms-are-zero${unoptimised:+ $UNOPTIMISED}"
+# What a device without doubles has in their place.
+same --devices 0 --form gpu --build-options "-D NO_DOUBLES${unoptimised:+ $UNOPTIMISED}"
 
 views=$(grep -c ',pitch' "$golden")
 grep ',pitch' "$golden" | sed 's/,pitch[0-9]*//' > "$work/dense"

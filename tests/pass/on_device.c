@@ -94,7 +94,7 @@ static void check_bits(const problem *p, cl_command_queue queue)
     const int values = results[0]->count > 0;
     const int is_wide = p->scale > 0.0f && !isinf(p->scale);
     tap_ok(digests[0] == digests[1], "%s, a queue %s order: the host's bits", p->what,
-           queue == queues[0] ? "in" : "without");
+           queue == queues[1] ? "without" : "in");
     tap_ok(results[0][0].wide == -values && results[0][1].wide == -values &&
                results[1][0].wide == is_wide && results[0][0].count == results[1][0].count,
            "%s: the format is the devices' affair: %d, on the host %d", p->what, results[0][0].wide,
@@ -112,6 +112,10 @@ static void checks(void)
         check_calls(&problems[0], queues[kind]);
         check_calls(&problems[3], queues[kind]);
         check_calls(&problems[8], queues[kind]);
+        for (int on_host = 0; on_host < 2; ++on_host) {
+            check_commands(&problems[0], queues[kind], on_host);
+            check_commands(&problems[3], queues[kind], on_host);
+        }
         check_copies(&problems[0], queues[kind]);
         check_copies(&problems[3], queues[kind]);
         check_failed_launches(&problems[6], queues[kind]);
@@ -122,6 +126,15 @@ static void checks(void)
         check_late_errors(&problems[0], queues[kind]);
         check_late_errors(&problems[3], queues[kind]);
     }
+    check_bits(&problems[3], NULL);
+    for (int on_host = 0; on_host < 2; ++on_host)
+        check_commands(&problems[3], NULL, on_host);
+    check_late_input(&problems[3], NULL, 1);
+    /* Devices without doubles combine, too. */
+    training_options = "-D NO_DOUBLES";
+    check_bits(&problems[0], queues[0]);
+    check_bits(&problems[6], queues[0]);
+    check_bits(&problems[8], queues[0]);
     clReleaseCommandQueue(queues[1]);
     programs_release();
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "group/group.h"
 #include "pass/on_device_training.h"
 #include "support/wraps.h"
 
@@ -39,35 +40,78 @@ static void train_ahead(training *t, sbn_saved *other)
     train(t, SBN_ACCUMULATE_GRADIENTS, results);
 }
 
+/* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
+typedef struct calls {
+    long launches, markers, reads, writes, waited_for, questions, flushes;
+} calls;
+
+static calls count_calls(void)
+{
+    return (calls){wraps_calls(WRAP_LAUNCH), wraps_calls(WRAP_MARKER), wraps_calls(WRAP_READ),
+                   wraps_calls(WRAP_WRITE),  wraps_waited_for(),       wraps_calls(WRAP_EVENT_INFO),
+                   wraps_calls(WRAP_FLUSH)};
+}
+
 /*
  * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining,
  * both in the wide format, and the apply; or one launch in each format, where a replica is alone; in a
- * backward pass of several the gradients. The queue is flushed once behind what combines, so that the
- * device begins, and once at the end.
+ * backward pass of several the gradients. On queues in order a command waits for those that other
+ * queues have, each of which is the last of one, and for what the caller gave; nothing is asked for
+ * its state unless the pass before was given an event, and each queue is flushed once. Where the host
+ * combines, it asks for copies that it has waited for, and flushes for them.
  */
-static void check_commands(training *t)
+static void check_pass(training *t, int is_backward, int on_host, cl_event given)
 {
     sbn_result result = SBN_RESULT_INIT;
-    long most = 0;
-    for (size_t r = 0; r < t->replicas; ++r)
-        most += t->p->samples[r] > 0 ? 5 : 0;
-    if (t->replicas == 1)
-        most = 2;
-    for (int is_backward = 0; is_backward < 2; ++is_backward) {
-        const long launches = wraps_calls(WRAP_LAUNCH), flushes = wraps_calls(WRAP_FLUSH);
-        const long markers = wraps_calls(WRAP_MARKER);
-        must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
-                         : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
-             "a pass");
-        const long expected = most + (is_backward && t->replicas > 1 ? (long)t->replicas : 0);
-        const long launched = wraps_calls(WRAP_LAUNCH) - launches;
-        tap_ok(launched <= expected && wraps_calls(WRAP_MARKER) == markers &&
-                   wraps_calls(WRAP_FLUSH) - flushes <= 2 * (long)t->replicas,
-               "%s, %s: expected at most %ld launches, no marker and %zu flushes, got %ld, %ld and "
-               "%ld",
-               t->p->what, is_backward ? "backward" : "forward", expected, 2 * t->replicas,
-               launched, wraps_calls(WRAP_MARKER) - markers, wraps_calls(WRAP_FLUSH) - flushes);
+    const long replicas = (long)t->replicas;
+    const long later = replicas * (1 + (is_backward && (replicas > 1 || on_host)));
+    for (long r = 0; r < replicas; ++r) {
+        t->shards[r].num_wait = given != NULL;
+        t->shards[r].wait_list = &given;
     }
+    const calls before = count_calls();
+    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
+                     : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
+         "a pass");
+    const calls after = count_calls();
+    const long launches = after.launches - before.launches;
+    const long waited_for = after.waited_for - before.waited_for;
+    const long copies = after.reads + after.writes - before.reads - before.writes;
+    const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
+    const long most = on_host ? 2 * replicas + later : replicas == 1 ? 2 : 4 * replicas + later;
+    const long expected = (t->apart ? (launches - least) * others : 0) +
+                          (given ? launches + replicas + copies / 2 : 0);
+    const int in_order = t->group->replicas->in_order;
+    tap_ok(launches <= most && after.markers - before.markers == (given ? replicas : 0) &&
+               copies == (on_host ? 2 * replicas : 0) &&
+               after.flushes - before.flushes == replicas * (1 + on_host),
+           "%s, %s, %s%s: %ld launches, %ld markers, %ld copies, %ld flushes", t->p->what,
+           is_backward ? "backward" : "forward", on_host ? "the host combines" : "on devices",
+           given ? ", behind an event" : "", launches, after.markers - before.markers, copies,
+           after.flushes - before.flushes);
+    tap_ok(!in_order ||
+               (waited_for == expected && after.questions - before.questions ==
+                                              (on_host || (given && is_backward) ? replicas : 0)),
+           "which wait for %ld events, of %ld expected in order, and ask for %ld states",
+           waited_for, expected, after.questions - before.questions);
+}
+
+void check_commands(const problem *p, cl_command_queue queue, int on_host)
+{
+    training t;
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    cl_int code;
+    training_open(&t, p, queue, on_host);
+    cl_event given = clCreateUserEvent(training_device.context, &code);
+    must(code, "clCreateUserEvent");
+    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
+    for (int i = 0; i < WARM_UP; ++i)
+        train(&t, 0, results);
+    for (int gives = 0; gives < 2; ++gives)
+        for (int is_backward = 0; is_backward < 2; ++is_backward)
+            check_pass(&t, is_backward, on_host, gives ? given : NULL);
+    must(clReleaseEvent(given), "clReleaseEvent");
+    training_close(&t);
 }
 
 void check_calls(const problem *p, cl_command_queue queue)
@@ -87,13 +131,12 @@ void check_calls(const problem *p, cl_command_queue queue)
     for (int i = 0; i < WAITING; ++i)
         tap_ok(after[i] == before[i], "%s: %d rounds, %ld calls of %s", p->what, ROUNDS,
                after[i] - before[i], wraps_names[waiting[i]]);
-    /* Of each command that something waits for, once. */
+    /* Of each command that something waits for, once; none on a queue in order. */
     const long questions = wraps_calls(WRAP_EVENT_INFO) - asked;
-    tap_ok(questions <= (long)(ROUNDS * 9 * 16 * t.replicas), "%s: %ld questions for states",
-           p->what, questions);
+    const long most = t.group->replicas->in_order ? 0 : (long)(ROUNDS * 9 * 16 * t.replicas);
+    tap_ok(questions <= most, "%s: %ld questions for states", p->what, questions);
     tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", p->what,
            sbn__handles_open() - handles);
-    check_commands(&t);
     must(clFinish(queue), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
     training_close(&t);

@@ -4,6 +4,7 @@
 #include "pass/on_device_training.h"
 
 fixture training_device;
+const char *training_options = "";
 
 static size_t replicas_of(const problem *p)
 {
@@ -35,8 +36,14 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
 {
     size_t first = 0;
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-    *t = (training){.p = p, .queue = queue, .replicas = replicas_of(p)};
-    t->group = fixture_group(queue, t->replicas, SBN_FORM_AUTO);
+    sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
+    *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
+    for (size_t r = 0; r < t->replicas; ++r)
+        t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
+    of_group.queues = t->queues;
+    of_group.replicas = t->replicas;
+    of_group.build_options = training_options;
+    must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)
         t->group->combines = 0;
@@ -48,7 +55,8 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
     must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
     for (size_t r = 0; r < t->replicas; ++r) {
         slice *s = &t->slices[r];
-        slice_open(s, &training_device, queue, first, p->samples[r], p->channels, p->plane, 17);
+        slice_open(s, &training_device, t->queues[r], first, p->samples[r], p->channels, p->plane,
+                   17);
         first += p->samples[r];
         scale(s, &s->shard.x, p);
         scale(s, &s->shard.dy, p);
@@ -58,9 +66,12 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
 
 void training_close(training *t)
 {
-    must(clFinish(t->queue), "clFinish");
-    for (size_t r = 0; r < t->replicas; ++r)
+    for (size_t r = 0; r < t->replicas; ++r) {
+        must(clFinish(t->queues[r]), "clFinish");
         slice_close(&t->slices[r]);
+        if (t->apart)
+            clReleaseCommandQueue(t->queues[r]);
+    }
     must(sbn_saved_destroy(t->saved), "sbn_saved_destroy");
     must(sbn_batchnorm_destroy(t->layer), "sbn_batchnorm_destroy");
     must(sbn_group_destroy(t->group), "sbn_group_destroy");
@@ -105,9 +116,9 @@ uint64_t digest_statistics(uint64_t digest, const training *t)
 
 uint64_t digest_outputs(uint64_t digest, const training *t)
 {
-    must(clFinish(t->queue), "clFinish");
     for (size_t r = 0; r < t->replicas; ++r) {
         const slice *s = &t->slices[r];
+        must(clFinish(s->queue), "clFinish");
         digest = digest_output(digest, s, &s->shard.y, s->elements);
         digest = digest_output(digest, s, &s->shard.dx, s->elements);
         digest = digest_output(digest, s, &s->shard.weight_grad, s->channels);

@@ -24,7 +24,8 @@ typedef struct problem {
 /* A group with one layer and its replicas' buffers. */
 typedef struct training {
     const problem *p;
-    cl_command_queue queue;
+    int apart; /* each replica has a queue of its own, in order */
+    cl_command_queue queues[MOST_REPLICAS];
     size_t replicas;
     sbn_group *group;
     sbn_batchnorm *layer;
@@ -33,7 +34,10 @@ typedef struct training {
     sbn_shard shards[MOST_REPLICAS];
 } training;
 
-/* on_host: the host combines. */
+/* For the compiler; "": none. */
+extern const char *training_options;
+
+/* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);
 void training_close(training *t);
 
@@ -49,6 +53,7 @@ uint64_t digest_statistics(uint64_t digest, const training *t);
 
 /* A number of checks each, on a queue of either kind. */
 void check_calls(const problem *p, cl_command_queue queue);
+void check_commands(const problem *p, cl_command_queue queue, int on_host);
 void check_copies(const problem *p, cl_command_queue queue);
 void check_failed_launches(const problem *p, cl_command_queue queue);
 void check_late_input(const problem *p, cl_command_queue queue, int frees_order);

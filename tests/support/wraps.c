@@ -2,6 +2,7 @@
 #include "program/program_text.h"
 #include "support/wraps.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,17 @@ WRAP(void *, sbn__allocate, (size_t size))
     return block;
 }
 
-/* Counts the event that a command may have made; returns its status. */
-static cl_int enqueued(cl_int code, const cl_event *event)
+static atomic_long waited_for;
+
+long wraps_waited_for(void)
 {
+    return atomic_load(&waited_for);
+}
+
+/* Counts the events that a command waits for, and the one that it may have made; returns its status. */
+static cl_int enqueued(cl_int code, cl_uint count, const cl_event *event)
+{
+    atomic_fetch_add(&waited_for, count);
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
     return code;
 }
@@ -165,7 +174,7 @@ WRAP(cl_int, clEnqueueNDRangeKernel,
         return CL_OUT_OF_RESOURCES;
     return enqueued(__real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
                                                   count, list, event),
-                    event);
+                    count, event);
 }
 
 WRAP(cl_int, clEnqueueReadBuffer,
@@ -176,7 +185,7 @@ WRAP(cl_int, clEnqueueReadBuffer,
         return CL_OUT_OF_RESOURCES;
     return enqueued(__real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, out, count,
                                                list, event),
-                    event);
+                    count, event);
 }
 
 WRAP(cl_int, clEnqueueWriteBuffer,
@@ -187,7 +196,7 @@ WRAP(cl_int, clEnqueueWriteBuffer,
         return CL_OUT_OF_RESOURCES;
     return enqueued(__real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count,
                                                 list, event),
-                    event);
+                    count, event);
 }
 
 WRAP(cl_int, clEnqueueMarkerWithWaitList,
@@ -195,7 +204,7 @@ WRAP(cl_int, clEnqueueMarkerWithWaitList,
 {
     if (wraps_fails(WRAP_MARKER))
         return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueMarkerWithWaitList(queue, count, list, event), event);
+    return enqueued(__real_clEnqueueMarkerWithWaitList(queue, count, list, event), count, event);
 }
 
 WRAP(cl_command_queue, clCreateCommandQueue,
@@ -229,7 +238,7 @@ WRAP(cl_int, clRetainEvent, (cl_event event))
 {
     if (wraps_fails(WRAP_RETAIN_EVENT))
         return CL_OUT_OF_HOST_MEMORY;
-    return enqueued(__real_clRetainEvent(event), &event);
+    return enqueued(__real_clRetainEvent(event), 0, &event);
 }
 
 WRAP(cl_int, clFlush, (cl_command_queue queue))

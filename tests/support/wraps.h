@@ -119,6 +119,9 @@ int wraps_failed_again(void);
 void wraps_pause(void);
 void wraps_resume(void);
 
+/* Events in the wait lists of commands since the program began. */
+long wraps_waited_for(void);
+
 /* For a function that is wrapped: counts a call; 1 if it is to fail. */
 int wraps_fails(int function);
 

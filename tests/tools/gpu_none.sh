@@ -50,6 +50,17 @@ problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
 it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
 it_says "^bits_of_three: $problems problems, 0 failed"
 it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
+it_says '^latency: an empty kernel waiting for the event before: [0-9.]+ us of the host, .* gap [0-9.-]+$'
+it_says '^latency: 4096 bytes, mapped memory of the host: write [0-9.]+ us, read [0-9.]+$'
+it_says '^build: f32, residual and ReLU, without compiled programs: [0-9.]+ s$'
+it_says '^build: f16, with them: [0-9.]+ s$'
+# Two problems, each as one replica and as two of one context and of two.
+it_says '^launches: 12 passes, each command of them$'
+check 'each command has its times' grep -qE \
+    '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' \
+    "$work/any/launches.txt"
+check 'passes in a row' grep -qE '^row: mb2ic64ih14iw14, one replica, forward: [0-9.]+ us of the host, [0-9.]+ a pass$' \
+    "$work/any/launches.txt"
 it_says '^bench: 3 problems timed, with right results$'
 it_says '^workspace, .* met '
 it_says '^All right. All of it is in '
@@ -60,7 +71,7 @@ it_says '^(model: left to tools/offline/judge.py|measured / modelled: geometric 
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 missing=
-for file in report.txt devices.json bits.json bench.json goals.txt resources.txt make.log; do
+for file in report.txt devices.json launches.txt bits.json bench.json goals.txt resources.txt make.log; do
     [ -s "$work/sent/$file" ] || missing="$missing $file"
 done
 check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
@@ -70,7 +81,7 @@ check 'JSON of the bits' \
 check 'JSON of the benchmark' env PYTHONDONTWRITEBYTECODE=1 python3 "$srcdir/tools/bench/report.py" goals "$work/any/bench.json"
 check 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
-lists=$(sed -n 's/^ *for list in \([a-z0-9_ ]*\); do$/\1/p' "$srcdir/tests/gpu.sh")
+lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")
 missing=
 for list in ${lists:-none}; do

@@ -18,8 +18,8 @@ import planted
 import table
 import walk
 from compile import Program, Tools, compile_program, front_end_faults
-from devices import DEVICES, SHAPES
-from facts import apply_facts, kernel_facts, step_facts
+from devices import DEVICES, PASSES, RESNET50, SETTINGS, SHAPES, problem_of
+from facts import NetworkFacts, apply_facts, kernel_facts, pass_facts, step_facts
 from limits import Limits
 from targets import TARGETS, traits
 
@@ -32,7 +32,8 @@ PROGRAMS += [name + variant for variant in VARIANTS[1:3]
              for name in ('backward_narrow', 'backward_wide', 'apply')]
 # The wide format sums what the same text has loaded. Views have their own programs for step 1 alone.
 PROGRAMS += ['backward_narrow+output', 'apply+output'] + [name + '+views' for name in SUMS]
-PROGRAMS += [name + kind for kind in ('+f16', '+bf16') for name in SUMS + ['apply']]
+MODELLED = [name + kind for kind in ('', '+f16', '+bf16') for name in SUMS + ['apply']]
+PROGRAMS += MODELLED[3:]
 
 
 class Tap:
@@ -53,7 +54,7 @@ def plans_of(library, out):
     with open(path, 'w', encoding='ascii') as file:
         for device in DEVICES:
             file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
-        for problem in SHAPES:
+        for problem in SHAPES + PASSES:
             file.write('shape %s\n' % problem)
     done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
     return read_plans(done.stdout)
@@ -125,7 +126,7 @@ def steps_of(device, kernels, plans):
     target = TARGETS[device.target]
     add_slices = kernels['apply', 'add_slices']
     for (name, problem, kernel_name), plan in plans.items():
-        if name != device.name:
+        if name != device.name or problem not in SHAPES or kernel_name.endswith('_pass'):
             continue
         shape = walk.shape_of(problem)
         for variant in VARIANTS:
@@ -141,9 +142,27 @@ def steps_of(device, kernels, plans):
             yield step
 
 
+def networks_of(device, kernels, plans):
+    """Passes, and behind those of a setting the network."""
+    target = TARGETS[device.target]
+    for setting in SETTINGS:
+        commands = time = busy = 0
+        for shape, count in RESNET50.items():
+            problem = problem_of(shape, setting)
+            own = {kernel: plan for (name, which, kernel), plan in plans.items()
+                   if (name, which) == (device.name, problem)}
+            for is_backward in (False, True):
+                facts = pass_facts(device, target, kernels, problem, own, is_backward)
+                commands += count * facts.commands
+                busy += count * facts.kernels / 1000
+                time += count * facts.time / 1000
+                yield facts
+        yield NetworkFacts(device.name, setting, commands, busy, time)
+
+
 def check_devices(tap, limits, compiled, plans):
     """The steps of the devices whose target was compiled."""
-    all_steps = []
+    all_steps, networks = [], []
     for device in DEVICES:
         kernels = {(program, name): kernel for (target, program), (found, _) in compiled.items()
                    if target == device.target for name, kernel in found.items()}
@@ -152,7 +171,10 @@ def check_devices(tap, limits, compiled, plans):
         for step in steps_of(device, kernels, plans):
             all_steps.append(step)
             tap.line(step.sentence() + limits.verdict(step), limits.broken(step))
-    return all_steps
+        for facts in networks_of(device, kernels, plans):
+            tap.line(facts.sentence() + limits.verdict(facts), limits.broken(facts))
+            networks += [facts] if isinstance(facts, NetworkFacts) else []
+    return all_steps, networks
 
 
 def main():
@@ -175,8 +197,8 @@ def main():
     check_front_end(tap, tools, [Program(name, folders[names[0]]) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     facts = check_targets(tap, limits, targets, compiled)
-    steps = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
-    table.write(os.path.join(arguments.out, 'table.md'), facts, steps, limits)
+    steps, networks = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
+    table.write(os.path.join(arguments.out, 'table.md'), facts, steps, networks, limits)
     print('1..%d' % tap.number)
     print('# %d of %d failed; goals: %d met, %d missed' %
           (tap.failed, tap.number, limits.met, limits.missed))

@@ -141,8 +141,9 @@ def spirv_faults(path):
             faults.append('mad or root in SPIR-V')
         at += max(length, 1)
     # These have no arithmetic of floats, and clang says nothing of them.
-    loose = [name for entry, name in entries.items()
-             if entry not in off and name not in ('add_slices', 'self_test_storage')]
+    none = ['add_slices', 'self_test_storage']
+    none += [] if doubles else ['forward_combine', 'backward_combine']
+    loose = [name for entry, name in entries.items() if entry not in off and name not in none]
     if loose:
         faults.append('contraction: allowed in ' + ', '.join(loose))
     return list(dict.fromkeys(faults))

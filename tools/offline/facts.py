@@ -111,3 +111,70 @@ def step_facts(device, target, kernel, add_slices, shape, plan):
         behind = walk.add_slices(kernel.name, shape, plan)
         time = model.together(device, time, model.time_of(device, target, add_slices, behind))
     return step(device, target, kernel, time, way)
+
+
+@dataclass
+class PassFacts:
+    """A pass of a replica that is alone, as it is enqueued; `more` commands have next to nothing to do."""
+    device: str
+    problem: str
+    name: str        # forward, backward
+    commands: int
+    more: int
+    kernels: float   # us of those that read or write tensors
+    time: float
+
+    @property
+    def place(self):
+        return '%s/%s' % (self.device, self.problem)
+
+    @property
+    def values(self):
+        return {'commands': self.commands}
+
+    def sentence(self):
+        return '%s %s %s pass: %d commands, %.1f us, of which %.1f for what reads tensors' % (
+            self.device, self.problem, self.name, self.commands, self.time, self.kernels)
+
+
+def pass_facts(device, target, kernels, problem, plans, is_backward):
+    """kernels: by (program, kernel), with the variant of the problem's type."""
+    name = 'backward' if is_backward else 'forward'
+    variant = '+f16' if ',f16' in problem else '+bf16' if ',bf16' in problem else ''
+    shape, more = walk.shape_of(problem), plans[name + '_pass']
+    time = 0
+    for kernel_name, plan in plans.items():
+        if not kernel_name.startswith(name) or kernel_name.endswith('_pass'):
+            continue
+        program = 'apply' if 'apply' in kernel_name else name + '_narrow'
+        kernel = kernels[program + variant, kernel_name]
+        time += model.time_of(device, target, kernel, walk.walk_of(kernel, shape, plan)).total
+        if 'reduce' in kernel_name and more['adds']:
+            time += model.time_of(device, target, kernels['apply', 'add_slices'],
+                                  walk.add_slices(kernel_name, shape, plan)).total
+    rest = more['commands'] - 2 - more['adds']
+    total = time + rest * device.small + (more['commands'] - 1) * device.launch
+    return PassFacts(device.name, problem, name, more['commands'], rest, time, total)
+
+
+@dataclass
+class NetworkFacts:
+    """ResNet-50's batch norms in a setting, forward and backward."""
+    device: str
+    setting: str
+    commands: int
+    kernels: float   # ms
+    time: float
+    name: str = 'resnet50_batch2'
+
+    @property
+    def place(self):
+        return self.device + (self.setting or ',first')
+
+    @property
+    def values(self):
+        return {'step': self.time}
+
+    def sentence(self):
+        return '%s %s%s, a step: %d commands, %.2f ms, of which %.2f for what reads tensors' % (
+            self.device, self.name, self.setting, self.commands, self.time, self.kernels)

@@ -7,8 +7,7 @@ FOLDERs as of check.py. A line for each problem and pass: what was measured, wha
 device of devices.py that is most like it, and their quotient. A device that is not in devices.py is taken
 with its own compute units and with the bandwidth that its fastest copy reached here.
 
-Modelled time of a pass: the reduction with its slices' sum, the apply, and a launch for each of the four
-kernels behind the first: combining, the two that find nothing to do in the wide format, the apply.
+Modelled time of a pass: its kernels, and the gaps between them, as one replica alone enqueues them.
 """
 import argparse
 import json
@@ -19,13 +18,10 @@ import subprocess
 import sys
 
 import check
-import walk
 from compile import Tools
 from devices import DEVICES
-from facts import apply_facts, step_facts
+from facts import pass_facts
 from targets import TARGETS
-
-BEHIND = 4  # kernels behind the first, of which each has a launch
 
 # Names of devices, and what of devices.py they are most like; the first that fits.
 LIKE = [(r'H200|H100|H800|GH200|H20\b', 'H200'), (r'NVIDIA|GeForce|Tesla|Quadro', 'RTX_4090'),
@@ -61,18 +57,9 @@ def device_like(measured, listed, problems):
 
 def modelled(device, kernels, plans, problem, is_backward):
     """Microseconds of a pass."""
-    target, shape = TARGETS[device.target], walk.shape_of(problem)
-    total = BEHIND * device.launch
-    for (name, which, kernel), plan in plans.items():
-        if (name, which) != (device.name, problem) or kernel.startswith('backward') != is_backward:
-            continue
-        if 'apply' in kernel:
-            step = apply_facts(device, target, kernels['apply'][kernel], shape, plan)
-        else:
-            step = step_facts(device, target, kernels[check.program_of(kernel)][kernel],
-                              kernels['apply']['add_slices'], shape, plan)
-        total += step.time.total
-    return total
+    own = {kernel: plan for (name, which, kernel), plan in plans.items()
+           if (name, which) == (device.name, problem)}
+    return pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward).time
 
 
 def plans_of(library, device, problems, out):
@@ -97,12 +84,12 @@ def judge(arguments):
     os.makedirs(arguments.out, exist_ok=True)
     kernels, targets = {}, [TARGETS[device.target]]
     folders = check.texts_of(arguments.library, targets, arguments.out)
-    compiled = check.compile_all(Tools(arguments.tools), targets, check.SUMS + ['apply'], folders,
+    compiled = check.compile_all(Tools(arguments.tools), targets, check.MODELLED, folders,
                                  arguments.out)
     for (_, name), (found, faults) in compiled.items():
         if not found:
             sys.exit('judge: %s: %s' % (name, '; '.join(faults)))
-        kernels[name] = found
+        kernels.update({(name, kernel): code for kernel, code in found.items()})
     plans = plans_of(arguments.library, device, problems, arguments.out)
     print('%s, as %s of the model: %d units, %.0f GB/s' %
           (measured['name'], device.name, device.units, device.bandwidth))

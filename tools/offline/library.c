@@ -150,12 +150,26 @@ static int shape_of(sbn_shape *shape, const char *line)
     sbn_shard shard = {.size = sizeof shard,
                        .dims = 2 + p.space_dims,
                        .shape = {p.samples, p.channels, p.space[0], p.space[1], p.space[2]}};
-    return sbn__shape_of(shape, &shard, p.channels, p.layout, SBN_F32, line)
+    return sbn__shape_of(shape, &shard, p.channels, p.layout, p.type, line)
                ? fail(line, sbn_last_error())
                : 0;
 }
 
-/* A line for each kernel of a pass: its name, its work-groups, what each of them takes. */
+/*
+ * What a pass of a replica that is alone enqueues (src/pass/start.c): in both formats the reduction, the
+ * adding of its slices where there are many, and the combining; then the apply, and in a backward pass
+ * the gradients of weight and bias.
+ */
+static unsigned commands_of(const sbn_shape *shape, const sbn_replica *replica, size_t length,
+                            int is_backward)
+{
+    const size_t wide = sbn__accumulator_length(&sbn_wide);
+    const unsigned adds = (unsigned)(sbn__plan_reduce(shape, replica, length).adds_slices +
+                                     sbn__plan_reduce(shape, replica, wide).adds_slices);
+    return 2 * 2 + adds + 1 + (unsigned)is_backward;
+}
+
+/* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
 static void print_plans(const char *device, const char *line, const sbn_shape *shape,
                         const sbn_replica *replica)
 {
@@ -167,6 +181,9 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                sbn__reduction_name(reduce.reduction, is_backward),
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
+        printf("%s %s %s_pass commands=%u adds=%d\n", device, line,
+               is_backward ? "backward" : "forward",
+               commands_of(shape, replica, length, is_backward), reduce.adds_slices);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
         for (cl_uint i = 0; i < apply.dimensions; ++i)

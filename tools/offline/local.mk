@@ -7,7 +7,16 @@ tools_offline_library_LDADD = libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS
 EXTRA_PROGRAMS += tools/offline/resources
 tools_offline_resources_SOURCES = tools/offline/resources.c
 tools_offline_resources_LDADD = $(tools_offline_library_LDADD)
-CLEANFILES += tools/offline/resources check-offline.log
+# What it takes for launches, and each command of a pass: tests/gpu.sh, too.
+EXTRA_PROGRAMS += tools/offline/launches
+tools_offline_launches_SOURCES = \
+	tools/offline/latencies.c \
+	tools/offline/latencies.h \
+	tools/offline/launches.c
+tools_offline_launches_LDADD = $(tools_offline_library_LDADD)
+tools_offline_launches_LDFLAGS = -Wl,--wrap=clEnqueueNDRangeKernel -Wl,--wrap=clEnqueueReadBuffer \
+	-Wl,--wrap=clEnqueueWriteBuffer -Wl,--wrap=clEnqueueMarkerWithWaitList
+CLEANFILES += tools/offline/resources tools/offline/launches check-offline.log
 
 EXTRA_DIST += \
 	tools/offline/amd.py \

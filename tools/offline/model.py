@@ -39,6 +39,7 @@ class Walk:
     single: bool = False    # the last elements of a run that fill no trip are loaded one by one
     tensors: int = 1        # that an element is loaded from
     stored: int = 1         # that one is stored to: apply
+    size: int = 4           # bytes of an element
     latencies: float = 0    # loads from memory that a round waits for, beside the main loop's
     hits: float = 0         # the same, from a cache
     integers: float = 1     # times that a round executes what its loop has beside the main loop
@@ -70,7 +71,7 @@ def trip(kernel, walk, latency, cycles):
     stored = sum(i.bytes for i in code if i.kind == 'store')
     # An apply kernel stores each element; a reduction stores nothing in its loop.
     size = stored / walk.stored if 'apply' in kernel.name else isa.loaded(code) / walk.tensors
-    return isa.trip_time(code, latency, cycles), max(size / 4, 1), isa.instructions(code)
+    return isa.trip_time(code, latency, cycles), max(size / walk.size, 1), isa.instructions(code)
 
 
 def loads_in_flight(kernel, walk, latency=1200, cycles=3):

@@ -19,7 +19,7 @@ def cell(facts):
         ' / %.1f' % facts.per_float if facts.per_float is not None else '')
 
 
-def write(path, facts, steps, limits):
+def write(path, facts, steps, networks, limits):
     text = []
     for vendor, title in [('sm_', 'NVIDIA: registers'), ('gfx', 'AMD: vector registers'),
                           ('', 'Intel: SIMD width')]:
@@ -40,5 +40,11 @@ def write(path, facts, steps, limits):
                  [['%s %s %s%s' % (problem, way, 'apply' if applies else 'reduce', variant)] +
                   [cells.get((problem, way, applies, variant, device), '') for device in devices]
                   for problem, way, applies, variant in keys])
+    cells = {(n.setting, n.device): '%.2f%s, %d' % (n.time, '*' if limits.misses(n, 'step') else '',
+                                                    n.commands) for n in networks}
+    settings = list(dict.fromkeys(n.setting for n in networks))
+    text += rows('ResNet-50 with 2 images, a step: modelled ms (* misses its goal), commands',
+                 ['setting', *devices], [[(setting or ',first')[1:]] + [cells.get((setting, d), '')
+                                          for d in devices] for setting in settings])
     with open(path, 'w', encoding='utf-8') as file:
         file.write('\n'.join(text) + '\n')

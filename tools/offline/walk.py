@@ -51,11 +51,15 @@ def tensors_of(kernel):
     return 1 + is_backward + (more and not is_backward), applies + (more and is_backward)
 
 
+def element_size(kernel):
+    return 2 if kernel.program.endswith('f16') else 4
+
+
 def bytes_of(kernel, shape):
     """Of tensors, and of the mask."""
     has_mask = 'residual' in kernel.program and ('apply' in kernel.name or
                                                  kernel.name.startswith('backward'))
-    return (4 * sum(tensors_of(kernel)) + has_mask / 4) * shape.elements
+    return (element_size(kernel) * sum(tensors_of(kernel)) + has_mask / 4) * shape.elements
 
 
 # src/program/kernel_constants.h
@@ -70,8 +74,8 @@ def reduce_planes(kernel, shape, plan, steps):
     batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
     rounds = ceil(tasks, batch)
     return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
-                run_length=LOADS, tensors=tensors, local=LANES + 2 * 5, end=1,
-                bytes=bytes_of(kernel, shape),
+                run_length=LOADS, tensors=tensors, size=element_size(kernel),
+                local=LANES + 2 * 5, end=1, bytes=bytes_of(kernel, shape),
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
@@ -81,7 +85,7 @@ def reduce_columns(kernel, shape, plan):
     units = min(plan['per_slice'], shape.samples * shape.blocks)
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
                 runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
-                latencies=tensors - 1, local=4 * words(kernel.name), end=1,
+                size=element_size(kernel), latencies=tensors - 1, local=4 * words(kernel.name), end=1,
                 bytes=bytes_of(kernel, shape),
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
@@ -92,7 +96,7 @@ def reduce_rows(kernel, shape, plan):
     run = LOADS // tensors
     units = min(plan['per_slice'], shape.samples)
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS * run),
-                run_length=run, tensors=tensors, integers=0, local=4 * words(kernel.name), end=1,
+                run_length=run, tensors=tensors, size=element_size(kernel), integers=0, local=4 * words(kernel.name), end=1,
                 bytes=bytes_of(kernel, shape),
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
@@ -100,7 +104,7 @@ def reduce_rows(kernel, shape, plan):
 def apply(kernel, shape, plan):
     tensors, stored = tensors_of(kernel)
     return Walk(groups=plan['groups'], run_length=shape.elements / plan['groups'] / kernel.items,
-                single=True, tensors=tensors, stored=stored, integers=0,
+                single=True, tensors=tensors, stored=stored, size=element_size(kernel), integers=0,
                 bytes=bytes_of(kernel, shape))
 
 
