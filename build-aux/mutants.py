@@ -124,7 +124,10 @@ def run(batch):
 
 def failed_of(batch):
     """The same, of tests to be built, which must fail twice: deadlines pass on a busy machine."""
-    if make(*(test for test in batch if not test.endswith('.sh')), 'tools/syncbn/syncbn') != 0:
+    wanted = [test for test in batch if not test.endswith('.sh')] + ['tools/syncbn/syncbn']
+    if any(test.startswith('tests/mpi/') or test == 'tests/faults/mpi.sh' for test in batch):
+        wanted.append('check-mutants-here')
+    if make(*wanted) != 0:
         return 'does not build'
     failed = run(batch)
     return run([failed]) if failed in batch else failed
