@@ -204,9 +204,9 @@ static void check_every_element(void)
                             const size_t gap_a = rows_a > 1 ? pitch - row_a : 0;
                             const size_t gap_b = rows_b > 1 ? pitch - row_b : 0;
                             const sbn_use a = {"a", {buffer, 20}, rows_a * row_a, SBN_F32, 1,
-                                               0,   rows_a,       gap_a};
+                                               0,   rows_a,       gap_a,          0};
                             const sbn_use b = {"b", {buffer, offset}, rows_b * row_b, SBN_F32, 1,
-                                               0,   rows_b,           gap_b};
+                                               0,   rows_b,           gap_b,          0};
                             const int right = shares_element(&a, &b);
                             ++count;
                             shared += (size_t)right;
