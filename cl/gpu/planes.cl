@@ -31,7 +31,7 @@ typedef struct plane_tasks {
 } plane_tasks;
 
 /* Where the block of a task begins, and how long it is. */
-static block_place locate_plane(private const pass_tensors *tensors,
+static INLINED block_place locate_plane(private const pass_tensors *tensors,
                                 private const plane_tasks *tasks, uint task, uint channel,
                                 private uint *n)
 {
@@ -48,7 +48,7 @@ static block_place locate_plane(private const pass_tensors *tensors,
 
 #if SUMS_AGAIN
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
-static void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
+static INLINED void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
                       private const plane_tasks *tasks, uint task, uint channel,
                       float pivot, pass_line line)
 {
