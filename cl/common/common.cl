@@ -134,6 +134,12 @@ static ints reaches(real v, float limit)
     return MASK(AS(int, fabs(v)) >= as_int(limit));
 }
 
+/* The same with a limit for each. */
+static ints reaches_each(real v, real limit)
+{
+    return MASK(AS(int, fabs(v)) >= AS(int, limit));
+}
+
 /* The larger of two numbers. fmax is slower, because it handles NaN. */
 static real larger(real a, real b)
 {

@@ -8,13 +8,13 @@
  * SPAN bits of its largest are summed in int64s, in units of the lowest bit; others, which are
  * rare, are added as blocks. The accumulators are the same.
  */
-/* Adds one element as a block. Inlined early, it leaves the narrow format fewer spilled registers. */
-#if !WIDE
+/*
+ * Adds one element as a block. Inlined early, it leaves fewer spilled registers. An element that does
+ * not fit is its block's mean.
+ */
 INLINED
-#endif
-static void add_one(private long *limbs, private int *flags,
-                    private const pass_tensors *tensors, block_place column, uint row,
-                    pass_line line)
+static int add_one(private long *limbs, private const pass_tensors *tensors, block_place column,
+                   uint row, pass_line line, uint thin, float faint, global long *wide)
 {
     pass_elements one;
     pass_sums sums;
@@ -22,15 +22,15 @@ static void add_one(private long *limbs, private int *flags,
     float pivot = pass_value(&one, 0, line), largest = 0.0f;
     pass_clear(&sums);
     pass_add(&sums, &largest, &one, 0, true, pivot, line);
-    bool unknown;
-    *flags |= pass_limit(&pivot, pass_mean(line), &sums, largest, &unknown);
+    const float value = pivot;
+    const pass_sums whole = sums;
+    const bool out = pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint);
     UNROLL for (uint part = 0; part < PARTS; ++part)
         pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
-    if (unknown) {
-        const block_place block = {column.place + (ulong)row * tensors->walk.stride,
-                                   row AND_BIT(pass_bit(tensors, column, row))};
-        *flags |= flags_of_elements(tensors, block, 1, line);
-    }
+    if (!out)
+        return 0;
+    const int flags = flags_of(value);
+    return flags ? flags : pass_add_wide(wide, 1, value, pass_mean(line), &whole);
 }
 
 /* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
@@ -39,8 +39,6 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_ARGUM
 {
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
     const uint first = get_group_id(0) << log2_strip, c = first + column;
-    if (NONE_REPEATS(first, min(strip, channels - first)))
-        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
     pass_line line;
@@ -53,17 +51,19 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_ARGUM
     const uint step = (ITEMS >> log2_strip) * RUN;
     const uint own_channel = min(c, channels - 1);
     const block_place column_place = {own_channel, 0 AND_BIT(own_channel)};
+    const float faint = thin ? pass_faint(tensors, own_channel, channels) : PASS_CLEAR;
     pass_elements elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
         pass_load(&elements, k, tensors, column_place, min(from + k, stop - 1));
     for (uint row = from, added = 0; row < stop; row += step) {
-        uint others = pass_add_run(limbs, &flags, &elements, min((uint)RUN, stop - row), line);
+        uint others = pass_add_run(limbs, &elements, min((uint)RUN, stop - row), line, faint);
         UNROLL for (uint k = 0; k < RUN; ++k)
             pass_load(&elements, k, tensors, column_place, min(row + step + k, stop - 1));
         for (uint k = 0; others != 0; ++k, others >>= 1)
             if (others & 1)
-                add_one(limbs, &flags, tensors, column_place, row + k, line);
+                flags |= add_one(limbs, tensors, column_place, row + k, line, thin, faint,
+                                 wide_of(wide, own_channel));
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);

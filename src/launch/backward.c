@@ -5,7 +5,7 @@
 #include "launch/reduce.h"
 #include "tensor/use.h"
 
-int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica,
                          const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
@@ -32,8 +32,8 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(lp, replica, format,
-                                    &kernels->backward_reduce[plan->reduction][format], arguments,
+        status = sbn__reduce_launch(lp, replica,
+                                    &kernels->backward_reduce[plan->reduction], arguments,
                                     count, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);

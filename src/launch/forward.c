@@ -4,7 +4,7 @@
 #include "launch/fusion.h"
 #include "launch/reduce.h"
 
-int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
+int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica,
                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &lp->shards[replica->index];
@@ -15,8 +15,8 @@ int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
     sbn_kernels *kernels;
     const int status = sbn__reduce_kernels(lp->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
-                  : sbn__reduce_launch(lp, replica, format,
-                                       &kernels->forward_reduce[plan->reduction][format], arguments,
+                  : sbn__reduce_launch(lp, replica,
+                                       &kernels->forward_reduce[plan->reduction], arguments,
                                        3, plan, wait, event);
 }
 

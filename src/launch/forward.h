@@ -5,7 +5,7 @@
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does. */
-int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
+int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica,
                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
 
 /*

@@ -1,0 +1,48 @@
+/*
+ * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md). Of n
+ * elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
+ */
+
+/*
+ * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is small.
+ * A standard deviation of 0 has no number here.
+ */
+static float faint_of(float invstd)
+{
+    return invstd > 0x1p12f ? invstd * (PASS_CLEAR * 0x1p-12f) : PASS_CLEAR;
+}
+
+/*
+ * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e are
+ * below `faint`. The sums may cancel, the largest |e| does not.
+ */
+static ints misses(uints n, real pivot, real e, real d, real product, real largest, real faint)
+{
+    const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(e, PASS_LIMIT_SUM) |
+                      reaches(product, PASS_LIMIT_SECOND) |
+                      reaches(pivot * d, PASS_LIMIT_SECOND);
+    const ints clear = reaches_each(pivot, faint) | reaches_each(largest, faint);
+    const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
+    return over | (some & ~clear);
+}
+
+/*
+ * As forward. If the channel's mean is not finite, so is the second sum, whatever its terms. If
+ * products overflow a float, the second sum is lost.
+ */
+static int add_block_wide(global long *wide, uint n, float pivot, float mean, float e, float d,
+                          float product)
+{
+    global long *second = wide + WIDE_LIMBS1;
+    const bool lost = !isfinite(mean);
+    add_wide(wide, n, pivot, 1.0f);
+    if (isfinite(e))
+        add_wide(wide, 1, e, 1.0f);
+    if (!lost && !(isfinite(e) && isfinite(product) && isfinite(pivot * d)))
+        return FLAG_WIDE | FLAG_OVERFLOW;
+    if (!lost) {
+        add_wide(second, 1, product, 1.0f);
+        add_wide(second, 1, pivot, d);
+    }
+    return FLAG_WIDE;
+}
