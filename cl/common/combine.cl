@@ -67,16 +67,16 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
 static void add_source_wide(global long *sums, uint c, uint channels, SOURCE())
 {
     from += (ulong)c * PASS_LENGTH;
-    for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
+    ONE_BY_ONE for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
         widen(sums, from);
     wide += (ulong)c * WIDE_STRIDE;
-    for (int k = 0; k < WIDE_LENGTH && slices > 0; ++k)
+    ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH && slices > 0; ++k)
         sums[k] += wide[k];
 }
 
 static void add_sources_wide(global long *sums, uint c, uint channels, SOURCES)
 {
-    for (int k = 0; k < WIDE_LENGTH; ++k)
+    ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH; ++k)
         sums[k] = 0;
     add_source_wide(sums, c, channels, from0, slices0, wide0);
     add_source_wide(sums, c, channels, from1, slices1, wide1);
@@ -104,8 +104,8 @@ static void add_sources_wide(global long *sums, uint c, uint channels, SOURCES)
 
 static void clear_wide(global long *wide, uint c, uint some)
 {
-    for (uint i = c; i < c + some; ++i)
-        for (int k = 0; k < WIDE_LENGTH; ++k)
+    ONE_BY_ONE for (uint i = c; i < c + some; ++i)
+        ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH; ++k)
             wide_of(wide, i)[k] = 0;
 }
 #endif

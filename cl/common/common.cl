@@ -49,6 +49,9 @@
 #define UNROLL_4 _Pragma("unroll 4")
 #endif
 
+/* Before a loop of which a copy is enough: what it does is rare. */
+#define ONE_BY_ONE _Pragma("unroll 1")
+
 /*
  * Whether the compiler generates code for a CPU, and not an intermediate language (Oclgrind, Mesa),
  * for which vectors of doubles take minutes to compile and a prefetch is an error.

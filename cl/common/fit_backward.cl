@@ -33,16 +33,14 @@ static ints misses(uints n, real pivot, real e, real d, real product, real large
 static int add_block_wide(global long *wide, uint n, float pivot, float mean, float e, float d,
                           float product)
 {
-    global long *second = wide + WIDE_LIMBS1;
     const bool lost = !isfinite(mean);
-    add_wide(wide, n, pivot, 1.0f);
-    if (isfinite(e))
-        add_wide(wide, 1, e, 1.0f);
-    if (!lost && !(isfinite(e) && isfinite(product) && isfinite(pivot * d)))
-        return FLAG_WIDE | FLAG_OVERFLOW;
-    if (!lost) {
-        add_wide(second, 1, product, 1.0f);
-        add_wide(second, 1, pivot, d);
-    }
-    return FLAG_WIDE;
+    const bool fits = isfinite(e) && isfinite(product) && isfinite(pivot * d);
+    e = isfinite(e) ? e : 0.0f;
+    d = fits && !lost ? d : 0.0f;
+    product = fits && !lost ? product : 0.0f;
+    /* n g, E; X, g D */
+    ONE_BY_ONE for (uint term = 0; term < 4; ++term)
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term == 0 ? n : 1,
+                 term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : 1.0f);
+    return fits || lost ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
 }

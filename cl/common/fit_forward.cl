@@ -28,16 +28,13 @@ static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
 static int add_block_wide(global long *wide, uint n, float pivot, float mean, float a, float q,
                           float unused)
 {
-    global long *second = wide + WIDE_LIMBS1;
-    add_wide(wide, n, pivot, 1.0f);
-    add_wide(second, n, pivot, pivot);
-    if (!isfinite(q)) {
-        if (isfinite(a))
-            add_wide(wide, 1, a, 1.0f);
-        return FLAG_WIDE | FLAG_OVERFLOW;
-    }
-    add_wide(wide, 1, a, 1.0f);
-    add_wide(second, 2, pivot, a);
-    add_wide(second, 1, q, 1.0f);
-    return FLAG_WIDE;
+    const int over = isfinite(q) ? 0 : FLAG_OVERFLOW;
+    a = isfinite(a) ? a : 0.0f;
+    q = over ? 0.0f : q;
+    /* n p, A; n p p, 2 p A, Q */
+    ONE_BY_ONE for (uint term = 0; term < 5; ++term)
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term == 3 ? 2 : term == 1 || term == 4 ? 1 : n,
+                 term == 1 ? a : term == 4 ? q : pivot,
+                 term == 2 ? pivot : term == 3 ? a : 1.0f);
+    return FLAG_WIDE | over;
 }

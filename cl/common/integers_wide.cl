@@ -23,21 +23,21 @@
 static bool wide_words(global const long *limbs, int count, global ulong *number, int size)
 {
     long above = 0;
-    for (int i = 0; i < size; ++i)
+    ONE_BY_ONE for (int i = 0; i < size; ++i)
         number[i] = 0;
-    for (int k = 0; k < count; ++k) {
+    ONE_BY_ONE for (int k = 0; k < count; ++k) {
         above += limbs[k];
         number[k >> 1] |= ((ulong)above & 0xffffffffUL) << (WIDE_BITS * (k & 1));
         above >>= WIDE_BITS;
     }
     /* The bits above all limbs, with the sign, fill the remaining words. */
-    for (int i = count >> 1, shift = WIDE_BITS * (count & 1); i < size; ++i, shift = 0) {
+    ONE_BY_ONE for (int i = count >> 1, shift = WIDE_BITS * (count & 1); i < size; ++i, shift = 0) {
         number[i] |= (ulong)above << shift;
         above >>= shift == 0 ? 63 : 64 - shift;
     }
     const bool negative = above < 0;
     ulong carry = negative;
-    for (int i = 0; i < size && negative; ++i) {
+    ONE_BY_ONE for (int i = 0; i < size && negative; ++i) {
         number[i] = ~number[i] + carry;
         carry &= number[i] == 0;
     }
@@ -61,7 +61,7 @@ static double wide_double(global const ulong *number, int size, int exponent)
     while (top > 0 && number[top] == 0)
         --top;
     ulong sticky = 0;
-    for (int i = 0; i < top - 1; ++i)
+    ONE_BY_ONE for (int i = 0; i < top - 1; ++i)
         sticky |= number[i];
     return round_wide(number[top], top > 0 ? number[top - 1] : 0, sticky,
                       exponent + 64 * (top - 1));
@@ -81,7 +81,7 @@ static void add_multiple(global ulong *number, int size, int place, ulong a, ulo
     ulong low = a * b, high = mul_hi(a, b);
     number[place] += low;
     ulong carry = number[place] < low;
-    for (int i = place + 1; i < size; ++i) {
+    ONE_BY_ONE for (int i = place + 1; i < size; ++i) {
         number[i] += carry;
         carry = number[i] < carry;
         number[i] += high;
@@ -98,22 +98,22 @@ static double wide_n2_variance(global const ulong *sum, global const ulong *squa
                                ulong n, global ulong *scratch)
 {
     global ulong *number = scratch, *square = scratch + WIDE_VARIANCE_WORDS;
-    for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i)
+    ONE_BY_ONE for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i)
         number[i] = square[i] = 0;
-    for (int i = 0; i < WIDE_SQUARE_WORDS; ++i)
+    ONE_BY_ONE for (int i = 0; i < WIDE_SQUARE_WORDS; ++i)
         add_multiple(number, WIDE_VARIANCE_WORDS, i, squares[i], n);
     /* In units of 2^(-2 WIDE_LOW), as the square. */
     const int whole = WIDE_LOW >> 6, bits = WIDE_LOW & 63;
-    for (int i = WIDE_VARIANCE_WORDS - 1; i >= 0; --i) {
+    ONE_BY_ONE for (int i = WIDE_VARIANCE_WORDS - 1; i >= 0; --i) {
         const ulong at = i >= whole ? number[i - whole] : 0;
         const ulong below = i > whole ? number[i - whole - 1] : 0;
         number[i] = bits == 0 ? at : at << bits | below >> (64 - bits);
     }
-    for (int i = 0; i < WIDE_SUM_WORDS; ++i)
-        for (int j = 0; j < WIDE_SUM_WORDS; ++j)
+    ONE_BY_ONE for (int i = 0; i < WIDE_SUM_WORDS; ++i)
+        ONE_BY_ONE for (int j = 0; j < WIDE_SUM_WORDS; ++j)
             add_multiple(square, WIDE_VARIANCE_WORDS, i + j, sum[i], sum[j]);
     ulong borrow = 0;
-    for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i) {
+    ONE_BY_ONE for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i) {
         const ulong less = number[i] - square[i];
         const ulong borrowed = number[i] < square[i] || less < borrow;
         number[i] = less - borrow;

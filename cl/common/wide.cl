@@ -50,7 +50,7 @@ static void add_wide(global long *limbs, uint n, float a, float b)
     const bool negative = (int)(bits_a ^ bits_b) < 0;
     limbs += quotient(at, WIDE_BITS);
     /* Three limbs have all 57 bits. */
-    for (int i = 0; i < 3; ++i) {
+    ONE_BY_ONE for (int i = 0; i < 3; ++i) {
         const int down = WIDE_BITS * i - (int)shift;
         const ulong digit = (down < 0 ? m << shift : m >> min(down, 63)) & 0xffffffffUL;
         if (digit != 0)
@@ -72,9 +72,9 @@ static void widen_limb(global long *sum, int place, long limb)
 /* Adds a channel's narrow accumulator. */
 static void widen(global long *sums, global const long *narrow)
 {
-    for (int k = 0; k < PASS_LIMBS1; ++k)
+    ONE_BY_ONE for (int k = 0; k < PASS_LIMBS1; ++k)
         widen_limb(sums, LIMB_BITS * k + WIDE_LOW - PASS_LOW1, narrow[k]);
-    for (int k = 0; k < PASS_LIMBS2; ++k)
+    ONE_BY_ONE for (int k = 0; k < PASS_LIMBS2; ++k)
         widen_limb(sums + WIDE_LIMBS1, LIMB_BITS * k + WIDE_LOW - PASS_LOW2,
                    narrow[PASS_LIMBS1 + k]);
 }

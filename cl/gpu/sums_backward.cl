@@ -19,6 +19,7 @@
 #endif
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
+#define PASS_WIDE_SUMS 3
 #define PASS_FIRST_PARTS 2
 
 typedef struct pass_tensors {
@@ -264,17 +265,19 @@ static bool pass_misses(uint n, private float *pivot, float mean, private pass_s
     return out;
 }
 
-static void pass_join(private pass_sums *sums, private const pass_sums *others)
-{
-    sums->e = others->e + sums->e;
-    sums->d = others->d + sums->d;
-    sums->product = others->product + sums->product;
-}
-
 static int pass_add_wide(global long *wide, uint n, float pivot, float mean,
                          private const pass_sums *sums)
 {
     return add_block_wide(wide, n, pivot, mean, sums->e, sums->d, sums->product);
+}
+
+static void pass_factors(uint which, private const pass_elements *elements, float pivot,
+                         float share, pass_line line, private float *a, private float *b)
+{
+    const float v = pass_value(elements, 0, line), d = centred(elements, 0, true, line);
+    const float e = v - pivot;
+    *a = which == 0 ? v : which == 2 ? d : e;
+    *b = which == 0 ? share : which == 3 ? d : 1.0f;
 }
 
 /* The parts are the products n g 1, 1 E 1, 1 X 1 and 1 g D. */

@@ -13,6 +13,7 @@
  */
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
+#define PASS_WIDE_SUMS 2
 #define PASS_FIRST_PARTS 1
 
 typedef struct pass_tensors {
@@ -142,18 +143,20 @@ static bool pass_misses(uint n, private float *pivot, float mean, private pass_s
     return out;
 }
 
-/* Adds the sums of other lanes. */
-static void pass_join(private pass_sums *sums, private const pass_sums *others)
-{
-    sums->a = others->a + sums->a;
-    sums->q = others->q + sums->q;
-}
-
-/* Adds a block's terms to a wide accumulator; returns its flags. */
+/* Adds the sums of a block to a wide accumulator; returns its flags. */
 static int pass_add_wide(global long *wide, uint n, float pivot, float mean,
                          private const pass_sums *sums)
 {
     return add_block_wide(wide, n, pivot, mean, sums->a, sums->q, 0.0f);
+}
+
+/* An element's term of a sum of a block that does not fit, as a product: of the mean, A and Q. */
+static void pass_factors(uint which, private const pass_elements *elements, float pivot,
+                         float share, pass_line line, private float *a, private float *b)
+{
+    const float v = elements->summed[0], d = v - pivot;
+    *a = which == 0 ? v : d;
+    *b = which == 0 ? share : which == 1 ? 1.0f : d;
 }
 
 /*

@@ -21,8 +21,8 @@
  *                                     pass_fold_lanes
  *   pass_moves                        whether a block is summed once more, around another pivot
  *   pass_misses, pass_add_part        whether a block does not fit the format; add a part of one
- *   pass_faint, pass_join, pass_add_wide
- *                                     from where on blocks fit; blocks that do not (wide_blocks.cl)
+ *   pass_faint                        from where on blocks fit
+ *   PASS_WIDE_SUMS, pass_factors      the sums of those that do not: wide_blocks.cl
  *   pass_add_run                      adds a run of planes of one element (reduce_rows.cl)
  *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
