@@ -40,33 +40,36 @@ static void train_ahead(training *t, sbn_saved *other)
 }
 
 /*
- * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining,
- * both in the wide format, and the apply; or one launch in each format, where a replica is alone; in a
- * backward pass of several the gradients. The queue is flushed once behind what combines, so that the
- * device begins, and once at the end.
+ * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining
+ * and the apply; or one launch, where a replica is alone; in a backward pass of several the gradients.
+ * The wide accumulators of several are made 0 before. The queue is flushed once behind what combines,
+ * so that the device begins, and once at the end.
  */
 static void check_commands(training *t)
 {
     sbn_result result = SBN_RESULT_INIT;
     long most = 0;
     for (size_t r = 0; r < t->replicas; ++r)
-        most += t->p->samples[r] > 0 ? 5 : 0;
+        most += t->p->samples[r] > 0 ? 3 : 0;
+    const long most_fills = t->replicas == 1 ? 0 : (long)t->replicas;
     if (t->replicas == 1)
-        most = 2;
+        most = 1;
     for (int is_backward = 0; is_backward < 2; ++is_backward) {
         const long launches = wraps_calls(WRAP_LAUNCH), flushes = wraps_calls(WRAP_FLUSH);
-        const long markers = wraps_calls(WRAP_MARKER);
+        const long markers = wraps_calls(WRAP_MARKER), fills = wraps_calls(WRAP_FILL);
         must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
                          : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
              "a pass");
         const long expected = most + (is_backward && t->replicas > 1 ? (long)t->replicas : 0);
         const long launched = wraps_calls(WRAP_LAUNCH) - launches;
         tap_ok(launched <= expected && wraps_calls(WRAP_MARKER) == markers &&
+                   wraps_calls(WRAP_FILL) - fills <= most_fills &&
                    wraps_calls(WRAP_FLUSH) - flushes <= 2 * (long)t->replicas,
-               "%s, %s: expected at most %ld launches, no marker and %zu flushes, got %ld, %ld and "
-               "%ld",
-               t->p->what, is_backward ? "backward" : "forward", expected, 2 * t->replicas,
-               launched, wraps_calls(WRAP_MARKER) - markers, wraps_calls(WRAP_FLUSH) - flushes);
+               "%s, %s: expected at most %ld launches, %ld fills, no marker and %zu flushes, got %ld, "
+               "%ld, %ld and %ld",
+               t->p->what, is_backward ? "backward" : "forward", expected, most_fills,
+               2 * t->replicas, launched, wraps_calls(WRAP_FILL) - fills,
+               wraps_calls(WRAP_MARKER) - markers, wraps_calls(WRAP_FLUSH) - flushes);
     }
 }
 
