@@ -6,8 +6,7 @@
  *
  * There are up to four sources, one per replica, each with `slices` narrow accumulators of each of
  * `channels` channels and a wide one, which counts where their flags say so. `own_wide` is the
- * replica's own, which has room for integers, too; with `owns` nobody else reads it, so that it is made 0
- * for the next pass. The other arrays have rows of a number per channel:
+ * replica's own; with `owns` nobody else reads it, so that it is made 0 for the next pass. The other arrays have rows of a number per channel:
  *
  *   coefficients  the table of src/layer/moments.h
  *   moments       doubles: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
@@ -64,19 +63,19 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
     } while (0)
 
 /* Adds a source's accumulators of channel c, of both formats, to the limbs of a wide one. */
-static void add_source_wide(global long *sums, uint c, uint channels, SOURCE())
+static void add_source_wide(private long *sums, uint c, uint channels, SOURCE())
 {
     from += (ulong)c * PASS_LENGTH;
     ONE_BY_ONE for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
         widen(sums, from);
-    wide += (ulong)c * WIDE_STRIDE;
-    ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH && slices > 0; ++k)
+    wide += (ulong)c * WIDE_LIMBS;
+    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS && slices > 0; ++k)
         sums[k] += wide[k];
 }
 
-static void add_sources_wide(global long *sums, uint c, uint channels, SOURCES)
+static void add_sources_wide(private long *sums, uint c, uint channels, SOURCES)
 {
-    ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH; ++k)
+    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
         sums[k] = 0;
     add_source_wide(sums, c, channels, from0, slices0, wide0);
     add_source_wide(sums, c, channels, from1, slices1, wide1);
@@ -94,7 +93,7 @@ static void add_sources_wide(global long *sums, uint c, uint channels, SOURCES)
         STORE_CHANNELS(flags, flags_of_each);                                                      \
         for (uint j = 0; j < (some); ++j)                                                          \
             if (flags_of_each[j] & FLAG_WIDE) {                                                    \
-                global long *sums = wide_of(own_wide, (c) + j) + WIDE_LENGTH;                      \
+                long sums[WIDE_LIMBS];                                                             \
                 add_sources_wide(sums, (c) + j, channels, __VA_ARGS__);                            \
                 wide_sums_of(sums, count, firsts + j, seconds + j);                                \
             }                                                                                      \
@@ -105,7 +104,7 @@ static void add_sources_wide(global long *sums, uint c, uint channels, SOURCES)
 static void clear_wide(global long *wide, uint c, uint some)
 {
     ONE_BY_ONE for (uint i = c; i < c + some; ++i)
-        ONE_BY_ONE for (int k = 0; k < WIDE_LENGTH; ++k)
+        ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
             wide_of(wide, i)[k] = 0;
 }
 #endif

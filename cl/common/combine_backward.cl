@@ -12,13 +12,12 @@ static void sums_of(private const signed_words *limbs, private doubles *first,
     *second = negative_where(negative, double_of(product, SQUARE_WORDS, -PASS_LOW2));
 }
 
-/* The same from limbs of a wide accumulator, which it overwrites. */
-static void wide_sums_of(global long *limbs, ulong count, private double *first,
+/* The same from limbs of a wide accumulator. */
+static void wide_sums_of(private const long *limbs, ulong count, private double *first,
                          private double *second)
 {
-    global ulong *number = (global ulong *)limbs + WIDE_LENGTH;
-    *first = wide_value(limbs, WIDE_LIMBS1, number, WIDE_SUM_WORDS);
-    *second = wide_value(limbs + WIDE_LIMBS1, WIDE_LIMBS2, number, WIDE_SQUARE_WORDS);
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    *second = wide_value(limbs + WIDE_LIMBS1, WIDE_LIMBS2, WIDE_LOW2);
 }
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */

@@ -29,14 +29,15 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
     store_doubles(invstd, moments + table_row(MOMENT_INVSTD, channels) + c, some);
 }
 
-/* The same from limbs of a wide accumulator, which it overwrites. */
-static void wide_sums_of(global long *limbs, ulong count, private double *first,
+/* The same from limbs of a wide accumulator. */
+static void wide_sums_of(private const long *limbs, ulong count, private double *first,
                          private double *n2_var)
 {
-    global ulong *sum = (global ulong *)limbs + WIDE_LENGTH, *squares = sum + WIDE_SUM_WORDS;
-    *first = wide_value(limbs, WIDE_LIMBS1, sum, WIDE_SUM_WORDS);
+    ulong sum[WIDE_SUM_WORDS], squares[WIDE_SQUARE_WORDS];
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    (void)wide_words(limbs, WIDE_LIMBS1, sum, WIDE_SUM_WORDS);
     const bool negative = wide_words(limbs + WIDE_LIMBS1, WIDE_LIMBS2, squares, WIDE_SQUARE_WORDS);
-    *n2_var = wide_n2_variance(sum, squares, negative, count, (global ulong *)limbs);
+    *n2_var = wide_n2_variance(sum, squares, negative, count);
 }
 
 /*

@@ -40,7 +40,8 @@ static int add_block_wide(global long *wide, uint n, float pivot, float mean, fl
     product = fits && !lost ? product : 0.0f;
     /* n g, E; X, g D */
     ONE_BY_ONE for (uint term = 0; term < 4; ++term)
-        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term == 0 ? n : 1,
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
+                 term == 0 ? n : 1,
                  term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : 1.0f);
     return fits || lost ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
 }

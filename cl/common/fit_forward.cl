@@ -33,7 +33,8 @@ static int add_block_wide(global long *wide, uint n, float pivot, float mean, fl
     q = over ? 0.0f : q;
     /* n p, A; n p p, 2 p A, Q */
     ONE_BY_ONE for (uint term = 0; term < 5; ++term)
-        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term == 3 ? 2 : term == 1 || term == 4 ? 1 : n,
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
+                 term == 3 ? 2 : term == 1 || term == 4 ? 1 : n,
                  term == 1 ? a : term == 4 ? q : pivot,
                  term == 2 ? pivot : term == 3 ? a : 1.0f);
     return FLAG_WIDE | over;

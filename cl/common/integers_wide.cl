@@ -1,6 +1,6 @@
 /*
  * A channel's sums as integers of 64-bit words, least significant first, in the wide format: words
- * for all floats. One channel at a time, in global memory: wide.cl says why.
+ * for all floats. One channel at a time.
  */
 #if COMBINES
 
@@ -8,19 +8,8 @@
 #define WIDE_SQUARE_WORDS 8 /* of the second */
 #define WIDE_VARIANCE_WORDS 12
 
-/*
- * Behind a channel's wide accumulator: its sums over all sources as limbs, or the two terms of the
- * variance in their place; and as integers.
- */
-#if WIDE_STRIDE < 2 * WIDE_LENGTH + WIDE_SUM_WORDS + WIDE_SQUARE_WORDS
-#error "no room for the integers"
-#endif
-#if WIDE_LENGTH < 2 * WIDE_VARIANCE_WORDS
-#error "the terms of the variance lie where the limbs were"
-#endif
-
 /* Limbs, not carried, as the magnitude of an integer. Returns whether it is negative. */
-static bool wide_words(global const long *limbs, int count, global ulong *number, int size)
+static bool wide_words(private const long *limbs, int count, private ulong *number, int size)
 {
     long above = 0;
     ONE_BY_ONE for (int i = 0; i < size; ++i)
@@ -45,17 +34,21 @@ static bool wide_words(global const long *limbs, int count, global ulong *number
 }
 
 /* round_words of one channel. */
-static double round_wide(ulong high, ulong low, ulong sticky, int exponent)
+#if ABREAST > 1
+static double round_wide(ulong high, ulong low, ulong sticky, long exponent)
 {
     const ulong shift = clz(high) & 63;
     const ulong head = high << shift | (shift == 0 ? 0 : low >> (64 - shift));
     const ulong rest = (head & 1) | (low << shift) | sticky;
     const long rounded = (long)(head >> 1 | (rest != 0));
-    return convert_double(rounded) * as_double((long)(exponent + 65 - (int)shift + 1023) << 52);
+    return convert_double(rounded) * as_double((exponent + 65 - (long)shift + 1023) << 52);
 }
+#else
+#define round_wide round_words
+#endif
 
 /* The number's value times 2^exponent, rounded once. */
-static double wide_double(global const ulong *number, int size, int exponent)
+static double wide_double(private const ulong *number, int size, int exponent)
 {
     int top = size - 1;
     while (top > 0 && number[top] == 0)
@@ -68,15 +61,16 @@ static double wide_double(global const ulong *number, int size, int exponent)
 }
 
 /* A sum's value. */
-static double wide_value(global const long *limbs, int count, global ulong *number, int size)
+static double wide_value(private const long *limbs, int count, int low)
 {
-    const bool negative = wide_words(limbs, count, number, size);
-    const double magnitude = wide_double(number, size, -WIDE_LOW);
+    ulong number[WIDE_SQUARE_WORDS];
+    const bool negative = wide_words(limbs, count, number, WIDE_SQUARE_WORDS);
+    const double magnitude = wide_double(number, WIDE_SQUARE_WORDS, -low);
     return negative ? -magnitude : magnitude;
 }
 
 /* Adds a b 2^(64 place) to a number. */
-static void add_multiple(global ulong *number, int size, int place, ulong a, ulong b)
+static void add_multiple(private ulong *number, int size, int place, ulong a, ulong b)
 {
     ulong low = a * b, high = mul_hi(a, b);
     number[place] += low;
@@ -90,20 +84,17 @@ static void add_multiple(global ulong *number, int size, int place, ulong a, ulo
     }
 }
 
-/*
- * n^2 times the variance, n squares - sum^2, rounded once; 0 if negative. `scratch` has room for two
- * numbers.
- */
-static double wide_n2_variance(global const ulong *sum, global const ulong *squares, bool negative,
-                               ulong n, global ulong *scratch)
+/* n^2 times the variance, n squares - sum^2, rounded once; 0 if negative. */
+static double wide_n2_variance(private const ulong *sum, private const ulong *squares,
+                               bool negative, ulong n)
 {
-    global ulong *number = scratch, *square = scratch + WIDE_VARIANCE_WORDS;
+    ulong number[WIDE_VARIANCE_WORDS], square[WIDE_VARIANCE_WORDS];
     ONE_BY_ONE for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i)
         number[i] = square[i] = 0;
     ONE_BY_ONE for (int i = 0; i < WIDE_SQUARE_WORDS; ++i)
         add_multiple(number, WIDE_VARIANCE_WORDS, i, squares[i], n);
-    /* In units of 2^(-2 WIDE_LOW), as the square. */
-    const int whole = WIDE_LOW >> 6, bits = WIDE_LOW & 63;
+    /* In units of 2^(-2 WIDE_LOW1), as the square. */
+    const int up = 2 * WIDE_LOW1 - WIDE_LOW2, whole = up >> 6, bits = up & 63;
     ONE_BY_ONE for (int i = WIDE_VARIANCE_WORDS - 1; i >= 0; --i) {
         const ulong at = i >= whole ? number[i - whole] : 0;
         const ulong below = i > whole ? number[i - whole - 1] : 0;
@@ -120,6 +111,6 @@ static double wide_n2_variance(global const ulong *sum, global const ulong *squa
         borrow = borrowed;
     }
     return borrow || negative ? 0.0
-                              : wide_double(number, WIDE_VARIANCE_WORDS, -2 * WIDE_LOW);
+                              : wide_double(number, WIDE_VARIANCE_WORDS, -2 * WIDE_LOW1);
 }
 #endif

@@ -1,17 +1,17 @@
 /*
  * Wide accumulators: exact sums of the blocks that do not fit the narrow format. There is one for each
  * channel of a replica, in global memory, with WIDE_LIMBS1 and WIDE_LIMBS2 limbs of WIDE_BITS bits
- * from 2^-WIDE_LOW on, and a word that is not used here, WIDE_STRIDE words apart. Every work-group adds to it at once, without a
- * carry: a limb holds the terms of 2^29 blocks. It is 0 before the reduction.
+ * from 2^-WIDE_LOW1 and 2^-WIDE_LOW2 on. Every work-group adds to it at once, without a carry: a limb holds
+ * the terms of 2^29 blocks. It is 0 before the reduction.
  *
  * This is rare: loops run over memory and not over registers, which the main loops need.
  */
-#define WIDE_LENGTH (WIDE_LIMBS1 + WIDE_LIMBS2 + 1)
+#define WIDE_LIMBS (WIDE_LIMBS1 + WIDE_LIMBS2)
 
 /* Where a channel's wide accumulator begins. */
 static global long *wide_of(global long *wide, uint c)
 {
-    return wide + (ulong)c * WIDE_STRIDE;
+    return wide + (ulong)c * WIDE_LIMBS;
 }
 
 /*
@@ -39,11 +39,11 @@ static uint mantissa(uint bits)
 }
 
 /* Adds n a b to a sum. Bits below the lowest are cut toward zero. */
-static void add_wide(global long *limbs, uint n, float a, float b)
+static void add_wide(global long *limbs, int low, uint n, float a, float b)
 {
     const uint bits_a = as_uint(a), bits_b = as_uint(b);
     const int place = (int)max((bits_a >> 23) & 255u, 1u) + (int)max((bits_b >> 23) & 255u, 1u) +
-                      (WIDE_LOW - 300);
+                      (low - 300);
     const ulong all = (ulong)mantissa(bits_a) * n * mantissa(bits_b);
     const ulong m = place < 0 ? all >> min(-place, 63) : all;
     const uint at = (uint)max(place, 0), shift = at & (WIDE_BITS - 1);
@@ -61,7 +61,7 @@ static void add_wide(global long *limbs, uint n, float a, float b)
 /* --- a channel's sums of all replicas: combine.cl --- */
 
 /* Adds a limb of a narrow sum, `place` bits above the lowest of the wide one. */
-static void widen_limb(global long *sum, int place, long limb)
+static void widen_limb(private long *sum, int place, long limb)
 {
     const int shift = place & (WIDE_BITS - 1);
     sum += quotient((uint)place, WIDE_BITS);
@@ -70,11 +70,11 @@ static void widen_limb(global long *sum, int place, long limb)
 }
 
 /* Adds a channel's narrow accumulator. */
-static void widen(global long *sums, global const long *narrow)
+static void widen(private long *sums, global const long *narrow)
 {
     ONE_BY_ONE for (int k = 0; k < PASS_LIMBS1; ++k)
-        widen_limb(sums, LIMB_BITS * k + WIDE_LOW - PASS_LOW1, narrow[k]);
+        widen_limb(sums, LIMB_BITS * k + WIDE_LOW1 - PASS_LOW1, narrow[k]);
     ONE_BY_ONE for (int k = 0; k < PASS_LIMBS2; ++k)
-        widen_limb(sums + WIDE_LIMBS1, LIMB_BITS * k + WIDE_LOW - PASS_LOW2,
+        widen_limb(sums + WIDE_LIMBS1, LIMB_BITS * k + WIDE_LOW2 - PASS_LOW2,
                    narrow[PASS_LIMBS1 + k]);
 }

@@ -96,7 +96,7 @@ typedef struct sbn_transport {
  *   header                          17 words
  *   sums                            1, and for each layer 1 + 8 per channel forward,
  *                                   1 + 9 per channel backward
- *   wide accumulators               1, and for each layer that has some 1 + 27 per channel of
+ *   wide accumulators               1, and for each layer that has some 1 + 24 per channel of
  *                                   these
  *   a disagreement                  21 per rank, for each layer up to the one that differs
  *   sbn_group_split                 two headers; 1 per rank; 1 per colour of each rank

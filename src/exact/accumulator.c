@@ -49,11 +49,11 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
         add_channels(from, channels, form.limbs1, form.limbs2, format->limb_bits, sums);
 }
 
-/* Adds limbs of a narrow sum, whose lowest is worth 2^-low, to those of a wide one. */
-static void widen_limbs(const int64_t *from, int count, int low, int64_t *wide)
+/* Adds limbs of a narrow sum to those of a wide one, whose lowest is worth 2^-up of the other's. */
+static void widen_limbs(const int64_t *from, int count, int up, int64_t *wide)
 {
     for (int k = 0; k < count; ++k) {
-        const int place = SBN_LIMB_BITS * k + sbn_wide.low1 - low;
+        const int place = SBN_LIMB_BITS * k + up;
         const int at = place / SBN_WIDE_LIMB_BITS, shift = place % SBN_WIDE_LIMB_BITS;
         wide[at] += (int64_t)((uint64_t)from[k] << shift & UINT32_MAX);
         wide[at + 1] += from[k] >> (SBN_WIDE_LIMB_BITS - shift);
@@ -61,21 +61,20 @@ static void widen_limbs(const int64_t *from, int count, int low, int64_t *wide)
 }
 
 void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
-                             const unsigned char *only, int64_t *wide)
+                             const unsigned char *only, const int64_t *limbs, int64_t *wide)
 {
     const sbn_format *format = narrow->format;
     const size_t length = sbn__accumulator_length(&sbn_wide);
-    size_t count = 0;
-    for (size_t c = 0; c < channels; ++c) {
+    for (size_t c = 0; c < channels; ++c, limbs += length - 1) {
         if (!only[c])
             continue;
-        const int64_t *limbs = sbn__accumulator_limbs(narrow, c);
-        int64_t *to = wide + count++ * length;
-        memmove(to, wide + c * SBN_WIDE_STRIDE, sizeof *to * length);
-        widen_limbs(limbs, narrow->limbs1, format->low1, to);
-        widen_limbs(limbs + narrow->limbs1, narrow->limbs2, format->low2,
-                    to + sbn__limbs1(&sbn_wide));
-        to[length - 1] = sbn__accumulator_flags(narrow, c);
+        const int64_t *from = sbn__accumulator_limbs(narrow, c);
+        memcpy(wide, limbs, sizeof *wide * (length - 1));
+        widen_limbs(from, narrow->limbs1, sbn_wide.low1 - format->low1, wide);
+        widen_limbs(from + narrow->limbs1, narrow->limbs2, sbn_wide.low2 - format->low2,
+                    wide + sbn__limbs1(&sbn_wide));
+        wide[length - 1] = sbn__accumulator_flags(narrow, c);
+        wide += length;
     }
 }
 

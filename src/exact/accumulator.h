@@ -42,11 +42,11 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
                            int64_t *sums);
 
 /*
- * Adds the narrow accumulators of the channels that `only` selects to these channels' wide ones, which
- * are SBN_WIDE_STRIDE apart, and moves them to the front, one after the other. 
+ * Writes the accumulators, one after the other, of the channels that `only` selects: the narrow ones and
+ * the limbs of wide ones, as a device has them for all channels, added up.
  */
 void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
-                               const unsigned char *only, int64_t *wide);
+                             const unsigned char *only, const int64_t *limbs, int64_t *wide);
 
 /*
  * Makes sums that sbn__accumulators_add wrote fit to be added by an all-reduce: replaces each set

@@ -30,12 +30,15 @@ const sbn_format sbn_backward_narrow = {
     .limb_bits = SBN_LIMB_BITS,
 };
 
-/* Every float: sums below 2^160, products below 2^288, both down to 2^-160. */
+/*
+ * Every float: n p below 2^137 and n p^2 below 2^265, in the highest limbs, which hold 63 bits; sums down to
+ * the lowest float, products to 2^-160.
+ */
 const sbn_format sbn_wide = {
-    .low1 = 160,
-    .bits1 = 320,
+    .low1 = 149,
+    .bits1 = 256,
     .low2 = 160,
-    .bits2 = 448,
+    .bits2 = 416,
     .limb_bits = SBN_WIDE_LIMB_BITS,
     .wide = 1,
 };
@@ -60,17 +63,22 @@ size_t sbn__accumulator_length(const sbn_format *format)
     return (size_t)(sbn__limbs1(format) + sbn__limbs2(format) + 1);
 }
 
+size_t sbn__wide_limbs(void)
+{
+    return sbn__accumulator_length(&sbn_wide) - 1;
+}
+
 int sbn__summation_macros(char *out, size_t size)
 {
     return snprintf(out, size,
                     "-D BLOCK=%d -D BLOCK_RECIPROCAL=%af -D LOG2_LANES=%d -D LANES=%d "
                     "-D LANES_RECIPROCAL=%af -D LIMB_BITS=%d -D FLAG_PLUS_INF=%d "
                     "-D FLAG_MINUS_INF=%d -D FLAG_OVERFLOW=%d -D FLAG_WIDE=%d -D WIDE_BITS=%d "
-                    "-D WIDE_LOW=%d -D WIDE_LIMBS1=%d -D WIDE_LIMBS2=%d -D WIDE_STRIDE=%d ",
+                    "-D WIDE_LOW1=%d -D WIDE_LIMBS1=%d -D WIDE_LOW2=%d -D WIDE_LIMBS2=%d ",
                     SBN_BLOCK, 1.0 / SBN_BLOCK, SBN_LOG2_LANES, SBN_LANES, 1.0 / SBN_LANES,
                     SBN_LIMB_BITS, SBN_FLAG_PLUS_INF, SBN_FLAG_MINUS_INF, SBN_FLAG_OVERFLOW,
                     SBN_FLAG_WIDE, SBN_WIDE_LIMB_BITS, sbn_wide.low1, sbn__limbs1(&sbn_wide),
-                    sbn__limbs2(&sbn_wide), SBN_WIDE_STRIDE);
+                    sbn_wide.low2, sbn__limbs2(&sbn_wide));
 }
 
 /* TERM_LIMBS: those that a term can reach; the limbs above them are only carried into. */

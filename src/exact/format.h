@@ -35,9 +35,10 @@
 enum {
     SBN_FLAG_PLUS_INF = 1, /* the first sum met +Inf; with SBN_FLAG_MINUS_INF as well, it is NaN */
     SBN_FLAG_MINUS_INF = 2,
-    SBN_FLAG_OVERFLOW = 4, /* a block's squares or products exceed a float: the second sum is lost */
-    SBN_FLAG_WIDE = 8,     /* there are terms in the wide accumulator */
-    SBN_FLAGS = 4          /* how many there are */
+    SBN_FLAG_OVERFLOW =
+        4,             /* a block's squares or products exceed a float: the second sum is lost */
+    SBN_FLAG_WIDE = 8, /* there are terms in the wide accumulator */
+    SBN_FLAGS = 4      /* how many there are */
 };
 
 typedef struct sbn_format {
@@ -53,11 +54,8 @@ typedef struct sbn_format {
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/*
- * The int64s from a channel's wide accumulator to the next one's on a device: behind each the kernels
- * that combine have room for its sums as big integers.
- */
-enum { SBN_WIDE_STRIDE = 68 };
+/* The int64s of a channel's wide accumulator on a device, which has no flags there. */
+size_t sbn__wide_limbs(void);
 
 /* Limbs of the two sums: room for their terms' bits, 2^31 blocks of them and a sign. */
 int sbn__limbs1(const sbn_format *format);

@@ -16,13 +16,13 @@ typedef struct sbn_layer_pass sbn_layer_pass;
 
 typedef struct sbn_layer_pass_kind {
     const char *operation;
-    uint32_t code;        /* SBN_CODE_..., its name for other ranks */
-    unsigned needs;       /* of shards: src/tensor/shard.h */
-    int local;            /* combines nothing with other ranks */
-    int fills;            /* 1: fills the saved statistics; 0: reads them */
-    int has_backward;     /* ... for a backward pass, which may need a mask, or x from y */
-    int tracks;           /* updates the running statistics */
-    uint64_t least_count; /* values per channel below which the pass is an error */
+    uint32_t code;            /* SBN_CODE_..., its name for other ranks */
+    unsigned needs;           /* of shards: src/tensor/shard.h */
+    int local;                /* combines nothing with other ranks */
+    int fills;                /* 1: fills the saved statistics; 0: reads them */
+    int has_backward;         /* ... for a backward pass, which may need a mask, or x from y */
+    int tracks;               /* updates the running statistics */
+    uint64_t least_count;     /* values per channel below which the pass is an error */
     const sbn_format *format; /* the narrow one */
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,

@@ -18,7 +18,7 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     sbn_work *work = &lp->work[replica->index];
     const size_t before = work->wide.size;
     int status = sbn__reserve(replica, &work->wide,
-                              sizeof(int64_t) * SBN_WIDE_STRIDE * lp->layer->channels);
+                              sizeof(int64_t) * sbn__wide_limbs() * lp->layer->channels);
     if (!status && work->wide_is_clear && work->wide.size == before)
         return SBN_SUCCESS;
     work->wide_is_clear = 0;
@@ -43,8 +43,9 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
                : SBN_SUCCESS;
 }
 
-int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel, sbn_argument *arguments, size_t count,
-                       const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
+                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
+                       const sbn_wait *wait, cl_event *event)
 {
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_work *work = &lp->work[replica->index];

@@ -184,7 +184,8 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int tracking, 
                                                   outputs, coefficients, arguments, OWN_ARGUMENTS)
                              : OWN_ARGUMENTS;
     sbn_kernels *kernels = &replica->kernels[lp->layer->type][fusion];
-    status = launch(lp, replica, &kernels->backward_whole[g->layout], arguments, count, wait, event);
+    status = launch(lp, replica, &kernels->backward_whole[g->layout], arguments, count, wait,
+                    event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);

@@ -20,8 +20,8 @@ typedef struct sbn_work {
     int wide_is_clear;                       /* ... 0, when all that is enqueued is over */
     sbn_staging on_host, wide_on_host;       /* copies, where the host combines */
     sbn_reduced reduced;
-    cl_event last;  /* the last command that uses any of these */
-    cl_event next;  /* takes its place when all replicas have enqueued theirs */
+    cl_event last; /* the last command that uses any of these */
+    cl_event next; /* takes its place when all replicas have enqueued theirs */
 } sbn_work;
 
 /* Every replica's next command becomes its last one. */

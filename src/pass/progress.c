@@ -125,8 +125,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         fail_alone(pass);
         return;
     }
-    if (sends ? !may_send || (pass->wide && !oldest)
-              : !oldest && !sbn__pass_is_local(pass))
+    if (sends ? !may_send || (pass->wide && !oldest) : !oldest && !sbn__pass_is_local(pass))
         return;
     if (!pass->error)
         sbn__sums_add(&sums, pass->sums.words);

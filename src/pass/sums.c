@@ -34,17 +34,19 @@ size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
     return used;
 }
 
-static int read(sbn_layer_pass *lp, sbn_replica *replica, cl_mem from, size_t words,
+/* Reads `words` words per channel, behind room for `before` of them. */
+static int read(sbn_layer_pass *lp, sbn_replica *replica, cl_mem from, size_t words, size_t before,
                 sbn_staging *to)
 {
     sbn_work *work = &lp->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * words * lp->layer->channels;
+    const size_t channels = lp->layer->channels;
     sbn_wait wait = {{NULL}, 0};
     cl_event event = NULL;
-    int status = sbn__staging_reserve(replica, to, bytes);
+    int status = sbn__staging_reserve(replica, to, sizeof(int64_t) * (before + words) * channels);
     sbn__wait_add(&wait, work->last);
     if (!status)
-        status = sbn__read(replica, from, bytes, to->at, &wait, &event);
+        status = sbn__read(replica, from, sizeof(int64_t) * words * channels,
+                           (int64_t *)to->at + before * channels, &wait, &event);
     if (!status)
         sbn__move_event(&work->last, &event);
     return status ? status : sbn__flush(replica);
@@ -56,7 +58,7 @@ int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica)
     return lp->shapes[replica->index].values == 0
                ? SBN_SUCCESS
                : read(lp, replica, work->accumulators.mem,
-                      sbn__accumulator_length(lp->kind->format), &work->on_host);
+                      sbn__accumulator_length(lp->kind->format), 0, &work->on_host);
 }
 
 int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica)
@@ -64,7 +66,8 @@ int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_work *work = &lp->work[replica->index];
     return lp->shapes[replica->index].values == 0
                ? SBN_SUCCESS
-               : read(lp, replica, work->wide.mem, SBN_WIDE_STRIDE, &work->wide_on_host);
+               : read(lp, replica, work->wide.mem, sbn__wide_limbs(),
+                      sbn__accumulator_length(&sbn_wide), &work->wide_on_host);
 }
 
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
@@ -81,14 +84,17 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
     return status;
 }
 
-/* Adds a replica's narrow accumulators to its wide ones; or finds that no block has changed those. */
+/* Adds a replica's narrow and wide accumulators; or finds that no block has changed those. */
 static void join(const sbn_sums *sums, sbn_layer_pass *lp, size_t replica)
 {
     sbn_work *work = &lp->work[replica];
     const sbn_accumulators narrow = sbn__sums_of_replica(lp, replica, lp->kind->format);
     int64_t flags = 0;
     if (sums->wide) {
-        sbn__accumulators_widen(&narrow, lp->layer->channels, lp->wide, work->wide_on_host.at);
+        int64_t *wide = work->wide_on_host.at;
+        const size_t channels = lp->layer->channels;
+        sbn__accumulators_widen(&narrow, channels, lp->wide,
+                                wide + sbn__accumulator_length(&sbn_wide) * channels, wide);
         return;
     }
     for (size_t c = 0; c < lp->layer->channels; ++c)

@@ -124,7 +124,8 @@ const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion
     if (compiler == SBN_COMPILER_SUB_GROUPS16)
         return sub_groups16;
     /* The rest takes fewer registers. */
-    if (compiler == SBN_COMPILER_PLAIN || program == SBN_PROGRAM_APPLY || strstr(more, "-cl-nv-maxrregcount"))
+    if (compiler == SBN_COMPILER_PLAIN || program == SBN_PROGRAM_APPLY ||
+        strstr(more, "-cl-nv-maxrregcount"))
         return "";
     return sbn__fusion_residual(fusion) ? registers128 : registers80;
 }

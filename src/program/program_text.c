@@ -77,9 +77,9 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     snprintf(own, sizeof own,
              "-D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
              "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d ",
-             type == SBN_F16, type == SBN_BF16, half_by_bits,
-             sbn__fusion_residual(fusion), activation == SBN_RELU, activation == SBN_LEAKY_RELU,
-             sbn__fusion_from_output(fusion), views);
+             type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
+             views);
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */

@@ -12,7 +12,7 @@
 static fixture device;
 static cl_command_queue queue;
 static rows from_device, expected;
-static int64_t wide_after[SOURCES][CHANNELS * SBN_WIDE_STRIDE];
+static int64_t wide_after[SOURCES][CHANNELS * MOST_LIMBS];
 
 static cl_mem buffer_of(size_t size, void *contents)
 {
@@ -66,7 +66,7 @@ static void open_buffers(const sums *s, int backward)
     for (int i = 0; i < SOURCES; ++i)
         sources[i] = buffer_of(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
     for (int i = 0; i < SOURCES; ++i)
-        wide[i] = buffer_of(sizeof(int64_t) * CHANNELS * SBN_WIDE_STRIDE, s->wide_of[i]);
+        wide[i] = buffer_of(sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), s->wide_of[i]);
     moments = buffer_of(sizeof expected.moments, expected.moments);
     table = backward ? buffer_of(sizeof expected.gradients, expected.gradients)
                      : buffer_of(sizeof expected.coefficients, expected.coefficients);
@@ -78,7 +78,7 @@ static void close_buffers(int backward)
     for (int i = 0; i < SOURCES; ++i)
         clReleaseMemObject(sources[i]);
     for (int i = 0; i < SOURCES; ++i)
-        read_back(wide[i], sizeof wide_after[i], wide_after[i]);
+        read_back(wide[i], sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), wide_after[i]);
     read_back(moments, sizeof from_device.moments, from_device.moments);
     read_back(table, backward ? sizeof from_device.gradients : sizeof from_device.coefficients,
               backward ? from_device.gradients : from_device.coefficients);
@@ -96,16 +96,17 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
     const double unbiased = (double)t->count / (double)(t->count - 1);
     const cl_long batches = 17;
     const sbn_argument forward_arguments[] = {
-        SOURCE(0),         SOURCE(1),          SOURCE(2),         SOURCE(3),
-        SBN_ARG(wide[1]), SBN_ARG(owns), SBN_ARG(channels),    SBN_ARG(count),    SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),   SBN_ARG(table),     SBN_ARG(moments),  SBN_ARG(running),
-        SBN_ARG(flag),     SBN_ARG(t->weight), SBN_ARG(unbiased), SBN_ARG(batches),
+        SOURCE(0),           SOURCE(1),       SOURCE(2),          SOURCE(3),
+        SBN_ARG(wide[1]),    SBN_ARG(owns),   SBN_ARG(channels),  SBN_ARG(count),
+        SBN_ARG(t->eps.eps), SBN_ARG(clamps), SBN_ARG(table),     SBN_ARG(moments),
+        SBN_ARG(running),    SBN_ARG(flag),   SBN_ARG(t->weight), SBN_ARG(unbiased),
+        SBN_ARG(batches),
     };
     const sbn_argument backward_arguments[] = {
-        SOURCE(0),           SOURCE(1),        SOURCE(2),      SOURCE(3),
-        SBN_ARG(wide[1]), SBN_ARG(owns), SBN_ARG(channels),  SBN_ARG(count), SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),     SBN_ARG(moments), SBN_ARG(table), SBN_ARG(sources[1]),
-        SBN_ARG(own_slices), SBN_ARG(flag),
+        SOURCE(0),           SOURCE(1),           SOURCE(2),         SOURCE(3),
+        SBN_ARG(wide[1]),    SBN_ARG(owns),       SBN_ARG(channels), SBN_ARG(count),
+        SBN_ARG(t->eps.eps), SBN_ARG(clamps),     SBN_ARG(moments),  SBN_ARG(table),
+        SBN_ARG(sources[1]), SBN_ARG(own_slices), SBN_ARG(flag),
     };
     open_buffers(s, backward);
     if (backward)
@@ -119,14 +120,14 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
 /* Wide accumulators are as before, except that those of source 1 may be 0 where they were added. */
 static int wide_left(const sums *s, const trial *t)
 {
-    const size_t length = sbn__accumulator_length(&sbn_wide);
+    const size_t length = sbn__wide_limbs();
     const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
-    static const int64_t zeros[SBN_WIDE_STRIDE];
+    static const int64_t zeros[MOST_LIMBS];
     int left = 1;
     for (int i = 0; i < SOURCES; ++i)
         for (size_t c = 0; c < CHANNELS; ++c) {
-            const int64_t *before = s->wide_of[i] + c * SBN_WIDE_STRIDE;
-            const int64_t *after = wide_after[i] + c * SBN_WIDE_STRIDE;
+            const int64_t *before = s->wide_of[i] + c * length;
+            const int64_t *after = wide_after[i] + c * length;
             const int same = memcmp(before, after, sizeof *before * length) == 0;
             const int cleared = memcmp(zeros, after, sizeof *after * length) == 0;
             const int must_clear = t->owns && i == 1 &&
@@ -140,9 +141,9 @@ static void check(const sbn_program *program, int backward)
 {
     const sbn_format *f = backward ? &sbn_backward_narrow : &sbn_forward_narrow;
     cl_int code;
-    cl_kernel kernel = clCreateKernel(program->programs[backward ? SBN_PROGRAM_BACKWARD
-                                                                 : SBN_PROGRAM_FORWARD],
-                                      backward ? "backward_combine" : "forward_combine", &code);
+    cl_kernel kernel =
+        clCreateKernel(program->programs[backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD],
+                       backward ? "backward_combine" : "forward_combine", &code);
     must(code, "clCreateKernel");
     sums s;
     sums_open(&s, f);

@@ -8,7 +8,7 @@
 #include "program/kernel_constants.h"
 #include "exact/statistics.h"
 
-enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3 };
+enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3, MOST_LIMBS = 32 };
 
 /* The accumulators of all sources, as the reductions leave them, and what they add up to. */
 typedef struct sums {

@@ -18,31 +18,28 @@ void rows_fill(rows *r)
 }
 
 /*
- * What the host makes of narrow and wide accumulators: of channels whose flags say so, of both. The
- * wide ones are joined in a copy.
+ * What the host makes of narrow and wide accumulators: of channels whose flags say so, of both.
  */
 static void host_moments(const sbn_accumulators *all, const int64_t *wide, uint64_t count,
                          double *mean, double *var)
 {
-    static int64_t joined[CHANNELS * SBN_WIDE_STRIDE];
+    static int64_t joined[CHANNELS * MOST_LIMBS];
     static unsigned char only[CHANNELS];
-    memcpy(joined, wide, sizeof joined);
     sbn__moments_of(all, CHANNELS, NULL, count, mean, var);
     sbn__needs_wide(all, CHANNELS, only);
-    sbn__accumulators_widen(all, CHANNELS, only, joined);
+    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
     const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
     sbn__moments_of(&of_both, CHANNELS, only, count, mean, var);
 }
 
-static void host_gradient_sums(const sbn_accumulators *all, const int64_t *wide,
-                               const double *mean, double *dy, double *dy_xmu)
+static void host_gradient_sums(const sbn_accumulators *all, const int64_t *wide, const double *mean,
+                               double *dy, double *dy_xmu)
 {
-    static int64_t joined[CHANNELS * SBN_WIDE_STRIDE];
+    static int64_t joined[CHANNELS * MOST_LIMBS];
     static unsigned char only[CHANNELS];
-    memcpy(joined, wide, sizeof joined);
     sbn__gradient_sums_of(all, CHANNELS, NULL, mean, dy, dy_xmu);
     sbn__needs_wide(all, CHANNELS, only);
-    sbn__accumulators_widen(all, CHANNELS, only, joined);
+    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
     const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
     sbn__gradient_sums_of(&of_both, CHANNELS, only, mean, dy, dy_xmu);
 }

@@ -27,9 +27,9 @@ void sums_open(sums *s, const sbn_format *format)
         s->of[i] = calloc(CHANNELS * s->length, MOST_SLICES * sizeof(int64_t));
     }
     for (int i = 0; i < SOURCES; ++i)
-        s->wide_of[i] = calloc(CHANNELS * SBN_WIDE_STRIDE, sizeof(int64_t));
+        s->wide_of[i] = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
     s->all = calloc(CHANNELS * s->length, sizeof(int64_t));
-    s->all_wide = calloc(CHANNELS * SBN_WIDE_STRIDE, sizeof(int64_t));
+    s->all_wide = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
 }
 
 void sums_close(sums *s)
@@ -81,7 +81,8 @@ static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
 
 static int64_t random_flags(size_t c)
 {
-    return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE : (int64_t)(next() % (1 << SBN_FLAGS));
+    return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
+                 : (int64_t)(next() % (1 << SBN_FLAGS));
 }
 
 /* Terms of one source and slice in channel c, of kind c mod 6. */
@@ -106,9 +107,9 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
 
 void sums_fill(sums *s)
 {
-    const size_t wide_length = sbn__accumulator_length(&sbn_wide);
+    const size_t limbs = sbn__wide_limbs();
     memset(s->all, 0, sizeof(int64_t) * CHANNELS * s->length);
-    memset(s->all_wide, 0, sizeof(int64_t) * CHANNELS * SBN_WIDE_STRIDE);
+    memset(s->all_wide, 0, sizeof(int64_t) * CHANNELS * limbs);
     for (int i = 0; i < SOURCES; ++i) {
         for (uint32_t k = 0; k < s->slices[i]; ++k) {
             int64_t *at = s->of[i] + k * CHANNELS * s->length;
@@ -117,13 +118,14 @@ void sums_fill(sums *s)
                 fill_one(at + c * s->length, s->format, c);
             sbn__accumulators_add(at, s->format, CHANNELS, s->all);
         }
-        memset(s->wide_of[i], 0, sizeof(int64_t) * CHANNELS * SBN_WIDE_STRIDE);
+        memset(s->wide_of[i], 0, sizeof(int64_t) * CHANNELS * limbs);
         for (size_t c = 0; c < CHANNELS; ++c) {
-            int64_t *own = s->wide_of[i] + c * SBN_WIDE_STRIDE;
+            /* The flags behind the limbs are in the next channel's place. */
+            int64_t *own = s->wide_of[i] + c * limbs;
             fill_one(own, &sbn_wide, c + 1);
-            own[wide_length - 1] = 0;
-            for (size_t k = 0; k < wide_length && s->slices[i] > 0; ++k)
-                s->all_wide[c * SBN_WIDE_STRIDE + k] += own[k];
+            own[limbs] = 0;
+            for (size_t k = 0; k < limbs && s->slices[i] > 0; ++k)
+                s->all_wide[c * limbs + k] += own[k];
         }
     }
 }

@@ -62,14 +62,15 @@ static void check_commands(training *t)
              "a pass");
         const long expected = most + (is_backward && t->replicas > 1 ? (long)t->replicas : 0);
         const long launched = wraps_calls(WRAP_LAUNCH) - launches;
-        tap_ok(launched <= expected && wraps_calls(WRAP_MARKER) == markers &&
-                   wraps_calls(WRAP_FILL) - fills <= most_fills &&
-                   wraps_calls(WRAP_FLUSH) - flushes <= 2 * (long)t->replicas,
-               "%s, %s: expected at most %ld launches, %ld fills, no marker and %zu flushes, got %ld, "
-               "%ld, %ld and %ld",
-               t->p->what, is_backward ? "backward" : "forward", expected, most_fills,
-               2 * t->replicas, launched, wraps_calls(WRAP_FILL) - fills,
-               wraps_calls(WRAP_MARKER) - markers, wraps_calls(WRAP_FLUSH) - flushes);
+        tap_ok(
+            launched <= expected && wraps_calls(WRAP_MARKER) == markers &&
+                wraps_calls(WRAP_FILL) - fills <= most_fills &&
+                wraps_calls(WRAP_FLUSH) - flushes <= 2 * (long)t->replicas,
+            "%s, %s: expected at most %ld launches, %ld fills, no marker and %zu flushes, got %ld, "
+            "%ld, %ld and %ld",
+            t->p->what, is_backward ? "backward" : "forward", expected, most_fills, 2 * t->replicas,
+            launched, wraps_calls(WRAP_FILL) - fills, wraps_calls(WRAP_MARKER) - markers,
+            wraps_calls(WRAP_FLUSH) - flushes);
     }
 }
 

@@ -162,16 +162,17 @@ static void check(const reduction *r, int back, float scale)
         const int64_t *own = near_sums.narrow + c * length;
         int64_t some = 0;
         for (size_t k = 0; k + 1 < length; ++k)
-            some |= is_wide ? near_sums.wide[c * SBN_WIDE_STRIDE + k] : own[k];
+            some |= is_wide ? near_sums.wide[c * sbn__wide_limbs() + k] : own[k];
         all = all && some != 0 && own[length - 1] == (is_wide ? SBN_FLAG_WIDE : 0);
     }
     tap_ok(all &&
-               memcmp(near_sums.narrow, far_sums.narrow, sizeof(int64_t) * length * r->strip) == 0 &&
+               memcmp(near_sums.narrow, far_sums.narrow, sizeof(int64_t) * length * r->strip) ==
+                   0 &&
                memcmp(near_sums.wide, far_sums.wide,
-                      sizeof(int64_t) * SBN_WIDE_STRIDE * r->strip) == 0,
+                      sizeof(int64_t) * sbn__wide_limbs() * r->strip) == 0,
            "%s, %s: %u channels of %u of %zu elements in %d samples",
-           sbn__reduction_name(r->kernel, back), is_wide ? "wide" : "narrow", r->strip,
-           r->channels, (size_t)r->channels * r->plane, SAMPLES);
+           sbn__reduction_name(r->kernel, back), is_wide ? "wide" : "narrow", r->strip, r->channels,
+           (size_t)r->channels * r->plane, SAMPLES);
 }
 
 static cl_mem buffer(void)
