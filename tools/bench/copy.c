@@ -77,8 +77,8 @@ static int make(scene *s, cl_program program, const char *name, const char *kern
     /* In floats; of an odd number of elements the last takes a guard along, which y has too. */
     const size_t elements = sizeof(float) / element_size(s->p.type);
     const cl_ulong n = (t->count[TENSOR_X] + elements - 1) / elements, step = strip;
-    const bench_argument arguments[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(t->mem[TENSOR_Y]),
-                                        BENCH_ARG(n), BENCH_ARG(step)};
+    const sbn_argument arguments[] = {SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(t->mem[TENSOR_Y]),
+                                      SBN_ARG(n), SBN_ARG(step)};
     int gpu = s->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);
     if (!c)

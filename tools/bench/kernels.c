@@ -34,9 +34,8 @@ int bench_program_make(scene *s, cl_program *program)
     return status ? build_failed(s, *program, status) : SBN_SUCCESS;
 }
 
-int bench_kernel_make(scene *s, cl_program program, const char *name,
-                      const bench_argument *arguments, size_t count, size_t items, size_t local,
-                      bench_kernel *made)
+int bench_kernel_make(scene *s, cl_program program, const char *name, const sbn_argument *arguments,
+                      size_t count, size_t items, size_t local, bench_kernel *made)
 {
     cl_int status;
     *made = (bench_kernel){.items = (items + local - 1) / local * local, .local = local};

@@ -2,22 +2,11 @@
 #ifndef TOOLS_BENCH_KERNELS_H
 #define TOOLS_BENCH_KERNELS_H
 
-#include "program/opencl.h"
 #include "bench/contender.h"
+#include "device/commands.h"
 
 /* Builds the program for a scene's device and form; the caller releases it. */
 int bench_program_make(scene *s, cl_program *program);
-
-/* A kernel argument: BENCH_ARG of a variable. */
-typedef struct bench_argument {
-    size_t size;
-    const void *value;
-} bench_argument;
-
-#define BENCH_ARG(variable) \
-    { \
-        sizeof(variable), &(variable) \
-    }
 
 /* A kernel whose arguments are set and whose range is known: ready to be run again and again. */
 typedef struct bench_kernel {
@@ -29,9 +18,8 @@ typedef struct bench_kernel {
  * The number of work-items is rounded up to a multiple of `local`. A program without a kernel of
  * this name is no error.
  */
-int bench_kernel_make(scene *s, cl_program program, const char *name,
-                      const bench_argument *arguments, size_t count, size_t items, size_t local,
-                      bench_kernel *made);
+int bench_kernel_make(scene *s, cl_program program, const char *name, const sbn_argument *arguments,
+                      size_t count, size_t items, size_t local, bench_kernel *made);
 void bench_kernel_release(bench_kernel *k);
 
 /* Enqueues it on the scene's queue. */

@@ -65,7 +65,7 @@ static void close(void *self)
 }
 
 static int make(const separate *t, cl_program program, const char *kernel,
-                const bench_argument *arguments, size_t count, bench_kernel *made)
+                const sbn_argument *arguments, size_t count, bench_kernel *made)
 {
     const int gpu = t->scene->form == SBN_FORM_GPU;
     const size_t strip = gpu ? GPU_STRIP : CPU_STRIP;
@@ -86,14 +86,14 @@ static int make_activation(separate *t, cl_program program)
         return job_failed_here(s->error, "clCreateBuffer", status);
     }
     t->shard.dy = (sbn_buffer){.mem = t->behind};
-    const bench_argument forward_arguments[] = {BENCH_ARG(mem[TENSOR_Y]), BENCH_ARG(slope),
-                                                BENCH_ARG(n), BENCH_ARG(strip)};
-    const bench_argument backward_arguments[] = {BENCH_ARG(mem[TENSOR_Y]),
-                                                 BENCH_ARG(mem[TENSOR_DY]),
-                                                 BENCH_ARG(slope),
-                                                 BENCH_ARG(t->behind),
-                                                 BENCH_ARG(n),
-                                                 BENCH_ARG(strip)};
+    const sbn_argument forward_arguments[] = {SBN_ARG(mem[TENSOR_Y]), SBN_ARG(slope), SBN_ARG(n),
+                                              SBN_ARG(strip)};
+    const sbn_argument backward_arguments[] = {SBN_ARG(mem[TENSOR_Y]),
+                                               SBN_ARG(mem[TENSOR_DY]),
+                                               SBN_ARG(slope),
+                                               SBN_ARG(t->behind),
+                                               SBN_ARG(n),
+                                               SBN_ARG(strip)};
     int made = make(t, program, "separate_activation", forward_arguments, 4, &t->activate);
     return made ? made : make(t, program, "separate_gradient", backward_arguments, 6, &t->gradient);
 }
@@ -103,8 +103,8 @@ static int make_addition(separate *t, cl_program program)
     const scene *s = t->scene;
     const cl_mem *mem = s->job.tensors->mem;
     const cl_ulong n = s->g.elements, strip = s->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
-    const bench_argument arguments[] = {BENCH_ARG(mem[TENSOR_RESIDUAL]), BENCH_ARG(mem[TENSOR_Y]),
-                                        BENCH_ARG(n), BENCH_ARG(strip)};
+    const sbn_argument arguments[] = {SBN_ARG(mem[TENSOR_RESIDUAL]), SBN_ARG(mem[TENSOR_Y]),
+                                      SBN_ARG(n), SBN_ARG(strip)};
     return make(t, program, "separate_add", arguments, 4, &t->add);
 }
 

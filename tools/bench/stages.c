@@ -18,7 +18,7 @@ int stages_buffer(stages *s, size_t which, size_t floats)
 }
 
 int stages_add(stages *s, bench_pass pass, cl_program program, const char *name,
-               const bench_argument *arguments, size_t count, size_t items, size_t local)
+               const sbn_argument *arguments, size_t count, size_t items, size_t local)
 {
     bench_kernel *k = &s->kernel[pass][s->count[pass]];
     int status = bench_kernel_make(s->scene, program, name, arguments, count, items, local, k);

@@ -23,7 +23,7 @@ int stages_buffer(stages *s, size_t which, size_t floats);
 
 /* The next kernel of a pass; the program must have it. */
 int stages_add(stages *s, bench_pass pass, cl_program program, const char *name,
-               const bench_argument *arguments, size_t count, size_t items, size_t local);
+               const sbn_argument *arguments, size_t count, size_t items, size_t local);
 
 /* The contender, judged roughly. It owns `s`, which was allocated. */
 contender stages_contender(stages *s);

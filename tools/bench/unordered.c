@@ -11,7 +11,7 @@ enum { PARTIAL, SAVED, TABLE };
 /* A kernel of a pass. */
 typedef struct stage {
     const char *name;
-    const bench_argument *arguments;
+    const sbn_argument *arguments;
     size_t count;
 } stage;
 
@@ -44,49 +44,48 @@ static int add_forward(stages *st, cl_program program, const bench_cut *k)
     const cl_ulong rows = k->samples * k->plane, first = k->rows ? 1 : k->plane;
     const cl_float n = (cl_float)rows, eps = (cl_float)st->scene->p.eps;
     const cl_int affine = st->scene->p.affine;
-    const bench_argument of_planes[] = {BENCH_ARG(t->mem[TENSOR_X]),   BENCH_ARG(k->samples),
-                                        BENCH_ARG(k->channels),        BENCH_ARG(k->plane),
-                                        BENCH_ARG(k->block),           BENCH_ARG(k->slice),
-                                        BENCH_ARG(st->buffer[PARTIAL])};
-    const bench_argument of_rows[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(rows),
-                                      BENCH_ARG(k->channels), BENCH_ARG(k->slice),
-                                      BENCH_ARG(st->buffer[PARTIAL])};
-    const bench_argument finish[] = {BENCH_ARG(st->buffer[PARTIAL]),
-                                     BENCH_ARG(k->slices),
-                                     BENCH_ARG(t->mem[TENSOR_X]),
-                                     BENCH_ARG(first),
-                                     BENCH_ARG(k->channels),
-                                     BENCH_ARG(n),
-                                     BENCH_ARG(eps),
-                                     BENCH_ARG(t->mem[TENSOR_WEIGHT]),
-                                     BENCH_ARG(t->mem[TENSOR_BIAS]),
-                                     BENCH_ARG(affine),
-                                     BENCH_ARG(st->buffer[SAVED]),
-                                     BENCH_ARG(st->buffer[TABLE])};
-    const bench_argument y_planes[] = {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(st->buffer[TABLE]),
-                                       BENCH_ARG(k->samples),       BENCH_ARG(k->channels),
-                                       BENCH_ARG(k->plane),         BENCH_ARG(k->run),
-                                       BENCH_ARG(t->mem[TENSOR_Y])};
-    const bench_argument y_rows[] = {BENCH_ARG(t->mem[TENSOR_X]),
-                                     BENCH_ARG(st->buffer[TABLE]),
-                                     BENCH_ARG(rows),
-                                     BENCH_ARG(k->channels),
-                                     BENCH_ARG(k->run),
-                                     BENCH_ARG(t->mem[TENSOR_Y])};
-    const bench_argument whole[] = {BENCH_ARG(t->mem[TENSOR_X]),
-                                    BENCH_ARG(k->samples),
-                                    BENCH_ARG(k->channels),
-                                    BENCH_ARG(k->plane),
-                                    BENCH_ARG(k->whole),
-                                    BENCH_ARG(n),
-                                    BENCH_ARG(eps),
-                                    BENCH_ARG(t->mem[TENSOR_WEIGHT]),
-                                    BENCH_ARG(t->mem[TENSOR_BIAS]),
-                                    BENCH_ARG(affine),
-                                    BENCH_ARG(st->buffer[SAVED]),
-                                    BENCH_ARG(st->buffer[TABLE]),
-                                    BENCH_ARG(k->streams),
-                                    BENCH_ARG(t->mem[TENSOR_Y])};
+    const sbn_argument of_planes[] = {SBN_ARG(t->mem[TENSOR_X]),   SBN_ARG(k->samples),
+                                      SBN_ARG(k->channels),        SBN_ARG(k->plane),
+                                      SBN_ARG(k->block),           SBN_ARG(k->slice),
+                                      SBN_ARG(st->buffer[PARTIAL])};
+    const sbn_argument of_rows[] = {SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(rows), SBN_ARG(k->channels),
+                                    SBN_ARG(k->slice), SBN_ARG(st->buffer[PARTIAL])};
+    const sbn_argument finish[] = {SBN_ARG(st->buffer[PARTIAL]),
+                                   SBN_ARG(k->slices),
+                                   SBN_ARG(t->mem[TENSOR_X]),
+                                   SBN_ARG(first),
+                                   SBN_ARG(k->channels),
+                                   SBN_ARG(n),
+                                   SBN_ARG(eps),
+                                   SBN_ARG(t->mem[TENSOR_WEIGHT]),
+                                   SBN_ARG(t->mem[TENSOR_BIAS]),
+                                   SBN_ARG(affine),
+                                   SBN_ARG(st->buffer[SAVED]),
+                                   SBN_ARG(st->buffer[TABLE])};
+    const sbn_argument y_planes[] = {SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(st->buffer[TABLE]),
+                                     SBN_ARG(k->samples),       SBN_ARG(k->channels),
+                                     SBN_ARG(k->plane),         SBN_ARG(k->run),
+                                     SBN_ARG(t->mem[TENSOR_Y])};
+    const sbn_argument y_rows[] = {SBN_ARG(t->mem[TENSOR_X]),
+                                   SBN_ARG(st->buffer[TABLE]),
+                                   SBN_ARG(rows),
+                                   SBN_ARG(k->channels),
+                                   SBN_ARG(k->run),
+                                   SBN_ARG(t->mem[TENSOR_Y])};
+    const sbn_argument whole[] = {SBN_ARG(t->mem[TENSOR_X]),
+                                  SBN_ARG(k->samples),
+                                  SBN_ARG(k->channels),
+                                  SBN_ARG(k->plane),
+                                  SBN_ARG(k->whole),
+                                  SBN_ARG(n),
+                                  SBN_ARG(eps),
+                                  SBN_ARG(t->mem[TENSOR_WEIGHT]),
+                                  SBN_ARG(t->mem[TENSOR_BIAS]),
+                                  SBN_ARG(affine),
+                                  SBN_ARG(st->buffer[SAVED]),
+                                  SBN_ARG(st->buffer[TABLE]),
+                                  SBN_ARG(k->streams),
+                                  SBN_ARG(t->mem[TENSOR_Y])};
     return add(st, BENCH_FORWARD, program, k, STAGE("whole_forward", whole),
                k->rows ? STAGE("rows_forward", of_rows) : STAGE("planes_forward", of_planes),
                STAGE("finish_forward", finish),
@@ -99,48 +98,48 @@ static int add_backward(stages *st, cl_program program, const bench_cut *k)
     const cl_ulong rows = k->samples * k->plane;
     const cl_float n = (cl_float)rows;
     const cl_int affine = st->scene->p.affine;
-    const bench_argument of_planes[] = {BENCH_ARG(t->mem[TENSOR_X]),   BENCH_ARG(t->mem[TENSOR_DY]),
-                                        BENCH_ARG(st->buffer[SAVED]),  BENCH_ARG(k->samples),
-                                        BENCH_ARG(k->channels),        BENCH_ARG(k->plane),
-                                        BENCH_ARG(k->block),           BENCH_ARG(k->slice),
-                                        BENCH_ARG(st->buffer[PARTIAL])};
-    const bench_argument of_rows[] = {BENCH_ARG(t->mem[TENSOR_X]),   BENCH_ARG(t->mem[TENSOR_DY]),
-                                      BENCH_ARG(st->buffer[SAVED]),  BENCH_ARG(rows),
-                                      BENCH_ARG(k->channels),        BENCH_ARG(k->slice),
-                                      BENCH_ARG(st->buffer[PARTIAL])};
-    const bench_argument finish[] = {BENCH_ARG(st->buffer[PARTIAL]),
-                                     BENCH_ARG(k->slices),
-                                     BENCH_ARG(k->channels),
-                                     BENCH_ARG(n),
-                                     BENCH_ARG(t->mem[TENSOR_WEIGHT]),
-                                     BENCH_ARG(affine),
-                                     BENCH_ARG(st->buffer[SAVED]),
-                                     BENCH_ARG(t->mem[TENSOR_WEIGHT_GRAD]),
-                                     BENCH_ARG(t->mem[TENSOR_BIAS_GRAD]),
-                                     BENCH_ARG(st->buffer[TABLE])};
-    const bench_argument dx_planes[] =
-        {BENCH_ARG(t->mem[TENSOR_X]), BENCH_ARG(t->mem[TENSOR_DY]), BENCH_ARG(st->buffer[TABLE]),
-         BENCH_ARG(k->samples),       BENCH_ARG(k->channels),       BENCH_ARG(k->plane),
-         BENCH_ARG(k->run),           BENCH_ARG(t->mem[TENSOR_DX])};
-    const bench_argument dx_rows[] = {BENCH_ARG(t->mem[TENSOR_X]),  BENCH_ARG(t->mem[TENSOR_DY]),
-                                      BENCH_ARG(st->buffer[TABLE]), BENCH_ARG(rows),
-                                      BENCH_ARG(k->channels),       BENCH_ARG(k->run),
-                                      BENCH_ARG(t->mem[TENSOR_DX])};
-    const bench_argument whole[] = {BENCH_ARG(t->mem[TENSOR_X]),
-                                    BENCH_ARG(t->mem[TENSOR_DY]),
-                                    BENCH_ARG(k->samples),
-                                    BENCH_ARG(k->channels),
-                                    BENCH_ARG(k->plane),
-                                    BENCH_ARG(k->whole),
-                                    BENCH_ARG(n),
-                                    BENCH_ARG(t->mem[TENSOR_WEIGHT]),
-                                    BENCH_ARG(affine),
-                                    BENCH_ARG(st->buffer[SAVED]),
-                                    BENCH_ARG(t->mem[TENSOR_WEIGHT_GRAD]),
-                                    BENCH_ARG(t->mem[TENSOR_BIAS_GRAD]),
-                                    BENCH_ARG(st->buffer[TABLE]),
-                                    BENCH_ARG(k->streams),
-                                    BENCH_ARG(t->mem[TENSOR_DX])};
+    const sbn_argument of_planes[] = {SBN_ARG(t->mem[TENSOR_X]),   SBN_ARG(t->mem[TENSOR_DY]),
+                                      SBN_ARG(st->buffer[SAVED]),  SBN_ARG(k->samples),
+                                      SBN_ARG(k->channels),        SBN_ARG(k->plane),
+                                      SBN_ARG(k->block),           SBN_ARG(k->slice),
+                                      SBN_ARG(st->buffer[PARTIAL])};
+    const sbn_argument of_rows[] = {SBN_ARG(t->mem[TENSOR_X]),   SBN_ARG(t->mem[TENSOR_DY]),
+                                    SBN_ARG(st->buffer[SAVED]),  SBN_ARG(rows),
+                                    SBN_ARG(k->channels),        SBN_ARG(k->slice),
+                                    SBN_ARG(st->buffer[PARTIAL])};
+    const sbn_argument finish[] = {SBN_ARG(st->buffer[PARTIAL]),
+                                   SBN_ARG(k->slices),
+                                   SBN_ARG(k->channels),
+                                   SBN_ARG(n),
+                                   SBN_ARG(t->mem[TENSOR_WEIGHT]),
+                                   SBN_ARG(affine),
+                                   SBN_ARG(st->buffer[SAVED]),
+                                   SBN_ARG(t->mem[TENSOR_WEIGHT_GRAD]),
+                                   SBN_ARG(t->mem[TENSOR_BIAS_GRAD]),
+                                   SBN_ARG(st->buffer[TABLE])};
+    const sbn_argument dx_planes[] =
+        {SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(t->mem[TENSOR_DY]), SBN_ARG(st->buffer[TABLE]),
+         SBN_ARG(k->samples),       SBN_ARG(k->channels),       SBN_ARG(k->plane),
+         SBN_ARG(k->run),           SBN_ARG(t->mem[TENSOR_DX])};
+    const sbn_argument dx_rows[] = {SBN_ARG(t->mem[TENSOR_X]),  SBN_ARG(t->mem[TENSOR_DY]),
+                                    SBN_ARG(st->buffer[TABLE]), SBN_ARG(rows),
+                                    SBN_ARG(k->channels),       SBN_ARG(k->run),
+                                    SBN_ARG(t->mem[TENSOR_DX])};
+    const sbn_argument whole[] = {SBN_ARG(t->mem[TENSOR_X]),
+                                  SBN_ARG(t->mem[TENSOR_DY]),
+                                  SBN_ARG(k->samples),
+                                  SBN_ARG(k->channels),
+                                  SBN_ARG(k->plane),
+                                  SBN_ARG(k->whole),
+                                  SBN_ARG(n),
+                                  SBN_ARG(t->mem[TENSOR_WEIGHT]),
+                                  SBN_ARG(affine),
+                                  SBN_ARG(st->buffer[SAVED]),
+                                  SBN_ARG(t->mem[TENSOR_WEIGHT_GRAD]),
+                                  SBN_ARG(t->mem[TENSOR_BIAS_GRAD]),
+                                  SBN_ARG(st->buffer[TABLE]),
+                                  SBN_ARG(k->streams),
+                                  SBN_ARG(t->mem[TENSOR_DX])};
     return add(st, BENCH_BACKWARD, program, k, STAGE("whole_backward", whole),
                k->rows ? STAGE("rows_backward", of_rows) : STAGE("planes_backward", of_planes),
                STAGE("finish_backward", finish),

@@ -61,14 +61,10 @@ static const char *const builtin[] = {
     "mb32ic64ih56iw56", "mb32ic64ih56iw56,last", "mb32ic512ih7iw7", "mb1024ic1024", NULL,
 };
 
-static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
-                                        {"form", required_argument, NULL, 'f'},
+static const struct option options[] = {OPTIONS_OF_PROBLEMS,
                                         {"build-options", required_argument, NULL, 'b'},
-                                        {"file", required_argument, NULL, 'l'},
                                         {"seconds", required_argument, NULL, 's'},
                                         {"repeats", required_argument, NULL, 'n'},
-                                        {"json", required_argument, NULL, 'j'},
-                                        {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
 
 /* Problems that cannot be measured are found before anything is. */
@@ -118,13 +114,9 @@ static const char *const tune_builtin[] = {
     "mb32ic64ih112iw112", "mb32ic256ih28iw28,last", "mb8ic256ih14iw14", "mb1024ic1024", NULL,
 };
 
-static const struct option tune_options[] = {{"devices", required_argument, NULL, 'd'},
-                                             {"form", required_argument, NULL, 'f'},
-                                             {"file", required_argument, NULL, 'l'},
+static const struct option tune_options[] = {OPTIONS_OF_PROBLEMS,
                                              {"seconds", required_argument, NULL, 's'},
                                              {"forget", no_argument, NULL, 'x'},
-                                             {"json", required_argument, NULL, 'j'},
-                                             {"help", no_argument, NULL, 'h'},
                                              {NULL, 0, NULL, 0}};
 
 static int tune_settle(command_options *o)

@@ -110,16 +110,12 @@ static const char *const builtin[] = {
     NULL,
 };
 
-static const struct option options[] = {{"devices", required_argument, NULL, 'd'},
+static const struct option options[] = {OPTIONS_OF_PROBLEMS,
                                         {"replicas", required_argument, NULL, 'r'},
-                                        {"form", required_argument, NULL, 'f'},
                                         {"build-options", required_argument, NULL, 'b'},
-                                        {"file", required_argument, NULL, 'l'},
-                                        {"json", required_argument, NULL, 'j'},
                                         {"verbose", no_argument, NULL, 'v'},
                                         {"tap", no_argument, NULL, 't'},
                                         {"digests", no_argument, NULL, 'g'},
-                                        {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
 
 static int settle(command_options *o)

@@ -24,6 +24,14 @@ typedef struct command_options {
     int forget;
 } command_options;
 
+/* The options of every command that takes problems, for getopt_long. */
+#define OPTIONS_OF_PROBLEMS \
+    {"devices", required_argument, NULL, 'd'}, {"form", required_argument, NULL, 'f'}, \
+        {"file", required_argument, NULL, 'l'}, {"json", required_argument, NULL, 'j'}, \
+    { \
+        "help", no_argument, NULL, 'h' \
+    }
+
 /* How a command is used. */
 typedef struct usage {
     const char *command, *letters, *help;
