@@ -7,10 +7,10 @@
 /* Inlined everywhere they would be four times the instructions of the kernels that combine (dg2). */
 #define OUT_OF_LINE static __attribute__((noinline))
 
-#define SIGN_BIT 0x8000000000000000UL
-#define EXPONENT_BITS 0x7ff0000000000000UL
-#define FRACTION_BITS 0x000fffffffffffffUL
-#define NAN_BITS 0x7ff8000000000000UL
+#define SIGN_BIT (1UL << 63)
+#define EXPONENT_BITS (2047UL << 52)
+#define FRACTION_BITS ((1UL << 52) - 1)
+#define NAN_BITS (EXPONENT_BITS | 1UL << 51)
 
 static bool soft_is_zero(ulong a)
 {

@@ -12,7 +12,11 @@ EXTRA_PROGRAMS += tools/offline/launches
 tools_offline_launches_SOURCES = \
 	tools/offline/latencies.c \
 	tools/offline/latencies.h \
-	tools/offline/launches.c
+	tools/offline/launches.c \
+	tools/offline/setting.c \
+	tools/offline/setting.h \
+	tools/offline/timeline.c \
+	tools/offline/timeline.h
 tools_offline_launches_LDADD = $(tools_offline_library_LDADD)
 tools_offline_launches_LDFLAGS = -Wl,--wrap=clEnqueueNDRangeKernel -Wl,--wrap=clEnqueueReadBuffer \
 	-Wl,--wrap=clEnqueueWriteBuffer -Wl,--wrap=clEnqueueMarkerWithWaitList
