@@ -207,7 +207,7 @@ WRAP(cl_int, clEnqueueFillBuffer,
         return CL_OUT_OF_RESOURCES;
     return enqueued(__real_clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
                                                count, list, event),
-                    event);
+                    count, event);
 }
 
 WRAP(cl_int, clEnqueueMarkerWithWaitList,
