@@ -11,8 +11,8 @@
  *   second: forward sum x^2,  backward sum dy (x - mean)
  *
  * The macros PASS_* and FLAG_* come from src/exact/format.c: a program that sums is built for one
- * pass, in its narrow format. A block is added only if it fits that, with room for 2^31 blocks; others
- * go to the channel's wide accumulator (wide.cl).
+ * pass, in its narrow format. A block is added only if it fits that, with room for 2^31 blocks;
+ * others go to the channel's wide accumulator (wide.cl).
  */
 #define LIMB_MASK ((1L << LIMB_BITS) - 1)
 

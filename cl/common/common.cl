@@ -66,7 +66,9 @@
 #define NATIVE 0
 #endif
 
-/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
+/*
+ * Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it.
+ */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)

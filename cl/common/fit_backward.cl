@@ -1,11 +1,11 @@
 /*
- * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md). Of n
- * elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
+ * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md).
+ * Of n elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
  */
 
 /*
- * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is small.
- * A standard deviation of 0 has no number here.
+ * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is
+ * small. A standard deviation of 0 has no number here.
  */
 static float faint_of(float invstd)
 {
@@ -13,8 +13,8 @@ static float faint_of(float invstd)
 }
 
 /*
- * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e are
- * below `faint`. The sums may cancel, the largest |e| does not.
+ * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e
+ * are below `faint`. The sums may cancel, the largest |e| does not.
  */
 static ints misses(uints n, real pivot, real e, real d, real product, real largest, real faint)
 {

@@ -1,12 +1,12 @@
 /*
- * Forward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md). Of n
- * elements, with the pivot p: A = sum d and Q = sum d^2.
+ * Forward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md).
+ * Of n elements, with the pivot p: A = sum d and Q = sum d^2.
  */
 
 /*
- * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and so small that
- * the format cuts what counts. With `thin`, eps hides nothing: then blocks of little spread do not fit
- * unless they lie so far from 0 that nothing is cut.
+ * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and so small
+ * that the format cuts what counts. With `thin`, eps hides nothing: then blocks of little spread do
+ * not fit unless they lie so far from 0 that nothing is cut.
  */
 static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
 {
@@ -22,8 +22,8 @@ static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
 }
 
 /*
- * Adds a block, summed around its mean, to its channel's wide accumulator, and returns its flags. If
- * squares overflow a float the variance is +Inf, and the mean is that of the pivots.
+ * Adds a block, summed around its mean, to its channel's wide accumulator, and returns its flags.
+ * If squares overflow a float the variance is +Inf, and the mean is that of the pivots.
  */
 static int add_block_wide(global long *wide, uint n, float pivot, float mean, float a, float q,
                           float unused)

@@ -1,8 +1,8 @@
 /*
  * A block's pivot (doc/order.md): the mean of its first LANES elements. Where it turns out to lie
  * far from the rest, the block is summed once more, around its mean. Its own sums decide that, by
- * operations that round alike everywhere; where an element is NaN or Inf, the comparisons are false.
- * A block for the wide format is summed around the mean of all its elements, and not again.
+ * operations that round alike everywhere; where an element is NaN or Inf, the comparisons are
+ * false. A block for the wide format is summed around the mean of all its elements, and not again.
  */
 
 /* 1 / n of a block: the host gives that of a plane's last block. */

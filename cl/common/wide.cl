@@ -1,8 +1,8 @@
 /*
- * Wide accumulators: exact sums of the blocks that do not fit the narrow format. There is one for each
- * channel of a replica, in global memory, with WIDE_LIMBS1 and WIDE_LIMBS2 limbs of WIDE_BITS bits
- * from 2^-WIDE_LOW1 and 2^-WIDE_LOW2 on. Every work-group adds to it at once, without a carry: a limb holds
- * the terms of 2^29 blocks. It is 0 before the reduction.
+ * Wide accumulators: exact sums of the blocks that do not fit the narrow format. There is one for
+ * each channel of a replica, in global memory, with WIDE_LIMBS1 and WIDE_LIMBS2 limbs of WIDE_BITS
+ * bits from 2^-WIDE_LOW1 and 2^-WIDE_LOW2 on. Every work-group adds to it at once, without a carry:
+ * a limb holds the terms of 2^29 blocks. It is 0 before the reduction.
  *
  * This is rare: loops run over memory and not over registers, which the main loops need.
  */
@@ -15,8 +15,8 @@ static global long *wide_of(global long *wide, uint c)
 }
 
 /*
- * Adds to a word that others add to, too: its halves one after the other, as OpenCL 1.2 has no atomics
- * of 64 bits. A single slice has a channel for itself.
+ * Adds to a word that others add to, too: its halves one after the other, as OpenCL 1.2 has no
+ * atomics of 64 bits. A single slice has a channel for itself.
  */
 static void add_word(global long *word, long v)
 {

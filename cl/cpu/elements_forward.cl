@@ -52,7 +52,10 @@ static real pass_mean(pass_line line)
     return line;
 }
 
-/* From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on it. */
+/*
+ * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
+ * it.
+ */
 static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
 {
     return 0.0f;

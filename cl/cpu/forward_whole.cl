@@ -3,8 +3,8 @@
  * combines and applies a strip of channels over all samples, so that it reads x the second time
  * from its core's cache. There is a kernel for channels first and one for channels last.
  *
- * With `tracks` it also updates the running statistics. For the arguments see batches.cl, combine.cl
- * and walk_forward.cl; `accumulators` has room for all channels.
+ * With `tracks` it also updates the running statistics. For the arguments see batches.cl,
+ * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
 #define WHOLE_ARGUMENTS \

@@ -10,8 +10,8 @@
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known, or
- * become the blocks' means.
+ * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known,
+ * or become the blocks' means.
  */
 enum { FIRST_TIME, WITH_PIVOTS, WITH_MEANS };
 
@@ -73,7 +73,8 @@ static ints add_batch_wide(ints mask, private const pass_tensors *tensors, uint 
               each, lanes, pivots, means);
     pass_fold_batch(lanes, ~mask, &sums);
     return add_blocks_wide(mask, vload16(0, sizes + now), vload16(0, pivots),
-                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, &sums, channels, wide);
+                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, &sums, channels,
+                           wide);
 }
 
 /* From where on the blocks of a batch fit. */

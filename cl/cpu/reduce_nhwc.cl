@@ -117,7 +117,9 @@ static ints existing(uint v, uint width)
     return EACH < (uints)(width - v * WIDTH);
 }
 
-/* Of the vector at channel c: the sums of channels that do not fit, added to the wide accumulators. */
+/*
+ * Of the vector at channel c: the sums of channels that do not fit, added to the wide accumulators.
+ */
 static ints add_column_wide(ints mask, uints n, real pivots, real means,
                             private const pass_sums *sums, uint c, global long *wide)
 {
@@ -164,7 +166,9 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
     }
 }
 
-/* Planes of one element: adds `rows` rows of `width` channels from c on; each element is a block. */
+/*
+ * Planes of one element: adds `rows` rows of `width` channels from c on; each element is a block.
+ */
 static void sum_rows_of_one(private wides *limbs, private ints *flags,
                             private const pass_tensors *tensors,
                             private const pass_line *lines, ulong place, uint rows, uint c,

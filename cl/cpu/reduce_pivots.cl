@@ -1,7 +1,7 @@
 /*
- * CPU form, step 1: pivots of blocks, and blocks that do not fit the narrow format, which are summed
- * around the mean of all their elements. The mean cannot overflow: it is finite if and only if all
- * elements are.
+ * CPU form, step 1: pivots of blocks, and blocks that do not fit the narrow format, which are
+ * summed around the mean of all their elements. The mean cannot overflow: it is finite if and only
+ * if all elements are.
  */
 
 /* --- channels first: reduce_nchw.cl --- */
@@ -16,8 +16,8 @@ static float fold_vector(real lanes)
 }
 
 /*
- * A block's pivot, from its first LANES elements. It is computed just before the block is summed, so
- * that memory is read sequentially.
+ * A block's pivot, from its first LANES elements. It is computed just before the block is summed,
+ * so that memory is read sequentially.
  */
 static float pivot_of(private const pass_tensors *tensors, ulong place, uint n,
                       float last_reciprocal, pass_line line)
@@ -73,8 +73,8 @@ static real mean_of_rows(private const pass_tensors *tensors, ulong place, uint 
 
 /*
  * Adds the blocks under the mask, of n elements each, to the wide accumulators of channels[j] and
- * returns the components' flags. `pivots` are the means around which they were summed; those that are
- * not finite say what the elements are.
+ * returns the components' flags. `pivots` are the means around which they were summed; those that
+ * are not finite say what the elements are.
  */
 static ints add_blocks_wide(ints mask, uints n, real pivots, real means,
                             private const pass_sums *sums, private const uint *channels,

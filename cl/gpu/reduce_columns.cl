@@ -118,7 +118,8 @@ static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_AR
             pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                           &sums);
         if (out)
-            flags |= add_again(tensors, block, n, last_reciprocal, line, wide_of(wide, last_channel));
+            flags |= add_again(tensors, block, n, last_reciprocal, line,
+                               wide_of(wide, last_channel));
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;

@@ -1,7 +1,7 @@
 /*
  * GPU form, step 1, channels first: sums x, or x and dy, into accumulators. The kernels are in
- * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks, work_group.cl
- * lists what the pass's file gives.
+ * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks,
+ * work_group.cl lists what the pass's file gives.
  *
  * A program has this text twice, for large_planes.cl and for small_planes.cl, which define
  * REDUCE_PLANES, the function's name, and LOG2_AT_ONCE. A function for both took more registers.

@@ -1,6 +1,6 @@
 /*
- * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element
- * is a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
+ * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element is
+ * a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
  * are in forward_reduce.cl and backward_reduce.cl; work_group.cl lists what the pass's file gives.
  *
  * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one
@@ -36,7 +36,8 @@ static bool add_one(private long *limbs, private const pass_tensors *tensors, bl
 
 /*
  * Adds the elements that do not fit, of which there are some, to the wide accumulator: each is its
- * block's mean. Returns their flags. In a loop of its own, which takes no registers from the main one.
+ * block's mean. Returns their flags. In a loop of its own, which takes no registers from the main
+ * one.
  */
 static int add_misses(private const pass_tensors *tensors, block_place column, uint from, uint stop,
                       uint step, pass_line line, uint thin, float faint, global long *wide)

@@ -69,8 +69,8 @@ typedef struct pass_sums {
 
 #if MASKED
 /*
- * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows of a
- * mask are either.
+ * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows
+ * of a mask are either.
  */
 static ulong pass_first_bit(private const pass_tensors *tensors, ulong place, ulong row,
                             ulong plane, uint plane_size)

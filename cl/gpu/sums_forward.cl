@@ -126,7 +126,10 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
     return true;
 }
 
-/* From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on it. */
+/*
+ * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
+ * it.
+ */
 static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
 {
     return 0.0f;

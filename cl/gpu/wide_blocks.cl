@@ -1,11 +1,11 @@
 /*
- * GPU form, step 1: a block that does not fit the narrow format is summed again by one work-item, around
- * the mean of all its elements, and added to its channel's wide accumulator. The mean cannot
+ * GPU form, step 1: a block that does not fit the narrow format is summed again by one work-item,
+ * around the mean of all its elements, and added to its channel's wide accumulator. The mean cannot
  * overflow: it is finite if and only if all elements are.
  *
- * Sums come one after the other, each from all elements: what a work-item keeps for this adds to the
- * registers of the main loop. Lanes come in the order 0, 8, 4, 12, 2, ..., so that a lane's sum is
- * folded with its neighbour's as soon as both are there, and four of them wait at most.
+ * Sums come one after the other, each from all elements: what a work-item keeps for this adds to
+ * the registers of the main loop. Lanes come in the order 0, 8, 4, 12, 2, ..., so that a lane's sum
+ * is folded with its neighbour's as soon as both are there, and four of them wait at most.
  */
 static uint lane_in_turn(uint t)
 {

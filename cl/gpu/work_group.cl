@@ -31,8 +31,8 @@
 #define INLINED __attribute__((always_inline))
 
 /*
- * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators, narrow
- * and wide. `thin`: eps does not hide what the narrow format cuts.
+ * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators,
+ * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
  */
 #define SLICE_ARGUMENTS \
     uint channels, uint plane, uint blocks, uint units, uint log2_strip, uint per_slice, \

@@ -42,8 +42,8 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
                            int64_t *sums);
 
 /*
- * Writes the accumulators, one after the other, of the channels that `only` selects: the narrow ones and
- * the limbs of wide ones, as a device has them for all channels, added up.
+ * Writes the accumulators, one after the other, of the channels that `only` selects: the narrow
+ * ones and the limbs of wide ones, as a device has them for all channels, added up.
  */
 void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
                              const unsigned char *only, const int64_t *limbs, int64_t *wide);

@@ -31,8 +31,8 @@ const sbn_format sbn_backward_narrow = {
 };
 
 /*
- * Every float: n p below 2^137 and n p^2 below 2^265, in the highest limbs, which hold 63 bits; sums down to
- * the lowest float, products to 2^-160.
+ * Every float: n p below 2^137 and n p^2 below 2^265, in the highest limbs, which hold 63 bits;
+ * sums down to the lowest float, products to 2^-160.
  */
 const sbn_format sbn_wide = {
     .low1 = 149,

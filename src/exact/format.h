@@ -1,12 +1,12 @@
 /*
  * The order of summation and the fixed-point formats: which terms are added in floats, and which
- * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the same
- * numbers as macros, from here alone.
+ * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the
+ * same numbers as macros, from here alone.
  *
  * A pass has a narrow format, which holds what training produces. A block that does not fit it is
- * added to the channel's other accumulator, in the wide format, which holds every float. The order of
- * summation, block size included, is the library's promise of equal bits: any change in this file
- * changes results.
+ * added to the channel's other accumulator, in the wide format, which holds every float. The order
+ * of summation, block size included, is the library's promise of equal bits: any change in this
+ * file changes results.
  */
 #ifndef SBN_EXACT_FORMAT_H
 #define SBN_EXACT_FORMAT_H
@@ -25,8 +25,8 @@
 #define SBN_MAX_BLOCKS ((size_t)1 << 29)
 
 /*
- * Bits of a limb, held in an int64: the limbs of 4095 ranks add up without a carry. Those of the wide
- * format are shorter, so that all blocks of a channel add up without one.
+ * Bits of a limb, held in an int64: the limbs of 4095 ranks add up without a carry. Those of the
+ * wide format are shorter, so that all blocks of a channel add up without one.
  */
 #define SBN_LIMB_BITS 48
 #define SBN_WIDE_LIMB_BITS 32

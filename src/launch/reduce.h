@@ -8,8 +8,8 @@
 #define SBN_SLICE_ARGUMENTS 10
 
 /*
- * The replica's kernels with a fusion, whose reductions are to be launched: of views those that take
- * gaps, which are loaded when they are first needed.
+ * The replica's kernels with a fusion, whose reductions are to be launched: of views those that
+ * take gaps, which are loaded when they are first needed.
  */
 int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
                         sbn_kernels **kernels);
@@ -20,8 +20,8 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
                        const sbn_wait *wait, cl_event *event);
 
 /*
- * Makes room for a replica's wide accumulators. If they are not known to be 0, it enqueues that behind
- * `wait`, and replaces the list.
+ * Makes room for a replica's wide accumulators. If they are not known to be 0, it enqueues that
+ * behind `wait`, and replaces the list.
  */
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
                              cl_event *cleared);

@@ -11,8 +11,8 @@
 size_t sbn__whole_strip(const sbn_layer_pass *lp);
 
 /*
- * Enqueues the pass; with `tracks` it updates the running statistics. Its event is the replica's next
- * one, and that of step 3.
+ * Enqueues the pass; with `tracks` it updates the running statistics. Its event is the replica's
+ * next one, and that of step 3.
  */
 int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
 

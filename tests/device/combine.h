@@ -1,6 +1,6 @@
 /*
- * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES replicas,
- * and tables of CHANNELS channels.
+ * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES
+ * replicas, and tables of CHANNELS channels.
  */
 #ifndef TESTS_DEVICE_COMBINE_H
 #define TESTS_DEVICE_COMBINE_H

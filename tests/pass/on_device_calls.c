@@ -169,37 +169,36 @@ static int goes_on(training *t, uint64_t right)
 {
     if (sbn_group_status(t->group, NULL) != SBN_SUCCESS)
         return 1;
-    training_reset(t);
+    for (size_t r = 0; r < t->replicas; ++r)
+        slice_reset(&t->slices[r]);
     must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
     return step(t) == SBN_SUCCESS && digest_statistics(digest_outputs(DIGEST_START, t), t) == right;
 }
 
-/* Each launch of a step fails once; those that add up what a kernel cannot take are among them. */
-void check_failed_launches(const problem *p, cl_command_queue queue)
+/* Each launch, or each fill of a step fails once. What it leaves must not reach the next one. */
+void check_failed_commands(const problem *p, cl_command_queue queue, int command)
 {
     training whole;
-    int failed = 0, adding = 0, wrong = 0;
+    int failed = 0, wrong = 0;
     training_open(&whole, p, queue, 0);
     must(step(&whole), "a step without failures");
     const uint64_t right = digest_statistics(digest_outputs(DIGEST_START, &whole), &whole);
     for (int is_reached = 1; is_reached; failed += is_reached) {
         training t;
         training_open(&t, p, queue, 0);
-        wraps_fail(WRAP_LAUNCH, failed + 1);
+        wraps_fail(command, failed + 1);
         const int status = step(&t);
         is_reached = wraps_failed() >= 0;
-        wraps_fail(WRAP_LAUNCH, 0);
+        wraps_fail(command, 0);
         must(clFinish(queue), "clFinish");
         const int is_told = status == CL_OUT_OF_RESOURCES && strstr(sbn_last_error(), "replica ");
         if (is_reached && !is_told)
-            tap_note("launch %d: %s: %s", failed + 1, sbn_strerror(status), sbn_last_error());
-        adding += strstr(sbn_last_error(), "add_slices") != NULL;
+            tap_note("call %d: %s: %s", failed + 1, sbn_strerror(status), sbn_last_error());
         wrong += is_reached && (!is_told || !goes_on(&t, right));
         training_close(&t);
     }
-    tap_ok(wrong == 0 && adding > 0,
-           "%s: %d launches failed, %d of them add up: %d without a sentence, or without the right "
-           "bits afterwards",
-           p->what, failed, adding, wrong);
+    tap_ok(wrong == 0 && failed > 0,
+           "%s: %d calls of %s failed: %d without a sentence, or without the right bits afterwards",
+           p->what, failed, wraps_names[command], wrong);
     training_close(&whole);
 }
