@@ -1,5 +1,4 @@
 /*
-/*
  * The types in which channels are combined: in the CPU form vectors, with one channel in each
  * component; otherwise, and without doubles, scalars.
  */
