@@ -10,19 +10,19 @@
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known,
+ * first to channel c; 0: all to c. `again`: only those that are `marked`, whose pivots are known,
  * or become the blocks' means.
  */
-enum { FIRST_TIME, WITH_PIVOTS, WITH_MEANS };
+enum { FIRST_TIME, WITH_PIVOTS, WITH_MEANS, LAST_TIME };
 
 static void sum_batch(private const pass_tensors *tensors, uint t, uint count, uint c,
                       uint blocks, uint plane, float last_reciprocal,
                       private const ulong *places, private const uint *sizes, uint now,
-                      uint again, private const int *poor, private real *lanes,
+                      uint again, private const int *marked, private real *lanes,
                       private float *pivots, private float *means)
 {
     for (uint j = 0; j < count; ++j) {
-        if (again && !poor[j])
+        if (again && !marked[j])
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
@@ -56,24 +56,16 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
     }
 }
 
-/* The blocks of a batch that do not fit are summed again, and added to the wide accumulators. */
-static ints add_batch_wide(ints mask, private const pass_tensors *tensors, uint t, uint count,
-                           uint c, uint blocks, uint plane, float last_reciprocal,
-                           private const ulong *places, private const uint *sizes, uint now,
-                           private real *lanes, private float *pivots, private float *means,
-                           global long *wide)
+/* Adds the blocks of a batch that do not fit, summed with means, to the wide accumulators. */
+static ints add_batch_wide(ints mask, uint t, uint c, uint blocks, private const uint *sizes,
+                           private const float *pivots, private const float *means,
+                           private const pass_sums *sums, global long *wide)
 {
-    int each[BATCH];
     uint channels[BATCH];
-    pass_sums sums;
-    spread_ints(mask, each);
     for (uint j = 0; j < BATCH; ++j)
         channels[j] = blocks ? c + quotient(t + j, blocks) : c;
-    sum_batch(tensors, t, count, c, blocks, plane, last_reciprocal, places, sizes, now, WITH_MEANS,
-              each, lanes, pivots, means);
-    pass_fold_batch(lanes, ~mask, &sums);
-    return add_blocks_wide(mask, vload16(0, sizes + now), vload16(0, pivots),
-                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, &sums, channels,
+    return add_blocks_wide(mask, vload16(0, sizes), vload16(0, pivots),
+                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, sums, channels,
                            wide);
 }
 
@@ -100,7 +92,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
     float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
     ulong places[2 * BATCH];
     uint sizes[2 * BATCH];
-    int poor[BATCH];
+    int marked[BATCH];
     long components[SETS * BATCH];
     wides limbs[SETS * PASS_LIMBS];
     ints flags[SETS];
@@ -125,27 +117,34 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             const ints none = MASK(EACH >= count);
             const uints own = own_sizes(sizes + now, count);
             pass_sums sums;
-            for (uint trip = 0, trips = 1; trip < trips; ++trip) {
-                sum_batch(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                          places, sizes, now, trip, poor, lanes, pivots, means);
-                pass_fold_batch(lanes, none, &sums);
-                const ints moves = pass_is_poor(own, &sums);
-                if (trip == 0 && ANY(moves)) {
-                    move_pivots(moves, pass_sum(&sums), own, last_reciprocal, pivots);
-                    spread_ints(moves, poor);
-                    trips = 2;
-                }
-            }
             const real faint = thin ? faints_of_batch(tensors, t, count, c, single ? 0 : blocks,
                                                       total)
                                     : (real)PASS_CLEAR;
-            const ints out = pass_add_block(
-                limbs + set * PASS_LIMBS, own, own_values(pivots, count),
-                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, thin, faint, &sums);
+            ints out = 0;
+            for (uint trip = FIRST_TIME, next_trip; trip != LAST_TIME; trip = next_trip) {
+                sum_batch(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
+                          places, sizes, now, trip, marked, lanes, pivots, means);
+                pass_fold_batch(lanes, none, &sums);
+                next_trip = LAST_TIME;
+                const ints moves = trip == FIRST_TIME ? pass_is_poor(own, &sums) : 0;
+                if (ANY(moves)) {
+                    move_pivots(moves, pass_sum(&sums), own, last_reciprocal, pivots);
+                    spread_ints(moves, marked);
+                    next_trip = WITH_PIVOTS;
+                } else if (trip != WITH_MEANS) {
+                    out = pass_add_block(
+                        limbs + set * PASS_LIMBS, own, own_values(pivots, count),
+                        PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, thin, faint,
+                        &sums);
+                    if (ANY(out)) {
+                        spread_ints(out, marked);
+                        next_trip = WITH_MEANS;
+                    }
+                }
+            }
             if (ANY(out))
-                flags[set] |= add_batch_wide(out, tensors, t, count, c, single ? 0 : blocks, plane,
-                                             last_reciprocal, places, sizes, now, lanes, pivots,
-                                             means, wide);
+                flags[set] |= add_batch_wide(out, t, c, single ? 0 : blocks, sizes + now, pivots,
+                                             means, &sums, wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)

@@ -26,8 +26,8 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
         status = sbn__clear(replica, work->wide.mem, work->wide.size, wait, cleared);
     if (!status) {
         work->wide_is_clear = 1;
-        *wait = (sbn_wait){{NULL}, 0};
-        sbn__wait_add(wait, *cleared);
+        *wait = sbn__layer_pass_wait(lp, replica);
+        sbn__wait_behind(wait, replica, replica, *cleared);
     }
     return status;
 }

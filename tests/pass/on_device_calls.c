@@ -42,14 +42,14 @@ static void train_ahead(training *t, sbn_saved *other)
 
 /* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
 typedef struct calls {
-    long launches, markers, reads, writes, waited_for, questions, flushes;
+    long launches, fills, markers, reads, writes, waited_for, questions, flushes;
 } calls;
 
 static calls count_calls(void)
 {
-    return (calls){wraps_calls(WRAP_LAUNCH), wraps_calls(WRAP_MARKER), wraps_calls(WRAP_READ),
-                   wraps_calls(WRAP_WRITE),  wraps_waited_for(),       wraps_calls(WRAP_EVENT_INFO),
-                   wraps_calls(WRAP_FLUSH)};
+    return (calls){wraps_calls(WRAP_LAUNCH),     wraps_calls(WRAP_FILL),  wraps_calls(WRAP_MARKER),
+                   wraps_calls(WRAP_READ),       wraps_calls(WRAP_WRITE), wraps_waited_for(),
+                   wraps_calls(WRAP_EVENT_INFO), wraps_calls(WRAP_FLUSH)};
 }
 
 /*
@@ -75,20 +75,23 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
          "a pass");
     const calls after = count_calls();
     const long launches = after.launches - before.launches;
+    const long fills = after.fills - before.fills,
+               most_fills = replicas > 1 || on_host ? replicas : 0;
     const long waited_for = after.waited_for - before.waited_for;
     const long copies = after.reads + after.writes - before.reads - before.writes;
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long most = on_host ? 2 * replicas + later : replicas == 1 ? 1 : 2 * replicas + later;
     const long expected = (t->apart ? (launches - least) * others : 0) +
-                          (given ? launches + replicas + copies / 2 : 0);
+                          (given ? launches + fills + replicas + copies / 2 : 0);
     const int in_order = t->group->replicas->in_order;
-    tap_ok(launches <= most && after.markers - before.markers == (given ? replicas : 0) &&
+    tap_ok(launches <= most && fills <= most_fills &&
+               after.markers - before.markers == (given ? replicas : 0) &&
                copies == (on_host ? 2 * replicas : 0) &&
                after.flushes - before.flushes == replicas * (1 + on_host),
-           "%s, %s, %s%s: %ld launches, %ld markers, %ld copies, %ld flushes", t->p->what,
-           is_backward ? "backward" : "forward", on_host ? "the host combines" : "on devices",
-           given ? ", behind an event" : "", launches, after.markers - before.markers, copies,
-           after.flushes - before.flushes);
+           "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes",
+           t->p->what, is_backward ? "backward" : "forward",
+           on_host ? "the host combines" : "on devices", given ? ", behind an event" : "", launches,
+           fills, after.markers - before.markers, copies, after.flushes - before.flushes);
     tap_ok(!in_order ||
                (waited_for == expected && after.questions - before.questions ==
                                               (on_host || (given && is_backward) ? replicas : 0)),
