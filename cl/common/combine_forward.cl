@@ -29,18 +29,15 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
     store_doubles(invstd, moments + table_row(MOMENT_INVSTD, channels) + c, some);
 }
 
-/*
- * Computes and stores the statistics of the `some` <= ABREAST channels from c on. Returns a mask of
- * those that must be repeated.
- */
-static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
-                            uint channels, double n, double eps, uint clamps,
-                            global float *coefficients, global double *moments)
+/* The same from limbs of a wide accumulator. */
+static void wide_sums_of(private const long *limbs, ulong count, private double *first,
+                         private double *n2_var)
 {
-    const doubles mean = mean_of(first, flags, n), var = variance_of(n2_var, flags, n);
-    const doubles invstd = invstd_of(var, eps, clamps);
-    put_statistics(c, some, channels, mean, var, invstd, coefficients, moments);
-    return WIDE ? (words)0 : needs_wide(flags, TRUTH(invstd > 0x1p24));
+    ulong sum[WIDE_SUM_WORDS], squares[WIDE_SQUARE_WORDS];
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    (void)wide_words(limbs, WIDE_LIMBS1, sum, WIDE_SUM_WORDS);
+    const bool negative = wide_words(limbs + WIDE_LIMBS1, WIDE_LIMBS2, squares, WIDE_SQUARE_WORDS);
+    *n2_var = wide_n2_variance(sum, squares, negative, count);
 }
 
 /*
@@ -62,25 +59,28 @@ static void track(uint c, uint count, uint channels, global const double *moment
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
-static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                            uint channels, global uchar *repeat, ulong count, double eps,
-                            uint clamps, global float *coefficients, global double *moments)
+static void combine_forward(SOURCES, global long *own_wide, uint owns, uint begin, uint end,
+                            uint channels, ulong count, double eps, uint clamps,
+                            global float *coefficients, global double *moments)
 {
+    const double n = convert_double(count);
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
         signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
-        if (WIDE && !repeat[c])
-            continue;
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, from1, slices1, from2,
-                    slices2, from3, slices3);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, wide0, from1, slices1,
+                    wide1, from2, slices2, wide2, from3, slices3, wide3);
         sums_of(limbs, count, &sum, &n2_var);
-        const words again = finish_forward(sum, n2_var, flags, c, some, channels,
-                                           convert_double(count), eps, clamps, coefficients,
-                                           moments);
-        if (!WIDE)
-            store_truths(again, repeat + c, some);
+        if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0))) {
+            REPLACE_WIDE(&sum, &n2_var, flags, c, some, from0, slices0, wide0, from1, slices1,
+                         wide1, from2, slices2, wide2, from3, slices3, wide3);
+            if (owns)
+                clear_wide(own_wide, c, some);
+        }
+        const doubles mean = mean_of(sum, flags, n), var = variance_of(n2_var, flags, n);
+        put_statistics(c, some, channels, mean, var, invstd_of(var, eps, clamps), coefficients,
+                       moments);
     }
 }
 #endif

@@ -49,6 +49,9 @@
 #define UNROLL_4 _Pragma("unroll 4")
 #endif
 
+/* Before a loop of which a copy is enough: what it does is rare. */
+#define ONE_BY_ONE _Pragma("unroll 1")
+
 /*
  * Whether the compiler generates code for a CPU, and not an intermediate language (Oclgrind, Mesa),
  * for which vectors of doubles take minutes to compile and a prefetch is an error.
@@ -59,7 +62,9 @@
 #define NATIVE 0
 #endif
 
-/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
+/*
+ * Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it.
+ */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
@@ -132,6 +137,12 @@ static void store_vector(real v, global float *p)
 static ints reaches(real v, float limit)
 {
     return MASK(AS(int, fabs(v)) >= as_int(limit));
+}
+
+/* The same with a limit for each. */
+static ints reaches_each(real v, real limit)
+{
+    return MASK(AS(int, fabs(v)) >= AS(int, limit));
 }
 
 /* The larger of two numbers. fmax is slower, because it handles NaN. */

@@ -27,18 +27,22 @@
  *                               last, pass_keep_sums, pass_take_lanes, pass_clear_lanes and
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
- *   pass_add_block              adds a block to the accumulators; pass_add_ones adds many of one
- *                               element
+ *   pass_add_block              adds a block to the narrow accumulators; pass_add_ones adds many of
+ *                               one element; pass_spread gives the sums of blocks that do not fit
+ *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */
 #define LANES_SIZE BATCH
 
-/* The slices of a tensor, as the reductions get them, and where they write accumulators. */
+/*
+ * The slices of a tensor, as the reductions get them, and where they write accumulators, narrow and
+ * wide. `thin`: eps does not hide what the narrow format cuts.
+ */
 #define SLICE_ARGUMENTS \
     uint samples, uint channels, uint plane, uint blocks, uint strip, uint per_slice, \
-        float last_reciprocal, global long *restrict partial REPEAT_ARGUMENT
+        float last_reciprocal, global long *restrict partial, global long *wide, uint thin
 #define SLICE \
-    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial REPEAT
+    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial, wide, thin
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
@@ -140,7 +144,6 @@ static uints own_sizes(private uint *sizes, uint count)
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
-#if SUMS_AGAIN
 /* Moves the pivots of the blocks under the mask to their means. */
 static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal,
                         private float *pivots)
@@ -150,7 +153,6 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
     const real all = vload16(0, pivots);
     vstore16(select(all, moved_pivot(all, sums, reciprocals), mask), 0, pivots);
 }
-#endif
 
 /*
  * Writes the accumulators of the work-group's channels to `out`. A channel's is the sum of

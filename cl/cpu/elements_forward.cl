@@ -52,6 +52,15 @@ static real pass_mean(pass_line line)
     return line;
 }
 
+/*
+ * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
+ * it.
+ */
+static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
+{
+    return 0.0f;
+}
+
 /* WIDTH elements that are summed; a block's, from i of n on, and `fill`; a row's; and one. */
 static real pass_summed(private const pass_tensors *tensors, ulong place, pass_line line)
 {

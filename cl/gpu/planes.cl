@@ -46,7 +46,6 @@ static block_place locate_plane(private const pass_tensors *tensors,
     return block;
 }
 
-#if SUMS_AGAIN
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
 static void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
                       private const plane_tasks *tasks, uint task, uint channel,
@@ -65,4 +64,3 @@ static void sum_again(local float *lanes, uint to, private const pass_tensors *t
     }
     pass_keep(lanes, LANES_SIZE, to, &sums, largest);
 }
-#endif

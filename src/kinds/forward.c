@@ -12,16 +12,13 @@
 /* lp->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
+static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
     const size_t channels = lp->layer->channels;
     double *mean = lp->columns[MEAN], *var = lp->columns[VAR];
-    double *invstd = lp->columns[INVSTD];
-    unsigned char *repeat = lp->repeat;
-    const int wide = accumulators->format->wide;
-    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, lp->count, mean, var);
-    sbn__invstd_of(var, channels, lp->layer->eps, invstd);
-    return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
+    sbn__moments_of(accumulators, channels, accumulators->format->wide ? lp->wide : NULL, lp->count,
+                    mean, var);
+    sbn__invstd_of(var, channels, lp->layer->eps, lp->columns[INVSTD]);
 }
 
 /* Copies the columns to the saved statistics. */
@@ -99,7 +96,7 @@ static const sbn_layer_pass_kind training = {
     .has_backward = 1,
     .tracks = 1,
     .least_count = 2,
-    .format = sbn__forward_format,
+    .format = &sbn_forward_narrow,
     .reduce = sbn__forward_reduce,
     .finish = finish,
     .write_coefficients = write_coefficients,
@@ -115,7 +112,7 @@ static const sbn_layer_pass_kind evaluation = {
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
     .least_count = 1,
-    .format = sbn__forward_format,
+    .format = &sbn_forward_narrow,
     .reduce = sbn__forward_reduce,
     .finish = finish,
     .write_coefficients = write_coefficients,

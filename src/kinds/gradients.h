@@ -8,7 +8,7 @@
 float *sbn__gradient_row(const sbn_layer_pass *lp, size_t replica, int which);
 
 /* Step 2 as the layer pass's kind does. */
-int sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
+void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
 void sbn__backward_write_coefficients(sbn_layer_pass *lp);
 
 #endif

@@ -5,8 +5,8 @@
 #include "launch/reduce.h"
 #include "tensor/use.h"
 
-int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                         const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &lp->shards[r];
@@ -32,9 +32,8 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(lp, replica, format,
-                                    &kernels->backward_reduce[plan->reduction][format], arguments,
-                                    count, plan, &all, event);
+        status = sbn__reduce_launch(lp, replica, &kernels->backward_reduce[plan->reduction],
+                                    arguments, count, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;

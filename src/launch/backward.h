@@ -6,8 +6,8 @@
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does: sums of dy and dy (x - mean). */
-int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                         const sbn_wait *wait, cl_event *event);
 
 /*
  * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; 1 if there are gradients

@@ -3,57 +3,30 @@
 #include "launch/backward.h"
 #include "launch/reduce.h"
 
-/* A kernel takes so many sources, with two arguments each. */
-enum { SOURCES = 4, SOURCE_ARGUMENTS = 2 * SOURCES };
+/* A kernel takes so many sources. */
+enum { SOURCES = SBN_MAX_COMBINED };
+
+typedef struct source {
+    cl_mem mem;
+    cl_uint slices;
+    cl_mem wide;
+} source;
 
 int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
 {
     return lp->kind->fills || lp->shapes[replica].values > 0 || sbn__backward_stores(lp, replica);
 }
 
-static size_t collect(const sbn_work *work, size_t replicas, sbn_reduced *sources)
+/* Sources that are not there have no slices, but buffers. */
+static void collect(const sbn_work *work, size_t replicas, source *sources)
 {
     size_t count = 0;
     for (size_t r = 0; r < replicas; ++r)
         if (work[r].reduced.slices > 0)
-            sources[count++] = work[r].reduced;
-    return count;
-}
-
-/* Sources that are not there have no slices, but a buffer. */
-static void pad(sbn_reduced *sources, size_t count)
-{
+            sources[count++] = (source){work[r].reduced.mem, work[r].reduced.slices,
+                                        work[r].wide.mem};
     for (; count < SOURCES; ++count)
-        sources[count] = (sbn_reduced){sources[0].mem, 0};
-}
-
-/* More sources than a kernel takes: this replica's device adds most of them up before. */
-static int add_up(sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
-                  sbn_reduced *sources, size_t count, sbn_wait *wait, cl_event *event)
-{
-    sbn_work *work = &lp->work[replica->index];
-    size_t at = 0;
-    int status = SBN_SUCCESS;
-    if (count > SOURCES)
-        status = sbn__reserve(replica, &work->accumulators,
-                              sizeof(int64_t) * sbn__accumulator_length(format) *
-                                  lp->layer->channels);
-    while (!status && count - at > SOURCES) {
-        cl_event added;
-        status = sbn__add_slices(lp, replica, format, sources + at, work->accumulators.mem, wait,
-                                 &added);
-        if (status)
-            break;
-        sbn__move_event(event, &added);
-        *wait = (sbn_wait){{NULL}, 0};
-        sbn__wait_add(wait, *event);
-        at += SOURCES - 1;
-        sources[at] = (sbn_reduced){work->accumulators.mem, 1};
-    }
-    for (size_t i = 0; i < SOURCES && at > 0; ++i)
-        sources[i] = at + i < count ? sources[at + i] : sources[i];
-    pad(sources, count - at);
-    return status;
+        sources[count] = (source){sources[0].mem, 0, sources[0].wide};
 }
 
 static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
@@ -65,14 +38,15 @@ static int launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 
-#define COMMON_ARGUMENTS \
-    SBN_ARG(sources[0].mem), SBN_ARG(sources[0].slices), SBN_ARG(sources[1].mem), \
-        SBN_ARG(sources[1].slices), SBN_ARG(sources[2].mem), SBN_ARG(sources[2].slices), \
-        SBN_ARG(sources[3].mem), SBN_ARG(sources[3].slices), SBN_ARG(channels), SBN_ARG(repeat), \
-        SBN_ARG(count), SBN_ARG(eps->eps), SBN_ARG(clamps)
+#define SOURCE_ARGUMENTS(s) SBN_ARG((s).mem), SBN_ARG((s).slices), SBN_ARG((s).wide)
 
-static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
-                          const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
+#define COMMON_ARGUMENTS \
+    SOURCE_ARGUMENTS(sources[0]), SOURCE_ARGUMENTS(sources[1]), SOURCE_ARGUMENTS(sources[2]), \
+        SOURCE_ARGUMENTS(sources[3]), SBN_ARG(lp->work[r].wide.mem), SBN_ARG(owns), \
+        SBN_ARG(channels), SBN_ARG(count), SBN_ARG(eps->eps), SBN_ARG(clamps)
+
+static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int tracking,
+                          const source *sources, sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_batchnorm *layer = lp->layer;
@@ -82,7 +56,8 @@ static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, 
     const cl_uint channels = (cl_uint)layer->channels, clamps = (cl_uint)eps->clamp;
     const cl_uint tracks = (cl_uint)tracking;
     const cl_ulong count = lp->count;
-    const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
+    const cl_uint owns = lp->group->replica_count == 1;
+    const cl_mem moments = lp->saved->moments->device[r].mem;
     /* The kernel does not access this buffer where it tracks nothing; any will do. */
     const cl_mem updated = tracking ? running->device.mem : moments;
     const cl_double weight = tracking ? sbn__batchnorm_weight(layer) : 0.0;
@@ -94,22 +69,21 @@ static int launch_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, 
         SBN_ARG(tracks),   SBN_ARG(weight),
         SBN_ARG(unbiased), SBN_ARG(batches),
     };
-    const int continues = format == SBN_WIDE;
-    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, wait);
     /* The device overwrites what was saved. */
     lp->saved->filled = 0;
     if (tracking)
         sbn__wait_add(wait, running->last);
     if (!status)
-        status = launch(replica, &replica->sum_kernels.forward_combine[format], arguments,
+        status = launch(replica, &replica->sum_kernels.forward_combine, arguments,
                         sizeof arguments / sizeof *arguments, channels, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
 }
 
-static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                           const sbn_reduced *sources, sbn_wait *wait, cl_event *event)
+static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, const source *sources,
+                           sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_channel_table *table = &lp->gradients, *statistics = &lp->saved->table;
@@ -117,47 +91,44 @@ static int launch_backward(sbn_layer_pass *lp, sbn_replica *replica, int format,
     const cl_uint channels = (cl_uint)lp->layer->channels, clamps = (cl_uint)eps->clamp;
     const cl_uint is_own = !(lp->flags & SBN_GLOBAL_GRADIENTS) && sbn__layer_pass_has_peers(lp);
     const cl_ulong count = lp->count;
-    const cl_mem repeat = lp->work[r].repeat.mem, moments = lp->saved->moments->device[r].mem;
+    const cl_uint owns = lp->group->replica_count == 1;
+    const cl_mem moments = lp->saved->moments->device[r].mem;
     const sbn_reduced *reduced = &lp->work[r].reduced;
     const sbn_reduced own = reduced->slices > 0 ? *reduced : (sbn_reduced){sources[0].mem, 0};
     const sbn_argument arguments[] = {
         COMMON_ARGUMENTS, SBN_ARG(moments),    SBN_ARG(table->device[r].mem),
         SBN_ARG(own.mem), SBN_ARG(own.slices), SBN_ARG(is_own),
     };
-    const int continues = format == SBN_WIDE;
-    int status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (!status)
-        status = launch(replica, &replica->sum_kernels.backward_combine[format], arguments,
+        status = launch(replica, &replica->sum_kernels.backward_combine, arguments,
                         sizeof arguments / sizeof *arguments, channels, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
 }
 
-int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
 {
     const size_t replicas = lp->group->replica_count;
-    const sbn_format *fixed = lp->kind->format(format);
     sbn_work *work = &lp->work[replica->index];
-    sbn_reduced sources[SBN_MAX_COMBINED + SOURCES];
-    const size_t count = collect(lp->work, replicas, sources);
-    cl_event added = NULL, combined = NULL;
+    source sources[SOURCES];
+    cl_event combined = NULL;
     sbn_wait wait = {{NULL}, 0};
+    int status = SBN_SUCCESS;
+    collect(lp->work, replicas, sources);
     for (size_t r = 0; r < replicas; ++r)
         sbn__wait_add(&wait, lp->work[r].last);
-    int status = sbn__reserve(replica, &work->repeat, lp->layer->channels);
-    if (!status && lp->kind->fills)
+    if (lp->kind->fills)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
-        status = add_up(lp, replica, fixed, sources, count, &wait, &added);
-    if (!status)
-        status = lp->kind->fills
-                     ? launch_forward(lp, replica, format, tracks, sources, &wait, &combined)
-                     : launch_backward(lp, replica, format, sources, &wait, &combined);
-    sbn__release_event(&added);
+        status = lp->kind->fills ? launch_forward(lp, replica, tracks, sources, &wait, &combined)
+                                 : launch_backward(lp, replica, sources, &wait, &combined);
     if (combined)
         sbn__move_event(&work->next, &combined);
+    if (!status && replicas == 1)
+        work->wide_is_clear = 1;
     return status;
 }

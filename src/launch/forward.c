@@ -4,8 +4,8 @@
 #include "launch/fusion.h"
 #include "launch/reduce.h"
 
-int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                        const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                        const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &lp->shards[replica->index];
     const cl_ulong x_offset = shard->x.offset;
@@ -15,9 +15,8 @@ int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
     sbn_kernels *kernels;
     const int status = sbn__reduce_kernels(lp->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
-                  : sbn__reduce_launch(lp, replica, format,
-                                       &kernels->forward_reduce[plan->reduction][format], arguments,
-                                       3, plan, wait, event);
+                  : sbn__reduce_launch(lp, replica, &kernels->forward_reduce[plan->reduction],
+                                       arguments, 3, plan, wait, event);
 }
 
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,

@@ -5,8 +5,8 @@
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does. */
-int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                        const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                        const sbn_wait *wait, cl_event *event);
 
 /*
  * y = weight invstd (x - mean) + bias, with the layer's residual and activation, or without; or

@@ -1,16 +1,18 @@
 #include "launch/whole.h"
 
 #include "launch/backward.h"
+#include "launch/reduce.h"
 #include "plan/launch_plan.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
 
-/* Both kernels are told this of a layer pass's shape and scratch, in one format. */
+/* Both kernels are told this of a layer pass's shape and scratch. */
 typedef struct whole_walk {
     cl_uint samples, channels, plane, blocks, strip;
     cl_float last_reciprocal;
     cl_uint non_temporal;
-    cl_mem accumulators, repeat;
+    cl_mem accumulators, wide;
+    cl_uint thin;
     cl_double eps;
     cl_uint clamps;
 } whole_walk;
@@ -18,9 +20,10 @@ typedef struct whole_walk {
 #define WALK_ARGUMENTS(w) \
     SBN_ARG((w).samples), SBN_ARG((w).channels), SBN_ARG((w).plane), SBN_ARG((w).blocks), \
         SBN_ARG((w).strip), SBN_ARG((w).last_reciprocal), SBN_ARG((w).non_temporal), \
-        SBN_ARG((w).accumulators), SBN_ARG((w).repeat), SBN_ARG((w).eps), SBN_ARG((w).clamps)
+        SBN_ARG((w).accumulators), SBN_ARG((w).wide), SBN_ARG((w).thin), SBN_ARG((w).eps), \
+        SBN_ARG((w).clamps)
 
-enum { WALK_ARGUMENT_COUNT = 11 };
+enum { WALK_ARGUMENT_COUNT = 12 };
 
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
@@ -31,14 +34,13 @@ size_t sbn__whole_strip(const sbn_layer_pass *lp)
     return lp->kind->whole ? sbn__plan_whole(lp->shapes, group->replicas, tensors) : 0;
 }
 
-static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica, int format)
+static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica)
 {
     const sbn_shape *g = lp->shapes;
     sbn_work *work = &lp->work[replica->index];
-    const size_t length = sbn__accumulator_length(lp->kind->format(format));
-    int status = sbn__reserve(replica, &work->partial, sizeof(int64_t) * length * g->channels);
-    if (!status)
-        status = sbn__reserve(replica, &work->repeat, g->channels);
+    const size_t length = sbn__accumulator_length(lp->kind->format);
+    const int status = sbn__reserve(replica, &work->partial,
+                                    sizeof(int64_t) * length * g->channels);
     *walk = (whole_walk){
         .samples = (cl_uint)g->samples,
         .channels = (cl_uint)g->channels,
@@ -48,7 +50,8 @@ static int fill_walk(whole_walk *walk, sbn_layer_pass *lp, sbn_replica *replica,
         .last_reciprocal = g->last_reciprocal,
         .non_temporal = sbn__plan_apply(g, replica).non_temporal,
         .accumulators = work->partial.mem,
-        .repeat = work->repeat.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
         .eps = lp->layer->eps.eps,
         .clamps = (cl_uint)lp->layer->eps.clamp,
     };
@@ -63,8 +66,8 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
     return sbn__launch(replica, kernel, arguments, count, 1, &work_groups, wait, event);
 }
 
-int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
-                       sbn_wait *wait, cl_event *event)
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int tracking, sbn_wait *wait,
+                       cl_event *event)
 {
     const size_t r = replica->index;
     sbn_batchnorm *layer = lp->layer;
@@ -75,14 +78,12 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     const cl_ulong x_offset = shard->x.offset, y_offset = shard->y.offset;
     const cl_ulong weight_offset = shard->weight.offset, bias_offset = shard->bias.offset;
     const cl_uint affine = (cl_uint)layer->affine, tracks = (cl_uint)tracking;
-    /* The wide format continues what the narrow one has left, which must not have failed. */
-    const size_t continues = format == SBN_WIDE;
     whole_walk walk;
-    int status = fill_walk(&walk, lp, replica, format);
+    int status = fill_walk(&walk, lp, replica);
     if (!status)
         status = sbn__saved_moments_reserve(lp->saved->moments, replica);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, wait);
     if (status)
         return status;
     const cl_mem coefficients = table->device[r].mem, moments = lp->saved->moments->device[r].mem;
@@ -110,15 +111,14 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int format, int
     if (tracking)
         sbn__wait_add(wait, running->last);
     sbn_kernels *kernels = &replica->kernels[layer->type][layer->fusion];
-    status = launch(lp, replica, &kernels->forward_whole[g->layout][format], arguments, count, wait,
-                    event);
+    status = launch(lp, replica, &kernels->forward_whole[g->layout], arguments, count, wait, event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return !status && tracking ? sbn__running_updated(running, lp->group, *event) : status;
 }
 
-int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracking,
-                        sbn_wait *wait, cl_event *event)
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int tracking, sbn_wait *wait,
+                        cl_event *event)
 {
     const size_t r = replica->index;
     sbn_shard own = lp->shards[r], *shard = &own;
@@ -135,12 +135,11 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, in
     const cl_uint has_weight_grad = affine && shard->weight_grad.mem;
     const cl_uint has_bias_grad = affine && shard->bias_grad.mem;
     const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    const size_t continues = format == SBN_WIDE;
     whole_walk walk;
     (void)tracking;
-    int status = fill_walk(&walk, lp, replica, format);
+    int status = fill_walk(&walk, lp, replica);
     if (!status)
-        status = sbn__channel_table_wait_to_write(table, replica, continues, wait);
+        status = sbn__channel_table_wait_to_write(table, replica, wait);
     if (!status)
         status = sbn__channel_table_wait(statistics, replica, wait);
     if (status)
@@ -185,25 +184,29 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, int format, in
                                                   outputs, coefficients, arguments, OWN_ARGUMENTS)
                              : OWN_ARGUMENTS;
     sbn_kernels *kernels = &replica->kernels[lp->layer->type][fusion];
-    status = launch(lp, replica, &kernels->backward_whole[g->layout][format], arguments, count,
-                    wait, event);
+    status = launch(lp, replica, &kernels->backward_whole[g->layout], arguments, count, wait,
+                    event);
     if (!status)
         status = sbn__channel_table_wrote(table, replica, *event);
     return status ? status : sbn__channel_table_touched(statistics, replica, *event);
 }
 
-int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
 {
     const size_t r = replica->index;
     sbn_work *work = &lp->work[r];
-    cl_event enqueued = NULL;
+    cl_event cleared = NULL, enqueued = NULL;
     sbn_wait wait = {{NULL}, 0};
     sbn__wait_add(&wait, lp->ready[r]);
     sbn__wait_add(&wait, work->last);
     /* The device overwrites what was saved. */
     if (lp->kind->fills)
         lp->saved->filled = 0;
-    int status = lp->kind->whole(lp, replica, format, tracks, &wait, &enqueued);
+    int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
+    if (!status)
+        status = lp->kind->whole(lp, replica, tracks, &wait, &enqueued);
+    if (cleared)
+        sbn__move_event(&work->next, &cleared);
     if (!enqueued)
         return status;
     const int kept = sbn__keep_event(replica, &lp->last[r], enqueued);

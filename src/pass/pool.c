@@ -121,7 +121,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->group = group;
     pass->layer_passes = NULL;
     pass->stage = SBN_STAGE_HEADER;
-    pass->format = SBN_NARROW;
+    pass->wide = 0;
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->sent = 0;

@@ -3,7 +3,7 @@
  *
  *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
  *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options:
- *                           "backward_narrow" and, of the variants, "backward_narrow+relu"; for a device
+ *                           "backward" and, of the variants, "backward+relu"; for a device
  *                           with the extension, this least sub-group and compute capability
  *   library kernels FOLDER  writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and
  *                           compiled alone: the library's macros, then its files, each named
