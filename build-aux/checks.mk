@@ -179,8 +179,8 @@ check-mutants:
 	$(PYTHON) $(srcdir)/build-aux/mutants.py mutants/source mutants/build mutants/results '$(MUTANTS)' \
 	  '$(MUTANTS_SEED)' '$(MUTANTS_LIST)' '$(MUTANTS_JOBS)' '$(TEST_CACHE)' $(TESTS)
 
-# What scripts of tests run.
-check-mutants-here: tools/syncbn/syncbn $(mpi_script_programs)
+# What scripts of tests over MPI run.
+check-mutants-here: tools/syncbn/syncbn $(mpi_script_programs) $(mpi_examples) $(faults_mpi_programs)
 
 # --- make check-openmpi ----------------------------------------------------------------
 # What calls MPI, and the library below it, built again with Open MPI, in openmpi/ of this build
