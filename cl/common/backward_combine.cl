@@ -4,10 +4,9 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void backward_combine(SOURCES, global long *own_wide, uint owns, uint channels, ulong count,
-                      number eps, uint clamps,
-                      global const number *restrict moments, global float *restrict gradients,
-                      global const long *restrict own, uint own_slices, uint is_own)
+void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
+                      PARAMETERS(COMBINE_ARGUMENTS),
+                      PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(OWN_ARGUMENTS))
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);

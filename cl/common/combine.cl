@@ -19,9 +19,6 @@
  */
 #if COMBINES
 
-#define SOURCE(i) global const long *restrict from##i, uint slices##i, global const long *wide##i
-#define SOURCES SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3)
-
 /* Adds a channel's accumulators of all slices: `size` numbers each, `stride` apart. */
 static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,
                        uint slices, ulong stride)
@@ -35,7 +32,7 @@ static void add_source(private long *limbs, private ulong *flags, int size, glob
 
 /* The sum over all sources of channel c. The same limb of neighbouring channels is contiguous. */
 static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
-                        SOURCES)
+                        PARAMETERS(SOURCE_ARGUMENTS))
 {
     const ulong at = (ulong)c * size, stride = (ulong)channels * size;
     for (int k = 0; k + 1 < size; ++k)
@@ -65,7 +62,8 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
     } while (0)
 
 /* Adds a source's accumulators of channel c, of both formats, to the limbs of a wide one. */
-static void add_source_wide(private long *sums, uint c, uint channels, SOURCE())
+static void add_source_wide(private long *sums, uint c, uint channels, global const long *from,
+                            uint slices, global const long *wide)
 {
     from += (ulong)c * PASS_LENGTH;
     ONE_BY_ONE for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
@@ -75,7 +73,8 @@ static void add_source_wide(private long *sums, uint c, uint channels, SOURCE())
         sums[k] += wide[k];
 }
 
-static void add_sources_wide(private long *sums, uint c, uint channels, SOURCES)
+static void add_sources_wide(private long *sums, uint c, uint channels,
+                             PARAMETERS(SOURCE_ARGUMENTS))
 {
     ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
         sums[k] = 0;

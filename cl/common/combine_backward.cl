@@ -42,7 +42,7 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
-static void combine_backward(SOURCES, global long *own_wide, uint owns, uint begin, uint end,
+static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
                              uint channels, ulong count, number eps, uint clamps,
                              global const number *moments, global float *gradients,
                              global const long *own, uint own_slices, uint is_own)

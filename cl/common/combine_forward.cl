@@ -48,16 +48,12 @@ static void track_row(global float *row, doubles values, number weight, uint som
     store_floats(TO_FLOATS(PLUS(old, new)), row, some);
 }
 
-#define TRACKING \
-    global float *restrict means, ulong means_offset, global float *restrict vars, \
-        ulong vars_offset, global long *layers, uint tracks, uint counts, number weight, \
-        number unbiased, long batches
-
 /*
  * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
  * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint some, uint channels, global const number *moments, TRACKING)
+static void track(uint c, uint some, uint channels, global const number *moments,
+                  PARAMETERS(TRACKING_ARGUMENTS))
 {
     for (uint i = c; tracks && i < c + some; i += ABREAST) {
         const uint count = min((uint)ABREAST, c + some - i);
@@ -71,7 +67,7 @@ static void track(uint c, uint some, uint channels, global const number *moments
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
-static void combine_forward(SOURCES, global long *own_wide, uint owns, uint begin, uint end,
+static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
                             uint channels, ulong count, number eps, uint clamps,
                             global float *coefficients, global number *moments)
 {

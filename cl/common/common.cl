@@ -29,6 +29,11 @@
 #error "WIDTH and more is missing: sbn__kernel_macros"
 #endif
 
+/* A list of arguments.h as parameters. */
+#define PARAMETER(type, name) type name
+#define COMMA() ,
+#define PARAMETERS(LIST) LIST(PARAMETER, PARAMETER, COMMA)
+
 #if CPU_FORM
 #if WIDTH != 16 || LANES != 16
 #error "the CPU form is written for vectors of 16, which hold the lanes of a block"

@@ -4,10 +4,9 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void forward_combine(SOURCES, global long *own_wide, uint owns, uint channels, ulong count,
-                     number eps, uint clamps,
-                     global float *restrict coefficients, global number *moments,
-                     TRACKING)
+void forward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
+                     PARAMETERS(COMBINE_ARGUMENTS),
+                     PARAMETERS(FORWARD_COMBINE_ARGUMENTS), PARAMETERS(TRACKING_ARGUMENTS))
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);

@@ -3,17 +3,11 @@
  * dx may be written over dy; dx and the gradients of weight and bias are optional (has_*).
  */
 #if COMBINES
-#define WHOLE_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, uint x_gap, global const stored *dy, \
-        ulong dy_offset, uint dy_gap, global stored *dx, ulong dx_offset, uint dx_gap, \
-        uint has_dx, global const float *restrict weights, ulong weight_offset, uint affine, \
-        uint samples, uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
-        uint non_temporal, global long *restrict accumulators, global long *wide, uint thin, \
-        number eps, uint clamps, global const float *restrict coefficients, \
-        global const number *restrict moments, global float *restrict gradients, \
-        global float *restrict weight_grad, ulong weight_grad_offset, uint has_weight_grad, \
-        global float *restrict bias_grad, ulong bias_grad_offset, uint has_bias_grad, \
-        uint accumulate BACKWARD_FUSION_PARAMETERS
+#define BACKWARD_WHOLE_PARAMETERS \
+    PARAMETERS(BACKWARD_TENSOR_ARGUMENTS), PARAMETERS(WHOLE_ARGUMENTS), \
+        PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), \
+        PARAMETERS(STORE_ARGUMENTS), PARAMETERS(BACKWARD_WHOLE_ARGUMENTS) \
+            BACKWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip, and its gradients of weight and bias. */
 #define COMBINE_STRIP \
@@ -25,10 +19,10 @@
                        has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate)
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole_nchw(WHOLE_ARGUMENTS)
+void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
+    const ulong row = (ulong)channels * plane;
     const pass_tensors tensors = PASS_TENSORS(row, samples);
     sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
                strip == 1 ? samples * blocks : samples, last_reciprocal,
@@ -48,10 +42,9 @@ void backward_whole_nchw(WHOLE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole_nhwc(WHOLE_ARGUMENTS)
+void backward_whole_nhwc(BACKWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane;
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
               accumulators + (ulong)c * PASS_LENGTH, wide, thin);

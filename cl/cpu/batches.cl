@@ -14,7 +14,7 @@
  *   PASS_SUMS, PASS_LANE_SUMS   sums per block, and per lane where channels are last
  *   PASS_READS_MEANS            whether blocks are summed with the channel's mean
  *   PASS_TILE_STEPS             rows of a tile per lane, channels last
- *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_ARGUMENTS;
+ *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_PARAMETERS;
  *                               pass_skip and pass_advance move them past rows with gaps;
  *                               pass_prefetch and pass_touch_rows fetch elements ahead
  *   pass_line                   what a channel's elements are summed with, or WIDTH channels': set
@@ -38,9 +38,7 @@
  * The slices of a tensor, as the reductions get them, and where they write accumulators, narrow and
  * wide. `thin`: eps does not hide what the narrow format cuts.
  */
-#define SLICE_ARGUMENTS \
-    uint samples, uint channels, uint plane, uint blocks, uint strip, uint per_slice, \
-        float last_reciprocal, global long *restrict partial, global long *wide, uint thin
+#define SLICE_PARAMETERS PARAMETERS(CPU_SLICE_ARGUMENTS)
 #define SLICE \
     samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial, wide, thin
 

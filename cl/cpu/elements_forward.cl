@@ -6,7 +6,7 @@ typedef struct pass_tensors {
 } pass_tensors;
 
 /* A kernel's arguments for its tensors, and pass_tensors of them: `rows` rows of `row` elements. */
-#define TENSOR_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
+#define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
 #define PASS_TENSORS(row, rows) \
     {x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, x_gap != 0 ? (row) : 0}
 

@@ -7,14 +7,10 @@
  * combine.cl and walk_forward.cl; `accumulators` has room for all channels.
  */
 #if COMBINES
-#define WHOLE_ARGUMENTS \
-    global const stored *x, ulong x_offset, uint x_gap, global stored *y, ulong y_offset, \
-        uint y_gap, global const float *restrict weights, ulong weight_offset, \
-        global const float *restrict biases, ulong bias_offset, uint affine, uint samples, \
-        uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
-        uint non_temporal, global long *restrict accumulators, global long *wide, uint thin, \
-        number eps, uint clamps, global float *restrict coefficients, \
-        global number *restrict moments, TRACKING FORWARD_FUSION_PARAMETERS
+#define FORWARD_WHOLE_PARAMETERS \
+    PARAMETERS(FORWARD_TENSOR_ARGUMENTS), PARAMETERS(WHOLE_ARGUMENTS), \
+        PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(FORWARD_COMBINE_ARGUMENTS), \
+        PARAMETERS(TRACKING_ARGUMENTS) FORWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
@@ -27,10 +23,10 @@
           counts, weight, unbiased, batches)
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole_nchw(WHOLE_ARGUMENTS)
+void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
+    const ulong row = (ulong)channels * plane;
     const pass_tensors tensors = PASS_TENSORS(row, samples);
     sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
                strip == 1 ? samples * blocks : samples, last_reciprocal,
@@ -49,10 +45,9 @@ void forward_whole_nchw(WHOLE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void forward_whole_nhwc(WHOLE_ARGUMENTS)
+void forward_whole_nhwc(FORWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane;
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
               accumulators + (ulong)c * PASS_LENGTH, wide, thin);

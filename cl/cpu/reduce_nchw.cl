@@ -157,7 +157,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
 }
 
 /* The body of a kernel. */
-static void reduce_nchw(private const pass_tensors *tensors, SLICE_ARGUMENTS)
+static void reduce_nchw(private const pass_tensors *tensors, SLICE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;

@@ -251,7 +251,7 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
 }
 
 /* The body of a kernel. */
-static void reduce_nhwc(private const pass_tensors *tensors, SLICE_ARGUMENTS)
+static void reduce_nhwc(private const pass_tensors *tensors, SLICE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const uint slice = get_group_id(1), begin = slice * per_slice;

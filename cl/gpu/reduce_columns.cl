@@ -45,7 +45,7 @@ static block_place locate_column(private const pass_tensors *tensors, uint unit,
 }
 
 /* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
-static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                    local long *words, local int *all_flags)
 {
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);

@@ -25,7 +25,7 @@
  * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
  * PIVOTS_SIZE, `pivots` and `poor` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS.
  */
-static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                   local long *shared, local float *pivot_rows,
                                   local float *pivots, local float *folded, local int *all_flags,
                                   local int *poor, local int *some_poor)

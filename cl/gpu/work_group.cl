@@ -34,9 +34,7 @@
  * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators,
  * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
  */
-#define SLICE_ARGUMENTS \
-    uint channels, uint plane, uint blocks, uint units, uint log2_strip, uint per_slice, \
-        float last_reciprocal, global long *restrict partial, global long *wide, uint thin
+#define SLICE_PARAMETERS PARAMETERS(GPU_SLICE_ARGUMENTS)
 #define SLICE \
     channels, plane, blocks, units, log2_strip, per_slice, last_reciprocal, partial, wide, thin
 

@@ -8,6 +8,7 @@
 #ifndef SBN_LAUNCH_COMBINE_H
 #define SBN_LAUNCH_COMBINE_H
 
+#include "launch/arguments.h"
 #include "launch/layer_pass.h"
 
 /* Is there work for a replica: does it have values, or need results? */
@@ -18,5 +19,12 @@ int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
  * updates the running statistics. Its event is the replica's next one.
  */
 int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+
+/* What kernels that combine take, in a launch of their own or in that of a whole pass. */
+sbn_combine_arguments sbn__combine_arguments(const sbn_layer_pass *lp);
+sbn_forward_combine_arguments sbn__forward_combine_arguments(const sbn_layer_pass *lp,
+                                                             size_t replica);
+sbn_backward_combine_arguments sbn__backward_combine_arguments(const sbn_layer_pass *lp,
+                                                               size_t replica);
 
 #endif

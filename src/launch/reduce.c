@@ -44,56 +44,69 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
 }
 
 int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
-                       const sbn_wait *wait, cl_event *event)
+                       sbn_arguments *arguments, const sbn_reduce_plan *plan, const sbn_wait *wait,
+                       cl_event *event)
 {
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_work *work = &lp->work[replica->index];
-    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
-    const cl_uint plane = (cl_uint)g->plane;
-    const cl_uint thin = sbn__layer_pass_is_thin(lp);
-    const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(samples),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(plan->strip),
-        SBN_ARG(plan->per_slice),
-        SBN_ARG(g->last_reciprocal),
-        SBN_ARG(work->reduced.mem),
-        SBN_ARG(work->wide.mem),
-        SBN_ARG(thin),
+    const sbn_cpu_slice_arguments of_cpu = {
+        .samples = (cl_uint)g->samples,
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .strip = plan->strip,
+        .per_slice = plan->per_slice,
+        .last_reciprocal = g->last_reciprocal,
+        .partial = work->reduced.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
     };
-    const sbn_argument of_gpu[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(channels),           SBN_ARG(plane),
-        SBN_ARG(g->blocks),          SBN_ARG(g->channel_blocks),
-        SBN_ARG(plan->log2_strip),   SBN_ARG(plan->per_slice),
-        SBN_ARG(g->last_reciprocal), SBN_ARG(work->reduced.mem),
-        SBN_ARG(work->wide.mem),     SBN_ARG(thin),
+    const sbn_gpu_slice_arguments of_gpu = {
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .units = g->channel_blocks,
+        .log2_strip = plan->log2_strip,
+        .per_slice = plan->per_slice,
+        .last_reciprocal = g->last_reciprocal,
+        .partial = work->reduced.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
     };
-    const sbn_argument *const own[] = {[SBN_FORM_CPU] = of_cpu, [SBN_FORM_GPU] = of_gpu};
-    for (size_t i = 0; i < SBN_SLICE_ARGUMENTS; ++i)
-        arguments[count++] = own[replica->form][i];
-    return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
+    if (replica->form == SBN_FORM_CPU)
+        sbn__add_cpu_slice(arguments, &of_cpu);
+    else
+        sbn__add_gpu_slice(arguments, &of_gpu);
+    return sbn__launch(replica, kernel, arguments->list, arguments->count, 2, plan->work_groups,
+                       wait, event);
 }
 
 int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduced from[4],
                     cl_mem to, const sbn_wait *wait, cl_event *event)
 {
-    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(lp->kind->format);
-    const cl_ulong total = (cl_ulong)per_channel * lp->layer->channels;
+    const size_t per_channel = sbn__accumulator_length(lp->kind->format);
+    const sbn_slice_sources_arguments sources = {
+        .from0 = from[0].mem,
+        .slices0 = from[0].slices,
+        .from1 = from[1].mem,
+        .slices1 = from[1].slices,
+        .from2 = from[2].mem,
+        .slices2 = from[2].slices,
+        .from3 = from[3].mem,
+        .slices3 = from[3].slices,
+    };
+    const sbn_add_slices_arguments own = {
+        .accumulators = to,
+        .per_channel = (cl_uint)per_channel,
+        .total = (cl_ulong)per_channel * lp->layer->channels,
+    };
     const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
-    const size_t groups = (total + each - 1) / each;
-    sbn_argument arguments[2 * 4 + 3];
-    for (size_t i = 0; i < 4; ++i) {
-        arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
-        arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
-    }
-    arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
-    arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
-    arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
-    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
-                       wait, event);
+    const size_t groups = (own.total + each - 1) / each;
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_slice_sources(&arguments, &sources);
+    sbn__add_add_slices(&arguments, &own);
+    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments.list, arguments.count,
+                       1, &groups, wait, event);
 }
 
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)

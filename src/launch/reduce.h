@@ -2,10 +2,8 @@
 #ifndef SBN_LAUNCH_REDUCE_H
 #define SBN_LAUNCH_REDUCE_H
 
+#include "launch/arguments.h"
 #include "launch/layer_pass.h"
-
-/* The slices add so many arguments; `arguments` must have room for them after `count`. */
-#define SBN_SLICE_ARGUMENTS 10
 
 /*
  * The replica's kernels with a fusion, whose reductions are to be launched: of views those that
@@ -14,10 +12,10 @@
 int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
                         sbn_kernels **kernels);
 
-/* Enqueues a reduction, into the replica's `reduced`. */
+/* Enqueues a reduction, into the replica's `reduced`. It adds the arguments for slices. */
 int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
-                       sbn_argument *arguments, size_t count, const sbn_reduce_plan *plan,
-                       const sbn_wait *wait, cl_event *event);
+                       sbn_arguments *arguments, const sbn_reduce_plan *plan, const sbn_wait *wait,
+                       cl_event *event);
 
 /*
  * Makes room for a replica's wide accumulators. If they are not known to be 0, it enqueues that

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device/combine.h"
-#include "device/commands.h"
+#include "launch/arguments.h"
 #include "program/programs.h"
 #include "support/fixture.h"
 
@@ -28,12 +28,6 @@ static void read_back(cl_mem mem, size_t size, void *to)
 {
     must(clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, 0, NULL, NULL), "read");
     clReleaseMemObject(mem);
-}
-
-static void set(cl_kernel kernel, const sbn_argument *arguments, size_t count)
-{
-    for (size_t i = 0; i < count; ++i)
-        must(clSetKernelArg(kernel, (cl_uint)i, arguments[i].size, arguments[i].value), "argument");
 }
 
 static void launch(cl_kernel kernel, sbn_kernel_form form)
@@ -87,51 +81,62 @@ static void close_buffers(int backward)
               from_device.running);
 }
 
-#define SOURCE(i) SBN_ARG(sources[i]), SBN_ARG(s->slices[i]), SBN_ARG(wide[i])
-
 static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const trial *t, int backward)
 {
-    const cl_uint channels = CHANNELS, clamps = (cl_uint)t->eps.clamp;
-    const cl_uint flag = (cl_uint)t->flag, own_slices = s->slices[1], owns = (cl_uint)t->owns;
-    const cl_ulong count = t->count;
-    const double unbiased = (double)t->count / (double)(t->count - 1);
-    const cl_long batches = 17;
-    const cl_ulong means_offset = 0, vars_offset = CHANNELS;
-    const sbn_argument forward_arguments[] = {
-        SOURCE(0),
-        SOURCE(1),
-        SOURCE(2),
-        SOURCE(3),
-        SBN_ARG(wide[1]),
-        SBN_ARG(owns),
-        SBN_ARG(channels),
-        SBN_ARG(count),
-        SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),
-        SBN_ARG(table),
-        SBN_ARG(moments),
-        SBN_ARG(running),
-        SBN_ARG(means_offset),
-        SBN_ARG(running),
-        SBN_ARG(vars_offset),
-        SBN_ARG(running),
-        SBN_ARG(flag),
-        SBN_ARG(flag),
-        SBN_ARG(t->weight),
-        SBN_ARG(unbiased),
-        SBN_ARG(batches),
-    };
-    const sbn_argument backward_arguments[] = {
-        SOURCE(0),           SOURCE(1),           SOURCE(2),         SOURCE(3),
-        SBN_ARG(wide[1]),    SBN_ARG(owns),       SBN_ARG(channels), SBN_ARG(count),
-        SBN_ARG(t->eps.eps), SBN_ARG(clamps),     SBN_ARG(moments),  SBN_ARG(table),
-        SBN_ARG(sources[1]), SBN_ARG(own_slices), SBN_ARG(flag),
-    };
     open_buffers(s, backward);
-    if (backward)
-        set(kernel, backward_arguments, sizeof backward_arguments / sizeof *backward_arguments);
-    else
-        set(kernel, forward_arguments, sizeof forward_arguments / sizeof *forward_arguments);
+    const sbn_source_arguments from = {
+        .from0 = sources[0],
+        .slices0 = s->slices[0],
+        .wide0 = wide[0],
+        .from1 = sources[1],
+        .slices1 = s->slices[1],
+        .wide1 = wide[1],
+        .from2 = sources[2],
+        .slices2 = s->slices[2],
+        .wide2 = wide[2],
+        .from3 = sources[3],
+        .slices3 = s->slices[3],
+        .wide3 = wide[3],
+    };
+    const sbn_own_wide_arguments own_wide = {.own_wide = wide[1], .owns = (cl_uint)t->owns};
+    const sbn_combine_arguments combined = {
+        .channels = CHANNELS,
+        .count = t->count,
+        .eps = t->eps.eps,
+        .clamps = (cl_uint)t->eps.clamp,
+    };
+    const sbn_forward_combine_arguments of_forward = {.coefficients = table, .moments = moments};
+    const sbn_tracking_arguments tracking = {
+        .means = running,
+        .vars = running,
+        .vars_offset = CHANNELS,
+        .layers = running,
+        .tracks = (cl_uint)t->flag,
+        .counts = (cl_uint)t->flag,
+        .weight = t->weight,
+        .unbiased = (double)t->count / (double)(t->count - 1),
+        .batches = 17,
+    };
+    const sbn_backward_combine_arguments of_backward = {.moments = moments, .gradients = table};
+    const sbn_own_arguments own = {
+        .own = sources[1],
+        .own_slices = s->slices[1],
+        .is_own = (cl_uint)t->flag,
+    };
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_source(&arguments, &from);
+    sbn__add_own_wide(&arguments, &own_wide);
+    sbn__add_combine(&arguments, &combined);
+    if (backward) {
+        sbn__add_backward_combine(&arguments, &of_backward);
+        sbn__add_own(&arguments, &own);
+    } else {
+        sbn__add_forward_combine(&arguments, &of_forward);
+        sbn__add_tracking(&arguments, &tracking);
+    }
+    for (size_t i = 0; i < arguments.count; ++i)
+        must(clSetKernelArg(kernel, (cl_uint)i, arguments.list[i].size, arguments.list[i].value),
+             "argument");
     launch(kernel, form);
     close_buffers(backward);
 }
@@ -179,9 +184,8 @@ static void check(const sbn_program *program, int backward)
         tap_ok(rows_equal(&from_device, &expected) && wide_left(&s, t),
                "%s form%s, %s: %llu values, eps %g%s",
                program->form == SBN_FORM_CPU ? "CPU" : "GPU",
-               *program->options ? ", without doubles" : "",
-               backward ? "backward" : "forward", (unsigned long long)t->count, t->eps.eps,
-               t->eps.clamp ? ", clamped" : "");
+               *program->options ? ", without doubles" : "", backward ? "backward" : "forward",
+               (unsigned long long)t->count, t->eps.eps, t->eps.clamp ? ", clamped" : "");
     }
     sums_close(&s);
     clReleaseKernel(kernel);

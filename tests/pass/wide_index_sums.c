@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "device/commands.h"
 #include "exact/format.h"
 #include "group/group.h"
+#include "launch/arguments.h"
 
 #include "support/address_space.h"
 #include "support/fixture.h"
@@ -60,48 +60,53 @@ static void fill(const reduction *r, size_t channels, float scale)
 
 static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_mem wide_to)
 {
-    const cl_ulong offset = 0;
-    const cl_uint gap = 0;
-    const cl_uint total = (cl_uint)channels, samples = SAMPLES;
     const cl_uint plane = r->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
-    const cl_uint units = samples * blocks, strip = r->strip;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
-    const cl_uint thin = 0;
-    sbn_argument arguments[18];
-    size_t n = 0;
-#define ADD(variable) arguments[n++] = (sbn_argument)SBN_ARG(variable)
-    ADD(spaces[X].mem);
-    ADD(offset);
-    ADD(gap);
-    if (back) {
-        ADD(spaces[DY].mem);
-        ADD(offset);
-        ADD(gap);
-        ADD(spaces[TABLE].mem);
-    }
+    const sbn_forward_reduce_arguments of_forward = {.x = spaces[X].mem};
+    const sbn_backward_reduce_arguments of_backward = {
+        .x = spaces[X].mem,
+        .dy = spaces[DY].mem,
+        .coefficients = spaces[TABLE].mem,
+    };
+    const sbn_cpu_slice_arguments of_cpu = {
+        .samples = SAMPLES,
+        .channels = (cl_uint)channels,
+        .plane = plane,
+        .blocks = blocks,
+        .strip = r->strip,
+        .per_slice = SAMPLES * blocks,
+        .last_reciprocal = last_reciprocal,
+        .partial = to,
+        .wide = wide_to,
+    };
+    const sbn_gpu_slice_arguments of_gpu = {
+        .channels = (cl_uint)channels,
+        .plane = plane,
+        .blocks = blocks,
+        .units = SAMPLES * blocks,
+        .log2_strip = r->log2_strip,
+        .per_slice = SAMPLES * blocks,
+        .last_reciprocal = last_reciprocal,
+        .partial = to,
+        .wide = wide_to,
+    };
+    sbn_arguments arguments = {.count = 0};
+    if (back)
+        sbn__add_backward_reduce(&arguments, &of_backward);
+    else
+        sbn__add_forward_reduce(&arguments, &of_forward);
     if (r->form == SBN_FORM_CPU)
-        ADD(samples);
-    ADD(total);
-    ADD(plane);
-    ADD(blocks);
-    if (r->form == SBN_FORM_GPU) {
-        ADD(units);
-        ADD(r->log2_strip);
-    } else {
-        ADD(strip);
-    }
-    ADD(units);
-    ADD(last_reciprocal);
-    ADD(to);
-    ADD(wide_to);
-    ADD(thin);
+        sbn__add_cpu_slice(&arguments, &of_cpu);
+    else
+        sbn__add_gpu_slice(&arguments, &of_gpu);
     sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
     sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
                               : &kernels->forward_reduce[r->kernel];
     const size_t groups[] = {1, 1};
     const sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    must(sbn__launch(replica, kernel, arguments, n, 2, groups, &wait, &event), "launch");
+    must(sbn__launch(replica, kernel, arguments.list, arguments.count, 2, groups, &wait, &event),
+         "launch");
     must(clWaitForEvents(1, &event), "clWaitForEvents");
     sbn__release_event(&event);
 }
