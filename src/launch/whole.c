@@ -67,8 +67,8 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, int tracks, sbn
     const sbn_forward_tensor_arguments tensors = sbn__forward_tensors(layer, shard, lp->shapes,
                                                                       coefficients);
     const sbn_combine_arguments sums = sbn__combine_arguments(lp);
-    const sbn_forward_combine_arguments tables = sbn__forward_combine_arguments(lp, replica,
-                                                                                tracking);
+    const sbn_forward_combine_arguments tables = sbn__forward_combine_arguments(lp, r);
+    const sbn_tracking_arguments tracking = sbn__tracking_of(lp, r, tracks, tables.moments);
     sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
