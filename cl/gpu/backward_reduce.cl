@@ -19,10 +19,10 @@ void backward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS], poor[TASKS], some_poor;
+    local int all_flags[SLOTS];
+    POOR_MEMORY
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
+    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags POOR);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
@@ -30,10 +30,10 @@ void backward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS], poor[TASKS], some_poor;
+    local int all_flags[SLOTS];
+    POOR_MEMORY
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
+    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags POOR);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP

@@ -25,6 +25,20 @@
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
 #define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
 
+/*
+ * Which blocks are summed again: local memory of the kernels, and the bodies' arguments for it. PoCL 6
+ * aborts where a kernel has local memory that it does not use.
+ */
+#if SUMS_AGAIN
+#define POOR_MEMORY local int poor[TASKS], some_poor;
+#define POOR , poor, &some_poor
+#define POOR_PARAMETERS , local int *poor, local int *some_poor
+#else
+#define POOR_MEMORY
+#define POOR
+#define POOR_PARAMETERS
+#endif
+
 /* A work-group's tasks. */
 typedef struct plane_tasks {
     uint channels, plane, blocks, begin, log2_strip;

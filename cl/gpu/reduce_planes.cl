@@ -23,12 +23,12 @@
 
 /*
  * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
- * PIVOTS_SIZE, `pivots` and `poor` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS.
+ * PIVOTS_SIZE, `pivots` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS.
  */
 static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARGUMENTS,
                                   local long *shared, local float *pivot_rows,
-                                  local float *pivots, local float *folded, local int *all_flags,
-                                  local int *poor, local int *some_poor)
+                                  local float *pivots, local float *folded,
+                                  local int *all_flags POOR_PARAMETERS)
 {
     local float *lanes = (local float *)shared;
     const uint item = get_local_id(0), lane = item & (LANES - 1), slot = item >> LOG2_LANES;

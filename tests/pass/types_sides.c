@@ -188,6 +188,9 @@ void side_close(side *s, const case_of *c)
 void side_read(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
                float *values)
 {
+    /* Copies of nothing are an error. */
+    if (s->elements[replica] == 0)
+        return;
     must(clEnqueueReadBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                              sizeof(float) * s->elements[replica], values, 0, NULL, NULL),
          "clEnqueueReadBuffer");
@@ -196,6 +199,8 @@ void side_read(const side *s, size_t replica, const sbn_buffer *buffer, cl_comma
 void side_write(const side *s, size_t replica, const sbn_buffer *buffer, cl_command_queue queue,
                 const float *values)
 {
+    if (s->elements[replica] == 0)
+        return;
     must(clEnqueueWriteBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                               sizeof(float) * s->elements[replica], values, 0, NULL, NULL),
          "clEnqueueWriteBuffer");
