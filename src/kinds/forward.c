@@ -101,11 +101,16 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     .whole = sbn__whole_forward
 
 static const sbn_layer_pass_kind training = {
-    OWN_STATISTICS,         STEP_3,
-    .operation = "forward", .code = SBN_CODE_FORWARD,
-    .has_backward = 1,      .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
-    .fills = 1,             .tracks = 1,
-    .least_count = 2,       .commit = commit_training,
+    OWN_STATISTICS,
+    STEP_3,
+    .operation = "forward",
+    .code = SBN_CODE_FORWARD,
+    .has_backward = 1,
+    .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
+    .fills = 1,
+    .tracks = 1,
+    .least_count = 2,
+    .commit = commit_training,
 };
 
 static const sbn_layer_pass_kind evaluation = {
