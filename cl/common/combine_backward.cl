@@ -43,6 +43,7 @@ static void put_gradients(uint c, uint some, uint channels, double n, words clam
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
+INLINED
 static void combine_backward(SOURCES, global long *own_wide, uint owns, uint begin, uint end,
                              uint channels, ulong count, double eps, uint clamps,
                              global const double *moments, global float *gradients,

@@ -58,6 +58,7 @@ static void track(uint c, uint count, uint channels, global const double *moment
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
+INLINED
 static void combine_forward(SOURCES, global long *own_wide, uint owns, uint begin, uint end,
                             uint channels, ulong count, double eps, uint clamps,
                             global float *coefficients, global double *moments)

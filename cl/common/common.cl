@@ -49,6 +49,9 @@
 #define UNROLL_4 _Pragma("unroll 4")
 #endif
 
+/* The bodies of kernels: their callers' constants must reach their loops. */
+#define INLINED __attribute__((always_inline))
+
 /* Before a loop of which a copy is enough: what it does is rare. */
 #define ONE_BY_ONE _Pragma("unroll 1")
 

@@ -8,7 +8,7 @@
 #define TENSORS(stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS TAIL_ARGUMENTS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -16,10 +16,11 @@ void forward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
     const pass_tensors tensors = TENSORS(1, 0);
     reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
                         &some_poor);
+    TAIL;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS TAIL_ARGUMENTS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -27,22 +28,25 @@ void forward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
     const pass_tensors tensors = TENSORS(1, 0);
     reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
                         &some_poor);
+    TAIL;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS TAIL_ARGUMENTS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const pass_tensors tensors = TENSORS(channels, 1);
     reduce_columns(&tensors, SLICE, words, all_flags);
+    TAIL;
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_rows(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_rows(TENSOR_ARGUMENTS, SLICE_ARGUMENTS TAIL_ARGUMENTS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const pass_tensors tensors = TENSORS(channels, 1);
     reduce_rows(&tensors, SLICE, words, all_flags);
+    TAIL;
 }

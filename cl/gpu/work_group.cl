@@ -27,8 +27,6 @@
  *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
 #define UNROLL _Pragma("unroll")
-/* The bodies of kernels: their callers' constants must reach their loops. */
-#define INLINED __attribute__((always_inline))
 
 /*
  * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators, narrow
