@@ -1,5 +1,6 @@
 #include "device/commands.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 void sbn__wait_add(sbn_wait *wait, cl_event event)
@@ -59,6 +60,33 @@ int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
         return sbn__fail_cl(replica, "clEnqueueWriteBuffer", code);
     sbn__handle_opened();
     return SBN_SUCCESS;
+}
+
+static int fail_copy(const sbn_replica *replica, const char *call, const char *what, cl_int code)
+{
+    return sbn__fail(code, "replica %zu: %s for %s: %s", replica->index, call, what,
+                     sbn_strerror(code));
+}
+
+int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
+                  size_t size, void *out, const char *what)
+{
+    const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, at, size, out, 0, NULL, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS : fail_copy(replica, "clEnqueueReadBuffer", what, code);
+}
+
+/*
+ * Intel's runtime for CPUs: under load, kernels of another queue may run before a blocking write has
+ * had its effect.
+ */
+int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
+                   size_t size, const void *in, const char *what)
+{
+    cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, size, in, 0, NULL, NULL);
+    if (code != CL_SUCCESS)
+        return fail_copy(replica, "clEnqueueWriteBuffer", what, code);
+    code = queue == replica->queue ? CL_SUCCESS : clFinish(queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
 }
 
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)

@@ -50,6 +50,15 @@ int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const
 int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
                const sbn_wait *wait, cl_event *event);
 
+/*
+ * Copy `size` bytes from byte `at` of a buffer on, or to there, before they return: on the replica's
+ * queue behind the caller's commands, or on its transfer queue. `what`: of what, for a sentence.
+ */
+int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
+                  size_t size, void *out, const char *what);
+int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
+                   size_t size, const void *in, const char *what);
+
 /* Enqueues a marker that waits for a list of any length. */
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/commands.h"
 
 static void release(cl_mem mem)
 {
@@ -86,11 +87,11 @@ static int see(sbn_replica *replica, float *at, size_t count, const float *value
     const int status = wrap(replica, at, size, &mem);
     if (status)
         return status;
-    cl_int code = clEnqueueWriteBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size, values, 0,
-                                       NULL, NULL);
+    const int written = sbn__write_now(replica, replica->transfer_queue, mem, 0, size, values,
+                                       "a try of memory of the host");
     *seen = memcmp(at, values, size) == 0;
     release(mem);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueWriteBuffer", code);
+    return written;
 }
 
 int sbn__host_memory_try(sbn_replica *replica)

@@ -9,15 +9,6 @@
 #define APPLY_NEEDS \
     (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_MAY_REPLACE_X | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
-/* Waits for what is in memory of the host. */
-static int complete(sbn_host_buffers *host, sbn_replica *replica, cl_event applied)
-{
-    int done, status = sbn__host_close(host, replica);
-    if (!status && applied)
-        status = sbn__event_done(replica, applied, &done);
-    return status;
-}
-
 static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_table *coefficients,
                          sbn_replica *replica, const char *operation)
 {
@@ -31,7 +22,7 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
                                      NULL, ready, &applied);
-    const int completed = host.count > 0 ? complete(&host, replica, applied) : SBN_SUCCESS;
+    const int completed = sbn__host_close(&host, replica, applied);
     status = status ? status : completed;
     if (!status)
         status = sbn__hand_over(replica, &shard, &applied);

@@ -59,7 +59,7 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 {
     sbn_saved *saved = lp->saved;
     for (size_t r = 0; r < lp->group->replica_count; ++r)
-        sbn__host_close(&lp->host[r], &lp->group->replicas[r]);
+        sbn__host_close(&lp->host[r], &lp->group->replicas[r], NULL);
     if (saved) {
         --saved->used;
         saved->filling = saved->filling && !lp->kind->fills;

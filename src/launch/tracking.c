@@ -66,36 +66,26 @@ int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking *tracking, sbn
 
 /* --- where the host combines --------------------------------------------------------- */
 
-static int move(sbn_replica *replica, const sbn_buffer *buffer, size_t channels, float *values,
-                int to_host)
-{
-    const size_t at = sizeof *values * buffer->offset, size = sizeof *values * channels;
-    const cl_int code = to_host ? clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE, at,
-                                                      size, values, 0, NULL, NULL)
-                                : clEnqueueWriteBuffer(replica->queue, buffer->mem, CL_TRUE, at,
-                                                       size, values, 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? SBN_SUCCESS
-               : sbn__fail_cl(replica,
-                              to_host ? "clEnqueueReadBuffer for running statistics"
-                                      : "clEnqueueWriteBuffer for running statistics",
-                              code);
-}
+#define WHAT "running statistics"
 
 /* One of both: in memory of the host that no copy is kept of as it is, else in `values`. */
 static int update(sbn_layer_pass *lp, sbn_replica *replica, const sbn_buffer *buffer,
                   const double *moments, double unbiased, float *values)
 {
     const size_t channels = lp->layer->channels;
+    const size_t begin = sizeof *values * buffer->offset, size = sizeof *values * channels;
     float *const direct = replica->host_memory == SBN_HOST_MEMORY_USED
                               ? sbn__host_address(&lp->host[replica->index], buffer->mem)
                               : NULL;
     float *const at = direct ? direct : values;
-    int status = direct ? SBN_SUCCESS : move(replica, buffer, channels, at, 1);
+    const int status = direct ? SBN_SUCCESS
+                              : sbn__read_now(replica, replica->queue, buffer->mem, begin, size, at,
+                                              WHAT);
     if (status)
         return status;
     sbn__running_average(at, moments, unbiased, lp->weight, channels);
-    return direct ? SBN_SUCCESS : move(replica, buffer, channels, at, 0);
+    return direct ? SBN_SUCCESS
+                  : sbn__write_now(replica, replica->queue, buffer->mem, begin, size, at, WHAT);
 }
 
 int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica)

@@ -58,15 +58,12 @@ int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table 
                          "saved: the forward pass of layer \"%s\" that fills it has failed on its "
                          "device: %s",
                          layer, sbn_strerror(state));
-    const cl_int code = clEnqueueReadBuffer(replica->transfer_queue,
-                                            moments->device[replica->index].mem, CL_TRUE, 0,
-                                            sizeof(double) * SBN_MOMENT_ROWS * moments->channels,
-                                            moments->mean, 0, NULL, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "replica %zu: clEnqueueReadBuffer for saved statistics: %s",
-                         replica->index, sbn_strerror(code));
-    moments->on_host = 1;
-    return SBN_SUCCESS;
+    const int copied = sbn__read_now(replica, replica->transfer_queue,
+                                     moments->device[replica->index].mem, 0,
+                                     sizeof(double) * SBN_MOMENT_ROWS * moments->channels,
+                                     moments->mean, "saved statistics");
+    moments->on_host = !copied;
+    return copied;
 }
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels)

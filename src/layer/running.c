@@ -55,18 +55,14 @@ static int wait_for_updates(sbn_running *running, const sbn_group *group, const 
                            layer, sbn_strerror(state));
 }
 
+#define WHAT "running statistics"
+
 static int move(const sbn_running *running, const sbn_replica *replica, int to_host, size_t at,
                 size_t size, void *host)
 {
-    const cl_int code = to_host ? clEnqueueReadBuffer(replica->transfer_queue, running->device.mem,
-                                                      CL_TRUE, at, size, host, 0, NULL, NULL)
-                                : clEnqueueWriteBuffer(replica->transfer_queue, running->device.mem,
-                                                       CL_TRUE, at, size, host, 0, NULL, NULL);
-    return code == CL_SUCCESS
-               ? SBN_SUCCESS
-               : sbn__fail(code, "replica %zu: %s for running statistics: %s", replica->index,
-                           to_host ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
-                           sbn_strerror(code));
+    const cl_mem mem = running->device.mem;
+    return to_host ? sbn__read_now(replica, replica->transfer_queue, mem, at, size, host, WHAT)
+                   : sbn__write_now(replica, replica->transfer_queue, mem, at, size, host, WHAT);
 }
 
 /* Both copies' rows and count. */
@@ -106,13 +102,6 @@ int sbn__running_send(sbn_running *running, const sbn_group *group, const char *
         status = sbn__reserve_kept(replica, &running->device, size);
     if (!status)
         status = move_all(running, replica, 0);
-    /*
-     * Intel's runtime for CPUs: under load, kernels of the other queue may run before a blocking
-     * write has had its effect.
-     */
-    const cl_int code = status ? CL_SUCCESS : clFinish(replica->transfer_queue);
-    if (code != CL_SUCCESS)
-        status = sbn__fail_cl(replica, "clFinish", code);
     running->device_is_stale = status != SBN_SUCCESS;
     return status;
 }

@@ -83,18 +83,7 @@ static header describe_all(const sbn_saved *saved)
     return h;
 }
 
-static int move(sbn_replica *replica, cl_mem mem, size_t size, void *to, const void *from)
-{
-    const cl_int code = to ? clEnqueueReadBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size, to,
-                                                 0, NULL, NULL)
-                           : clEnqueueWriteBuffer(replica->transfer_queue, mem, CL_TRUE, 0, size,
-                                                  from, 0, NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS
-                              : sbn__fail_cl(replica,
-                                             to ? "clEnqueueReadBuffer for saved statistics"
-                                                : "clEnqueueWriteBuffer for saved statistics",
-                                             code);
-}
+#define WHAT "saved statistics"
 
 /* Waits for the last command on what is saved of a replica. */
 static int wait(const sbn_saved *saved, const sbn_replica *replica)
@@ -139,7 +128,8 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
             continue;
         status = wait(saved, &group->replicas[r]);
         if (!status)
-            status = move(&group->replicas[r], saved->masks[r].words.mem, own.mask_size, at, NULL);
+            status = sbn__read_now(&group->replicas[r], group->replicas[r].transfer_queue,
+                                   saved->masks[r].words.mem, 0, own.mask_size, at, WHAT);
         at += own.mask_size;
     }
     return status;
@@ -237,12 +227,13 @@ static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, con
     if (!status && h->mask_size > 0)
         status = sbn__reserve(replica, &saved->masks[r].words, h->mask_size);
     if (!status && h->mask_size > 0)
-        status = move(replica, saved->masks[r].words.mem, h->mask_size, NULL, mask);
+        status = sbn__write_now(replica, replica->transfer_queue, saved->masks[r].words.mem, 0,
+                                h->mask_size, mask, WHAT);
     if (!status && group->combines)
         status = sbn__saved_moments_reserve(saved->moments, replica);
     if (!status && group->combines)
-        status = move(replica, saved->moments->device[r].mem, moments_size(saved->layer), NULL,
-                      saved->moments->mean);
+        status = sbn__write_now(replica, replica->transfer_queue, saved->moments->device[r].mem, 0,
+                                moments_size(saved->layer), saved->moments->mean, WHAT);
     if (!status)
         status = sbn__channel_table_write(&saved->table, replica);
     if (!status && h->mask_size > 0)

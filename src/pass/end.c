@@ -89,9 +89,7 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
         if (lp->host[r].count == 0)
             continue;
-        status = sbn__host_close(&lp->host[r], replica);
-        if (!status && lp->last[r])
-            status = sbn__event_wait(replica, lp->last[r]);
+        status = sbn__host_close(&lp->host[r], replica, lp->last[r]);
         if (!status)
             status = sbn__layer_pass_check_enqueued(lp, 1);
         if (!status)

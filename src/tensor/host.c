@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/type.h"
+#include "device/commands.h"
 #include "device/host_memory.h"
 
 static void *address_of(const sbn_buffer *buffer, sbn_type type)
@@ -72,7 +73,7 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
         status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
     }
     if (status) {
-        sbn__host_close(buffers, replica);
+        sbn__host_close(buffers, replica, NULL);
         return status;
     }
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
@@ -82,9 +83,9 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
     return SBN_SUCCESS;
 }
 
-int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica)
+int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event last)
 {
-    int status = SBN_SUCCESS;
+    int done, status = SBN_SUCCESS;
     if (buffers->count == 0)
         return SBN_SUCCESS;
     const cl_int code = clFinish(replica->queue);
@@ -98,7 +99,7 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica)
             sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
     }
     buffers->count = 0;
-    return status;
+    return !status && last ? sbn__event_done(replica, last, &done) : status;
 }
 
 void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)

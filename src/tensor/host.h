@@ -33,7 +33,10 @@ int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address
 /* The address of a buffer; NULL: it is none of these. */
 void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);
 
-/* Waits for the replica's queue; what was written is then in the memory, of which nothing is held. */
-int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica);
+/*
+ * Waits for the replica's queue, of which `last` is a command that must not have failed, or NULL; what
+ * was written is then in the memory, of which nothing is held. Does nothing for other shards.
+ */
+int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event last);
 
 #endif
