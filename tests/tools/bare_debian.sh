@@ -108,6 +108,18 @@ tests() {
     it_says 'all tests passed'
 }
 
+# same_files ARCHIVE: as those of the archive, with modes and times.
+same_files() {
+    for archive in "$ARCHIVE" "$1"; do
+        rm -rf "$work/unpacked" && mkdir "$work/unpacked" && tar xf "$archive" -C "$work/unpacked" &&
+            (cd "$work/unpacked" && find . -type f -exec sha256sum {} + | sort -k 2) || return
+        tar tvf "$archive" | sort -k 6
+    done > "$work/files"
+    half=$(($(grep -c '' "$work/files") / 2))
+    [ $half -gt 0 ] && head -n $half "$work/files" > "$work/first" &&
+        tail -n +$((half + 1)) "$work/files" | diff "$work/first" -
+}
+
 # --- the release archive ----------------------------------------------------------------
 from_archive() {
     fresh 'the archive'
@@ -212,7 +224,12 @@ from_archive() {
         cc program.c \$(pkg-config --cflags --libs syncbn) -Wl,-rpath,\$HOME/.local/lib && ./a.out"
     play 'the man pages are installed' user 'ls $HOME/.local/share/man/man3/sbn_forward.3'
     play 'make dist' user 'make dist'
-    play 'its archive is the same bytes' cmp "$ARCHIVE" "$root$tree/$(basename "$ARCHIVE")"
+    made=$root$tree/$(basename "$ARCHIVE")
+    if [ "$suite" = bookworm ]; then
+        play 'its archive is the same bytes' cmp "$ARCHIVE" "$made"
+    else
+        play 'its archive has the same files (tar 1.35 writes other headers)' same_files "$made"
+    fi
     network=
 }
 
