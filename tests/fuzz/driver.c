@@ -125,9 +125,12 @@ cl_int clGetProgramInfo(cl_program of, cl_program_info what, size_t size, void *
         for (cl_uint i = 0; i < devices; ++i)
             ((size_t *)value)[i] = sizes[i] = fuzz_byte(&answers);
         break;
-    default:
+    default: /* as PoCL 6, which clears the places of binaries that there are not */
         for (cl_uint i = 0; i < devices; ++i)
-            memset(((unsigned char **)value)[i], 1, sizes[i]);
+            if (sizes[i] > 0)
+                memset(((unsigned char **)value)[i], 1, sizes[i]);
+            else
+                ((unsigned char **)value)[i] = NULL;
     }
     return code();
 }
